@@ -44,18 +44,32 @@ class Reader:
         self._lineages: OrderedDict[tuple[str, str], Lineage] = OrderedDict()
         self._short: OrderedDict[str, ShortIds] = OrderedDict()
         self._rows: tuple[str, list[CheckpointRow]] | None = None
+        self._pinned: str | None = None
 
     def moment(self, read: Callable[[], T]) -> T:
-        """The result of `read`, which sees the database at one moment (`Saver.moment`); it starts with empty caches."""
+        """The result of `read`, which sees the database at one moment (`Saver.moment`); it starts with empty caches.
+
+        Only the tree of a pinned thread is kept.
+        """
 
         def fresh() -> T:
             self._states.clear()
-            self._lineages.clear()
-            self._short.clear()
-            self._rows = None
+            for key in [key for key in self._lineages if key[0] != self._pinned]:
+                del self._lineages[key]
+            for thread_id in self._short.keys() - {self._pinned}:
+                del self._short[thread_id]
+            if self._rows is not None and self._rows[0] != self._pinned:
+                self._rows = None
             return read()
 
         return self.saver.moment(fresh)
+
+    def pin(self, thread_id: str) -> None:
+        """Keep the tree of one thread from moment to moment, as it is when it is first read.
+
+        A command that reads a long line page by page would otherwise read the whole tree again for each page.
+        """
+        self._pinned = thread_id
 
     def thread(self, thread_id: str) -> Thread:
         """One thread by its exact id.

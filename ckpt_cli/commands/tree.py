@@ -89,10 +89,10 @@ class _Drawing:
 
     def _read_outline(self, drawn: Lineage) -> None:
         """Read metadata and the names of written channels; they decide which checkpoints get a line."""
-        bytes_left, to_read = _METADATA_BYTES, []
+        bytes_left, to_read, roots = _METADATA_BYTES, [], set(drawn.roots)
         for checkpoint_id, row in sorted(drawn.rows.items(), reverse=True):
             bytes_left -= row.size or 0
-            if bytes_left > 0 or checkpoint_id not in drawn.children or checkpoint_id in drawn.roots:
+            if bytes_left > 0 or checkpoint_id not in drawn.children or checkpoint_id in roots:
                 to_read.append(checkpoint_id)
         self.lines.read_outline(to_read)
 

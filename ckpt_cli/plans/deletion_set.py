@@ -9,6 +9,7 @@ tasks produced those children, so these writes are deleted too, and the tasks wi
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.tasks.nesting import above, task
@@ -107,7 +108,8 @@ def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage:
 def _called_by_metadata(reader: Reader, ns: str, lineage: Lineage, deletion: DeletionSet) -> Iterator[str]:
     """The checkpoints of a subgraph whose ``parents`` in the metadata name a checkpoint that loses its writes."""
     refs = [Ref(deletion.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
+    losing_writes = cache(deletion.ids_losing_writes)
     for ref, payload in reader.saver.metadata(refs):
         parents = parents_of(reader.value(payload))
-        if any(checkpoint_id in deletion.ids_losing_writes(space) for space, checkpoint_id in parents.items()):
+        if any(checkpoint_id in losing_writes(space) for space, checkpoint_id in parents.items()):
             yield ref.checkpoint_id

@@ -37,6 +37,7 @@ def play(
 def _prepare(
     reader: Reader, thread: str, rev: str | None, to: str, ns: str, reducers: Mapping[str, Reducer]
 ) -> tuple["Player", PlayedView]:
+    reader.pin(thread)
     ns = reader.namespace(thread, ns)
     end = reader.resolve(thread, to, ns)
     start = None if rev is None else reader.resolve(thread, rev, ns)

@@ -26,6 +26,19 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class RoughCounts(Counts):
+    """The counts of a list with too many repeated elements to match them in bounded work.
+
+    It is a class of its own so that JSON has the field only where it says something.
+
+    Attributes:
+        by_position: some elements were compared with those in the same place.
+    """
+
+    by_position: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """A part that differs.
 

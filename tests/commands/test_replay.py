@@ -231,3 +231,17 @@ def test_a_reducer_can_be_said(database: Database) -> None:
     view = at(database("real"), replay, "commands", to="@", reducer=["seen=last"])
     assert view.reducers[0] == "seen last value (as you say)"
     assert {step.verdict for step in view.steps} == {"agrees", "differs"}
+
+
+def test_the_tree_is_read_once_however_long_the_line(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of several pages reads the rows of its thread once, not once a page."""
+    reads, rows = [], Ours.rows
+
+    def counted(saver: Ours, thread_id: str) -> Any:
+        reads.append(thread_id)
+        return rows(saver, thread_id)
+
+    monkeypatch.setattr(Ours, "rows", counted)
+    played = at(database("real"), replay, "long-1000", "step:800", to="@")
+    assert len(played.steps) > 150
+    assert len(reads) == 1

@@ -1,15 +1,19 @@
 """Differences by structure."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ckpt_cli.history.diff import matching
 from ckpt_cli.history.diff.align import align, digest
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
+from ckpt_cli.values.difference import Counts, Difference, DifferenceKind, RoughCounts
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 from tests.history.nested import STATES, VALUES
+from tests.work import LINEAR, growth
 
 
 def message(message_id: str, content: str, kind: str = "ai") -> Node:
@@ -147,6 +151,31 @@ def test_lists_of_equal_elements_are_aligned_in_bounded_work() -> None:
     before, after = [0, *[1] * 5000, 2], [3, *[1] * 5001, 4]
     alignment = align(before, after)
     assert (len(alignment.pairs), len(alignment.added), len(alignment.removed)) == (5002, 1, 0)
+
+
+@pytest.mark.parametrize("repeated", [False, True], ids=["unique", "repeated"])
+def test_work_is_linear_in_the_length_of_lists(repeated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the bound, twice as many elements of which every second differs take twice the work."""
+    monkeypatch.setattr(matching, "WORK", 2000)
+
+    def compared(size: int) -> Callable[[], object]:
+        same_id = [{"text": n % 3 if repeated else n} for n in range(size)]
+        before = [one for n, kept in enumerate(same_id) for one in (kept, {"id": f"old {n}"})]
+        after = [one for n, kept in enumerate(same_id) for one in (kept, {"id": f"new {n}"})]
+        return lambda: differences({"docs": before}, {"docs": after})
+
+    assert growth(200, compared) < LINEAR
+
+
+def test_unique_elements_beyond_the_bound_are_still_matched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only repeated ones are compared by position, and the counts say so."""
+    before = [{"n": n} for n in range(20)]
+    after = [one for n in range(20) for one in ({"n": n}, [n])]
+    (exact,) = differences({"docs": before}, {"docs": after})
+    monkeypatch.setattr(matching, "WORK", 0)
+    assert differences({"docs": before}, {"docs": after}) == [exact]
+    (rough,) = differences({"docs": [1, 2, 1, 3, 5]}, {"docs": [2, 1, 1, 3, 4]})
+    assert rough.counts == RoughCounts(kept=2, changed=1, moved=2)
 
 
 def test_nesting_without_end_is_compared() -> None:

@@ -114,3 +114,16 @@ def test_values_become_plain_data() -> None:
     for _ in range(5000):
         bomb = [bomb]
     assert plain(bomb) is not None
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("+".join(["1"] * 900), "more than 150 levels"),
+        ("[c * c for c in [b * b for b in [" + "9" * 900 + "]]]", "bits"),
+    ],
+)
+def test_an_expression_that_explodes_is_refused(expression: str, problem: str) -> None:
+    """Long sums and repeated squares stop at a bound, which the error names."""
+    with pytest.raises(UsageError, match=problem):
+        matches(expression)

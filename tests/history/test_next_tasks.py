@@ -7,6 +7,7 @@ import pytest
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks, is_settled, ready
 from ckpt_cli.values.state import State
 from tests.history.recorded import sent, state
+from tests.work import LINEAR, growth
 
 
 def nodes(at: State, *others: State) -> list[str | None]:
@@ -114,3 +115,17 @@ def test_bare_pregel_nodes_are_learned_too() -> None:
     """A graph without ``__start__`` triggers by channels of any name."""
     seen = {"one": {"a": 1}}
     assert nodes(state(values={"a": "x"}, seen=seen)) == ["one"]
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["state graph", "bare nodes"])
+@pytest.mark.parametrize("v", [1, 4])
+def test_work_is_linear_in_channels_and_nodes(v: int, bare: bool) -> None:
+    """Twice as many channels, each with a node that listens to it, take twice the work."""
+
+    def due(size: int) -> Any:
+        names = [f"c{n}" if bare else f"branch:to:n{n}" for n in range(size)]
+        values = {name: name for name in names}
+        now = state(values=values, seen={f"n{n}": {name: 1} for n, name in enumerate(names)}, v=v)
+        return lambda: nodes(now)
+
+    assert growth(200, due) < LINEAR

@@ -1,16 +1,15 @@
 """Matches the elements of two lists, by their ids if they have them, else by content."""
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
+from ckpt_cli.history.diff.matching import Block, match
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import fields
 from ckpt_cli.values.same import same
 
-_WORK = 2_000_000  # if matching would take more comparisons than this, elements are paired by position
 _DEEPEST = 40
 
 
@@ -23,12 +22,14 @@ class Alignment:
         moved: places of elements that are in both lists, but in another order.
         removed: places in the first list of elements that the second doesn't have.
         added: places in the second list of elements that the first doesn't have.
+        exact: False if there are too many repeated elements to match them: then some pairs are just in the same place.
     """
 
     pairs: list[tuple[int, int]]
     moved: list[tuple[int, int]]
     removed: list[int]
     added: list[int]
+    exact: bool = True
 
 
 def align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
@@ -46,6 +47,7 @@ def align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
         moved=[(i + head, j + head) for i, j in middle.moved],
         removed=[i + head for i in middle.removed],
         added=[j + head for j in middle.added],
+        exact=middle.exact,
     )
 
 
@@ -54,38 +56,16 @@ def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
         return Alignment([], [], list(range(len(a))), list(range(len(b))))
     raw = _encodings(a) == _encodings(b)
     old, new = [_key(item, raw) for item in a], [_key(item, raw) for item in b]
-    pairs, loose = _matched(old, new)
-    moved = _moved(old, new, dict(pairs)) if pairs or _work(old, new) <= _WORK else []
-    for block in loose:
-        pairs += _in_place(a, b, old, new, block, moved)
+    matching = match(old, new)
+    pairs = matching.pairs
+    moved = _moved(old, new, dict(pairs)) if pairs or matching.exact else []
+    taken = {i for i, _ in moved}, {j for _, j in moved}
+    in_place = [pair for block in matching.loose(len(a), len(b)) for pair in _in_place(a, b, old, new, block, taken)]
+    pairs = sorted([*pairs, *in_place])
     matched_old, matched_new = {i for i, _ in [*pairs, *moved]}, {j for _, j in [*pairs, *moved]}
     removed = [i for i in range(len(a)) if i not in matched_old]
     added = [j for j in range(len(b)) if j not in matched_new]
-    return Alignment(sorted(pairs), moved, removed, added)
-
-
-_Block = tuple[int, int, int, int]
-
-
-def _matched(old: list[Hashable], new: list[Hashable]) -> tuple[list[tuple[int, int]], list[_Block]]:
-    """The places with equal keys, in order, and the blocks between them where elements were replaced."""
-    from difflib import SequenceMatcher
-
-    if _work(old, new) > _WORK:
-        return [], [(0, len(old), 0, len(new))]
-    pairs, loose = [], []
-    for op, i, j, k, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if op == "equal":
-            pairs += list(zip(range(i, j), range(k, end), strict=True))
-        elif op == "replace":
-            loose.append((i, j, k, end))
-    return pairs, loose
-
-
-def _work(old: list[Hashable], new: list[Hashable]) -> int:
-    """The number of pairs with equal keys, which decides how long matching takes."""
-    often = Counter(new)
-    return sum(often[key] for key in old)
+    return Alignment(pairs, moved, removed, added, matching.exact)
 
 
 def _moved(old: list[Hashable], new: list[Hashable], taken: dict[int, int]) -> list[tuple[int, int]]:
@@ -102,11 +82,11 @@ def _in_place(
     b: Sequence[Any],
     old: list[Hashable],
     new: list[Hashable],
-    block: _Block,
-    moved: list[tuple[int, int]],
+    block: Block,
+    moved: tuple[set[int], set[int]],
 ) -> list[tuple[int, int]]:
     """The pairs of elements in a block that have the same type and position and no ids: elements that changed."""
-    moved_old, moved_new = {i for i, _ in moved}, {j for _, j in moved}
+    moved_old, moved_new = moved
     left = [i for i in range(block[0], block[1]) if i not in moved_old]
     right = [j for j in range(block[2], block[3]) if j not in moved_new]
     return [(i, j) for i, j in zip(left, right, strict=False) if _alike(a[i], b[j], old[i], new[j])]

@@ -9,7 +9,7 @@ from typing import Any
 from ckpt_cli.history.diff.align import align, digest
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.values import known
-from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
+from ckpt_cli.values.difference import Counts, Difference, DifferenceKind, RoughCounts
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import fields, inside, is_leaf, positions
 from ckpt_cli.values.same import same
@@ -95,11 +95,14 @@ def _members(old: Sequence[Any], new: Sequence[Any], path: Path) -> Difference:
 def _elements(old: Sequence[Any], new: Sequence[Any], path: Path) -> tuple[Counts, list[Difference]]:
     """The elements that differ, in the order of the newer list; a removed one comes where it was."""
     alignment = align(old, new)
-    after = dict(alignment.pairs)
     parts: list[tuple[float, Difference]] = []
+    place, kept_before = 0.0, iter([*alignment.pairs, (len(old), 0)])
+    next_kept = next(kept_before)
     for i in alignment.removed:
+        while next_kept[0] < i:
+            place, next_kept = next_kept[1] + 1, next(kept_before)
         removed = Difference(spell((*path, i)), DifferenceKind.REMOVED, before=old[i], who=_who(old[i]))
-        parts.append((_place(i, after) - 0.5, removed))
+        parts.append((place - 0.5, removed))  # behind the nearest kept element before it
     for i, j in alignment.pairs:
         if (changed := difference(old[i], new[j], (*path, j))) is not None:
             parts.append((j, changed))
@@ -110,15 +113,9 @@ def _elements(old: Sequence[Any], new: Sequence[Any], path: Path) -> tuple[Count
         parts.append((j, added))
     parts.sort(key=lambda part: part[0])
     changed_count = len(alignment.pairs) - kept
-    counts = Counts(kept, changed_count, len(alignment.added), len(alignment.removed), len(alignment.moved))
+    counted = Counts if alignment.exact else RoughCounts
+    counts = counted(kept, changed_count, len(alignment.added), len(alignment.removed), len(alignment.moved))
     return counts, [part for _, part in parts]
-
-
-def _place(i: int, after: Mapping[int, int]) -> int:
-    """Where in the newer list a removed element would be: just after the nearest kept element before it."""
-    while i >= 0 and i not in after:
-        i -= 1
-    return after[i] + 1 if i >= 0 else 0
 
 
 def _moved(old: Any, new: Any, was: Path, path: Path) -> Difference:

@@ -16,6 +16,8 @@ from ckpt_cli.values.node import Form, Node
 
 _DEEPEST = 12
 _LONGEST = 2000
+_NESTED = 150  # levels of an expression: a sum of n terms has n; simpleeval takes three Python frames a level
+_BITS = 4096  # of a product; more than the largest float has
 
 
 class _Absent(Exception):
@@ -31,6 +33,14 @@ def _remainder(a: Any, b: Any) -> Any:
     if isinstance(a, str):
         raise TypeError("% is for numbers")  # a format such as "%999999999s" would make a huge text
     return a % b
+
+
+def _product(a: Any, b: Any) -> Any:
+    from simpleeval import safe_mult  # type: ignore[import-untyped]
+
+    if isinstance(a, int) and isinstance(b, int) and a.bit_length() + b.bit_length() > _BITS:
+        raise UsageError(f"--where: a product has more than {_BITS:,} bits")
+    return safe_mult(a, b)
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -92,7 +102,7 @@ class Filter:
 
         `names` gives the value of a name, or raises LookupError.
         """
-        from simpleeval import InvalidExpression  # type: ignore[import-untyped]
+        from simpleeval import InvalidExpression
 
         def value_of(node: Any) -> Any:
             try:
@@ -143,12 +153,22 @@ def _parsed(expression: str) -> Any:
         raise UsageError(
             f"--where: {getattr(error, 'msg', 'can not be read')}{at}", hint=_pointed(expression, error)
         ) from error
+    if _is_nested(tree, _NESTED):
+        raise UsageError(f"--where: more than {_NESTED} levels", hint="a sum or a product has one level for each term")
     for node in ast.walk(tree):
         problem = _problem(node)
         if problem:
             column = getattr(node, "col_offset", 0) + 1
             raise UsageError(f"--where: {problem} at column {column}", hint=f"functions: {', '.join(FUNCTIONS)}")
     return tree.body
+
+
+def _is_nested(tree: ast.AST, most: int) -> bool:
+    """Whether a tree has more levels than this."""
+    level = [tree]
+    for _ in range(most + 1):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return bool(level)
 
 
 def _names(tree: ast.AST) -> frozenset[str]:
@@ -204,7 +224,7 @@ def _evaluator() -> Any:
                 raise _Absent(f".{node.attr}")
             return whole[node.attr]
 
-    return partial(Evaluator, operators=simpleeval.DEFAULT_OPERATORS | {ast.Mod: _remainder})
+    return partial(Evaluator, operators=simpleeval.DEFAULT_OPERATORS | {ast.Mod: _remainder, ast.Mult: _product})
 
 
 def plain(value: Any, depth: int = 0) -> Any:

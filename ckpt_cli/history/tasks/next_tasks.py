@@ -46,6 +46,7 @@ class Wiring:
     def __init__(self, state: State, history: History = tuple) -> None:
         self.triggers: dict[str, set[str]] = {}
         self.silent: set[str] = set()
+        self._listeners: dict[str, set[str]] = {}
         # a generator, so that `history()` is only called when the first other checkpoint is needed
         self._others = (other for ask in (history,) for other in ask())
         self._steps = _StepPairs()
@@ -55,12 +56,19 @@ class Wiring:
         """Learn from one checkpoint: from the names of its channels, and from what its nodes have seen."""
         for node, seen in state.seen.items():
             if node not in NOT_NODES and not node.endswith(":edges"):
-                self.triggers.setdefault(node, set()).update(seen)
+                self._add(node, seen)
         for channel in {*state.versions, *state.values}:
             if (listener := target(channel)) is not None:
-                self.triggers.setdefault(listener, set()).add(channel)
+                self._add(listener, (channel,))
             for source in channels.sources(channel):
                 self.triggers.setdefault(source, set())
+
+    def _add(self, node: str, triggers: Iterable[str]) -> None:
+        known = self.triggers.setdefault(node, set())
+        for channel in triggers:
+            if channel not in known:
+                known.add(channel)
+                self._listeners.setdefault(channel, set()).add(node)
 
     def learn_step(self, parent: "_Trace", child: "_Trace") -> None:
         """Learn from a finished step: a node that listens to a channel set in the parent has seen it in the child.
@@ -88,8 +96,7 @@ class Wiring:
 
     def listeners(self, channel: str) -> set[str] | None:
         """The nodes that a channel triggers; None if that is unknown."""
-        nodes = {node for node, triggers in self.triggers.items() if channel in triggers}
-        return nodes or (set() if channel in self.silent else None)
+        return self._listeners.get(channel) or (set() if channel in self.silent else None)
 
 
 class _Trace:
@@ -104,7 +111,7 @@ class _Trace:
         self.parent_id = state.parent_id
         self.source = state.source
         self.seen = state.seen
-        self.loose = [channel for channel in state.values if _edge_like(channel, state)]
+        self.loose = list(_edges(state))
 
 
 class _StepPairs:
@@ -128,7 +135,7 @@ class _StepPairs:
 
 def is_settled(state: State, wiring: Wiring) -> bool:
     """Whether the listeners of every channel that holds a value are known; it may be known that there are none."""
-    return all(wiring.listeners(c) is not None for c in state.values if _edge_like(c, state))
+    return all(wiring.listeners(channel) is not None for channel in _edges(state))
 
 
 def is_start_settled(state: State, wiring: Wiring) -> bool:
@@ -136,13 +143,17 @@ def is_start_settled(state: State, wiring: Wiring) -> bool:
     return START not in state.values or wiring.listeners(START) is not None
 
 
-def _edge_like(channel: str, state: State) -> bool:
-    """Whether this channel may trigger nodes that its name doesn't contain."""
-    if target(channel) is not None or channel in (START, TASKS):
-        return False
-    if state.v < 3:
-        return channels.is_edge(channel, state) or state.values[channel] == channel
-    return _bare(state) and channel in state.versions
+def _edges(state: State) -> Iterator[str]:
+    """The channels that hold a value and may trigger nodes that their names don't contain."""
+    bare = state.v >= 3 and _bare(state)
+    for channel in state.values:
+        if target(channel) is None and channel not in (START, TASKS):
+            if state.v >= 3:
+                edge = bare and channel in state.versions
+            else:
+                edge = channels.is_edge(channel, state) or state.values[channel] == channel
+            if edge:
+                yield channel
 
 
 def _bare(state: State) -> bool:

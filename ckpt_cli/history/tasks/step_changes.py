@@ -200,6 +200,8 @@ def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
     from ckpt_cli.history.diff.align import align
 
     alignment = align(before, after)
+    if not alignment.exact:
+        return None
     edited = [j for i, j in alignment.pairs if not same(before[i], after[j])]
     has_id = any((parsed := message(after[j])) is not None and parsed.id for j in edited)
     if alignment.moved or not (has_id or len(edited) < len(alignment.pairs) or not before or not after):

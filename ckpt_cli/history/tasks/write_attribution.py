@@ -17,6 +17,7 @@ from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
 
 _LOOPS = frozenset({"loop", ""})
+_UPDATES = frozenset({"update"})
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,6 +66,8 @@ class WriteAttribution:
         self._forget: list[Callable[[], None]] = []
         self.credited = self.remembered(self._credited)
         """Gives the writes that made a checkpoint, by its id; None if none of the stored writes did."""
+        self.first_with_source = self.remembered(self._first_with_source)
+        """Gives the oldest child of a checkpoint that has one of these sources."""
 
     def note(self, checkpoint_id: str) -> Note:
         """What metadata says about a checkpoint; if it was not read, only the step that the id contains."""
@@ -89,12 +92,14 @@ class WriteAttribution:
 
         They are the parents and grandparents, and all children of those.
         """
-        relatives: set[str] = set()
+        relatives, widened = set[str](), set[str]()
         for checkpoint_id in checkpoint_ids:
             relatives.add(checkpoint_id)
             for older in islice(self.lineage.line(checkpoint_id), 1, 3):
-                relatives.add(older)
-                relatives.update(self.lineage.children[older])
+                if older not in widened:  # a fork may have many thousand children, and each of them has it above
+                    widened.add(older)
+                    relatives.add(older)
+                    relatives.update(self.lineage.children[older])
         return relatives
 
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
@@ -113,11 +118,8 @@ class WriteAttribution:
             return []
         stored = self.writes.get(parent, [])
         if source == "update":
-            return (
-                [w for w in stored if is_update(w)]
-                if self.first_with_source(parent, {"update"}) == checkpoint_id
-                else []
-            )
+            first = self.first_with_source(parent, _UPDATES) == checkpoint_id
+            return [w for w in stored if is_update(w)] if first else []
         if self.first_with_source(parent, _LOOPS) != checkpoint_id:
             return []
         return [w for w in stored if (w.task_id != NULL_TASK or w.row.task_path) and not is_update(w)]
@@ -137,8 +139,7 @@ class WriteAttribution:
         """Whether an entrypoint of the functional API started from here; it takes its input itself."""
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
-    def first_with_source(self, parent: str, sources: Iterable[str]) -> str | None:
-        """The oldest child that has one of these sources."""
+    def _first_with_source(self, parent: str, sources: frozenset[str]) -> str | None:
         children = self.lineage.children.get(parent, [])
         return next((child for child in children if self.note(child).source in sources), None)
 

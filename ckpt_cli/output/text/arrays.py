@@ -1,7 +1,6 @@
 """Reads the first numbers of a numpy array from its bytes, without numpy."""
 
 import struct
-from math import prod
 from typing import Any
 
 from ckpt_cli.output.theme import TIMES
@@ -39,9 +38,19 @@ def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:
     code = _CODES.get(dtype.lstrip("<>=|"))
     if code is None or not isinstance(data, bytes):
         return None
-    total = min(prod(_shape(state)), len(data) // struct.calcsize(f"={code}"))
+    total = _count(_shape(state), len(data) // struct.calcsize(f"={code}"))
     order = ">" if dtype.startswith(">") else "<"
     return list(struct.unpack_from(f"{order}{min(count, total)}{code}", data)), total
+
+
+def _count(shape: list[int], most: int) -> int:
+    """How many elements an array of this shape has, at most `most`: a stored shape may multiply without end."""
+    count = 0 if 0 in shape else 1
+    for length in shape:
+        count *= length
+        if count >= most:
+            return most
+    return count
 
 
 def _shape(state: dict[str, Any]) -> list[int]:

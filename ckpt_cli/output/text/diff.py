@@ -11,7 +11,7 @@ from ckpt_cli.output.text.diff_rows import rows, stat_rows
 from ckpt_cli.output.text.values import block, inline, short_id
 from ckpt_cli.output.text.word_diff import word_diff_lines
 from ckpt_cli.output.theme import DIFFERENCES, LEADS_TO, MORE, ROLES
-from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
+from ckpt_cli.values.difference import Counts, Difference, DifferenceKind, RoughCounts
 from ckpt_cli.values.known import message
 from ckpt_cli.values.parts import is_leaf
 from ckpt_cli.views.diff import DiffView, End
@@ -236,7 +236,10 @@ def count_text(counts: Counts) -> str:
         "removed": counts.removed,
         "added": counts.added,
     }
-    return ", ".join(f"{count} {what}" for what, count in counts_by_name.items() if count)
+    words = [f"{count} {what}" for what, count in counts_by_name.items() if count]
+    if isinstance(counts, RoughCounts):
+        words.append("too many repeated elements to match: some were compared by position")
+    return ", ".join(words)
 
 
 def _stat(view: DiffView) -> Iterator[Line]:

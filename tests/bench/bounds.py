@@ -1,0 +1,177 @@
+"""Shows that ckpt's work is linear in what it reads: sizes are doubled six times, and no exponent may be above 1.3.
+
+``python tests/bench/bounds.py [--only NAME] [--times N]`` makes its databases in a temporary folder, prints calls and
+seconds for each size, and exits 1 where an exponent is too high. Work is the number of Python and C calls, which
+doesn't depend on the machine; what happens inside one C call shows in the seconds alone. ``--times`` doubles fewer
+times, from the same first size.
+"""
+
+import argparse
+import json
+import math
+import os
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, redirect_stderr, redirect_stdout
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from ckpt_cli.app import run
+
+_STEEPEST = 1.3
+_DOUBLED = 6
+_SERDE = JsonPlusSerializer()
+
+
+class Row(NamedTuple):
+    """One checkpoint, as numbers; `writes` are those that its tasks left on it."""
+
+    number: int
+    parent: int | None
+    step: int
+    values: dict[str, Any]
+    source: str = "loop"
+    writes: Mapping[str, Any] = MappingProxyType({})
+
+
+class Case(NamedTuple):
+    """What is doubled, up to which size, and the commands that are counted."""
+
+    name: str
+    last: int
+    rows: Callable[[int], Iterable[Row]]
+    commands: list[list[str]]
+
+
+def _channels(size: int) -> Iterable[Row]:
+    values = {f"c{n}": n for n in range(size)}
+    yield Row(0, None, -1, values, "input")
+    yield Row(1, 0, 0, {**values, "c0": 1}, writes={"c0": 2})
+
+
+def _branches(size: int) -> Iterable[Row]:
+    yield Row(0, None, -1, {"x": 0}, "input")
+    yield from (Row(n, 0, 0, {"x": n}, "update") for n in range(1, size + 1))
+
+
+def _chain(size: int) -> Iterable[Row]:
+    yield Row(0, None, -1, {"x": 0}, "input", {"x": 1})
+    yield from (Row(n, n - 1, n - 1, {"x": n}, writes={"x": n + 1}) for n in range(1, size))
+
+
+def _dicts(size: int) -> Iterable[Row]:
+    before, after = ([{"n": n, "text": f"{word} {n}"} for n in range(size)] for word in ("old", "new"))
+    return _lists(before, after)
+
+
+def _scattered(size: int) -> Iterable[Row]:
+    before, after = ([n if n % 2 else f"{word} {n}" for n in range(size)] for word in ("old", "new"))
+    return _lists(before, after)
+
+
+def _lists(before: list[Any], after: list[Any]) -> Iterable[Row]:
+    yield Row(0, None, -1, {"docs": before}, "input", {"docs": after})
+    yield Row(1, 0, 0, {"docs": after})
+
+
+CASES = [
+    Case("channels", 100_000, _channels, [["threads"], ["show", "t"], ["log", "t"]]),
+    Case("branches", 100_000, _branches, [["tree", "t"], ["log", "t", "--all", "-n", "5"]]),
+    Case("chain", 30_000, _chain, [["replay", "t", "--to", "@"], ["delete", "t", "--after", "step:2", "--dry-run"]]),
+    Case("dicts", 5_000, _dicts, [["diff", "t"], ["log", "t"]]),
+    Case("list", 10_000, _scattered, [["diff", "t"], ["log", "t"]]),
+]
+
+
+def make(path: Path, rows: Iterable[Row]) -> None:
+    """A database with one thread ``t`` of these checkpoints, in the tables of the real saver."""
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        SqliteSaver(connection).setup()
+        connection.execute("PRAGMA synchronous = OFF")
+        for row in rows:
+            _insert(connection, row)
+        connection.commit()
+
+
+def _insert(connection: sqlite3.Connection, row: Row) -> None:
+    versions = dict.fromkeys(row.values, row.number + 1)
+    body = {"v": 4, "ts": "2025-06-01T00:00:00+00:00", "id": _id(row.number), "channel_values": row.values}
+    kind, data = _SERDE.dumps_typed({**body, "channel_versions": versions, "versions_seen": {}})
+    metadata = json.dumps({"source": row.source, "step": row.step, "parents": {}}).encode()
+    parent = None if row.parent is None else _id(row.parent)
+    names = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+    stored = ("t", "", _id(row.number), parent, kind, data, metadata)
+    connection.execute(f"INSERT INTO checkpoints ({names}) VALUES (?, ?, ?, ?, ?, ?, ?)", stored)
+    for index, (channel, value) in enumerate(row.writes.items()):
+        written = ("t", "", _id(row.number), f"{row.number:08x}-0000", index, channel, *_SERDE.dumps_typed(value))
+        names = "thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value"
+        connection.execute(f"INSERT INTO writes ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", written)
+
+
+def _id(number: int) -> str:
+    """An id as langgraph makes them, in the order of numbers."""
+    ticks = 0x1F044C4A0000000 + number * 1000
+    return f"{ticks >> 28:08x}-{ticks >> 12 & 0xFFFF:04x}-6{ticks & 0xFFF:03x}-8000-{number:012x}"
+
+
+def calls(words: list[str]) -> tuple[int, float]:
+    """How many calls a command makes, and how many seconds it takes while they are counted."""
+    count = 0
+
+    def profile(_frame: Any, event: str, _arg: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    started = time.perf_counter()
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        sys.setprofile(profile)
+        try:
+            code = run(words)
+        finally:
+            sys.setprofile(None)
+    if code:
+        raise SystemExit(f"ckpt {' '.join(words)} ended with {code}")
+    return count, time.perf_counter() - started
+
+
+def measure(case: Case, doubled: int, folder: Path) -> bool:
+    """Print each size of a case; whether no exponent is too high."""
+    first, kept = case.last >> _DOUBLED, True
+    counted: dict[str, list[int]] = {}
+    for times in range(doubled + 1):
+        size = first << times
+        path = folder / f"{case.name}-{size}.sqlite"
+        make(path, case.rows(size))
+        for command in case.commands:
+            work, seconds = calls([*command, "--db", str(path)])
+            print(f"{case.name:9} {size:>8,}  {' '.join(command):40} {work:>12,} calls {seconds:8.2f} s", flush=True)
+            counted.setdefault(" ".join(command), []).append(work)
+        path.unlink()
+    for words, work_by_size in counted.items():
+        exponent = math.log2(work_by_size[-1] / work_by_size[-2])  # of the last doubling: fixed costs hide the first
+        kept = kept and exponent <= _STEEPEST
+        print(f"{case.name:9} {words}: exponent {exponent:.2f}{'' if exponent <= _STEEPEST else '   TOO HIGH'}")
+    return kept
+
+
+def main() -> int:
+    """Measure all cases, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", help="a case by name")
+    parser.add_argument("--times", type=int, default=_DOUBLED, help="how often sizes are doubled")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        cases = [case for case in CASES if not options.only or case.name in options.only]
+        kept = [measure(case, options.times, Path(folder)) for case in cases]
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
