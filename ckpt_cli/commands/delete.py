@@ -181,9 +181,8 @@ def delete(
     """Delete threads, or a part of one: checkpoints with their writes and the subgraphs they called, nothing else.
 
     THREAD may be - to read ids from stdin, one per line. --after takes a turn back: the named checkpoint becomes
-    what it was when it was made, and its tasks are due again. If other checkpoints continue from a deleted one (a run
-    in the middle of a thread), the command is refused unless --with-children deletes them or --reparent keeps them.
-    ckpt undo brings everything back.
+    what it was when it was made, and its tasks are due again. If other checkpoints continue from a deleted one, the
+    command is refused unless --with-children deletes them or --reparent keeps them. ckpt undo brings all back.
 
     To make undo possible, the operation log keeps the deleted rows until ckpt operations N --prune forgets them.
     --forget keeps no rows, and also wipes what earlier operations on these threads kept in the log; ckpt asks for this

@@ -67,10 +67,7 @@ def run(
     everything: bool = False,
     raw: bool = False,
 ) -> ShowView:
-    """The view of the checkpoint that a revision names.
-
-    It shows the `channels` that are named; if none is, the graph's own state, or with `everything` every channel.
-    """
+    """The view of the checkpoint at `rev`: with the named `channels`, else the graph's state, or `everything`."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     lineage, short = reader.lineage(thread, ns), reader.short(thread)
@@ -83,11 +80,7 @@ def run(
     _refuse_broken(wanted, raw)
     shown = wanted or {name: channel for name, channel in all_channels.items() if everything or not channel.control}
     graph_input = all_channels[START] if START in all_channels and not all_channels[START].empty else None
-    hidden = (
-        []
-        if channels
-        else [name for name in all_channels if name not in shown and (graph_input is None or name != START)]
-    )
+    is_hidden = {name: name not in shown and (graph_input is None or name != START) for name in all_channels}
     return ShowView(
         thread_id=thread,
         ns=ns,
@@ -103,7 +96,7 @@ def run(
         marks=[*marks(lineage, row.checkpoint_id), *_tags(reader, row)],
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
-        hidden=len(hidden),
+        hidden=0 if channels else sum(is_hidden.values()),
         next=snapshot.next,
         tasks=_tasks(reader, row.ref, snapshot),
         consumed=snapshot.consumed,

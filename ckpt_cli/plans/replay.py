@@ -68,7 +68,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, chosen: Mapping[str, Red
 
     Raises:
         Refused: a delta channel's value isn't known.
-        NotSupported: the thread's graph is of another kind.
+        NotSupported: the thread was made by another kind of graph.
     """
     mint, origin = Mint(), read_origin(reader, row.ref)
     learned = Reducers(reader, row.ref, chosen, lambda: "(new id)")

@@ -55,7 +55,7 @@ class ThreadHistory:
         deltas: delta channel to the fewest updates after which it was stored whole; 0 if that was never seen.
         nodes: the nodes that ran.
         started: the thread got its input through the channel `__start__`, as a StateGraph does.
-        of_state_graph: nothing shows that the graph is of another kind.
+        of_state_graph: nothing shows that it is another kind of graph.
     """
 
     tallies: dict[str, Tally] = field(default_factory=dict)

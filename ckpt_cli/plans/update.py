@@ -53,7 +53,7 @@ def plan(
 
     Raises:
         UsageError, Refused: the message says which option a person must add.
-        NotSupported: the thread's graph is of another kind.
+        NotSupported: the thread was made by another kind of graph.
     """
     if not supersteps or not all(supersteps):
         raise UsageError("there is nothing to update")

@@ -27,7 +27,7 @@ def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
     """Open the database that ``--db`` names; without a name, open the only database of this folder and say which.
 
     Raises:
-        UsageError: the URL is of an unknown kind; or no database was named, and this folder has none or several.
+        UsageError: the kind of URL is unknown; or no database was named, and this folder has none or several.
         DatabaseUnreachable: the database doesn't exist or can't be opened.
         MissingExtra: the driver isn't installed.
     """

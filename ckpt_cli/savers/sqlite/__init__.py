@@ -1,4 +1,4 @@
-"""SQLite databases: plans can read and change those of every LangGraph generation; new ones are of the current one."""
+"""SQLite databases: plans can read and change those of every LangGraph generation; new ones have the current one."""
 
 from pathlib import Path
 

@@ -25,7 +25,7 @@ from ckpt_cli.savers.sqlite.schema import Schema
 def record_of(relation: str, key: Row, schema: Schema, thread_name: Callable[[Scalar], str]) -> Name | None:
     """The record of a row, by the row's key; `thread_name` gives the name of a thread for its stored id.
 
-    None if the table has no records, or if the key (from an operation log) is of another generation's tables.
+    None if the table has no records, or if the key (from an operation log) belongs to another generation's tables.
     """
     columns = schema.columns
     ns, checkpoint_id = ("ns", "id") if relation == "checkpoints" else ("write_ns", "write_id")

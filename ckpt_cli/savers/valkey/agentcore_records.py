@@ -63,7 +63,7 @@ def checkpoint(ref: Ref, data: bytes) -> Checkpoint:
 
 
 def writes(ref: Ref, stored: Sequence[bytes], *, short: bool) -> Iterator[Write]:
-    """The writes of a checkpoint, in the order they were put; if `short`, a size stands in place of each long value.
+    """The writes of a checkpoint, in the order they were put; if `short`, each long value is replaced by its size.
 
     AgentCoreValkeySaver only appends writes and stores no indexes. So the ordinary writes of a task are numbered here.
     A special write has a fixed index. In other savers the last one of a channel replaces earlier ones; here the last
