@@ -41,8 +41,8 @@ class Saver(ABC):
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look` so that all its reads show the database at one moment, and return its result.
 
-        `look` must have no side effects, because it may run again: if the engine can't keep a moment open and the data
-        changed, or if the connection was lost. Nested calls belong to the outer moment.
+        `look` must have no side effects, because it may run again. It does so if the engine can't keep a moment open
+        and the data changed, or if the connection was lost. Nested calls belong to the outer moment.
         """
 
     @abstractmethod
@@ -136,8 +136,8 @@ class Saver(ABC):
     ) -> Iterator[Write]:
         """The writes of a thread, of a namespace or of some checkpoints, by checkpoint and then in canonical order.
 
-        `values` is a size in bytes. A longer payload is not read: its write has `payload` None and the size. So 0 reads
-        only empty payloads. None reads all.
+        `values` is a size in bytes. A longer payload is not read: its write has the size, but `payload` is None. So
+        0 reads only empty payloads. None reads all.
         """
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:

@@ -166,7 +166,7 @@ class Connection:
         return value
 
     def _roll_back(self) -> None:
-        """Roll back a transaction that writes. After a moment, drop the connection, because it may have unread rows."""
+        """Roll back a transaction that writes. In a read-only one, drop the connection, which may have unread rows."""
         if self._writing and self._driver is not None and self._driver.open:
             try:
                 self._run("ROLLBACK")

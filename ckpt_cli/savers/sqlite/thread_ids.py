@@ -1,6 +1,6 @@
 """Names for threads whose id is a number, a blob or NULL. Some programs store such ids; damage can also make them.
 
-A thread whose id is text has that text as its name, whatever the text looks like. The name of an integer is its digits;
+If a thread's id is text, this text is its name, even if it looks like a number. The name of an integer is its digits;
 any other id is spelled by `savers.spelling`. If this name is already the id of another thread, a ``%`` precedes it.
 """
 
