@@ -1,1 +1,1 @@
-"""Every backend behind one contract; `url` opens the saver for what the user typed and imports only that backend."""
+"""All backends, with one interface. `url` opens the saver that the user named, and imports only its backend."""

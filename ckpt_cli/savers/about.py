@@ -1,4 +1,4 @@
-"""What a database is and can do, as its saver declares it: nothing here reads or writes."""
+"""Descriptions of databases and of their abilities, as savers declare them. Nothing here reads or writes."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -58,7 +58,7 @@ class About(NamedTuple):
         location: path or URL without credentials.
         generation: the schema generation in words (``checkpoint-sqlite 3.1.2 or newer (task_path)``).
         layout: the generation's short name: a letter from ``A`` to ``H``, or the saver's own word.
-        facts: more about the engine, text by label (``journal mode``, ``page size``, ``other tables``).
+        facts: more facts about the engine: texts by label (``journal mode``, ``page size``, ``other tables``).
         size: bytes on disk; None if unknown.
     """
 

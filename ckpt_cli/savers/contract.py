@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class HalfWrittenError(DatabaseUnreachable):
-    """A writer was killed half-way. Nothing can be read before `mend` opens it for writing and rolls back."""
+    """A writer was killed half-way. Nothing can be read until `mend` has rolled back the unfinished write."""
 
     def __init__(self, message: str, mend: Callable[[], None], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -41,8 +41,8 @@ class Saver(ABC):
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look` so that all its reads show the database at one moment, and return its result.
 
-        `look` must have no side effects, because it may run again: if the engine can't keep a moment open and the data
-        changed, or if the connection was lost. Nested calls belong to the outer moment.
+        `look` must have no side effects, because it may run again. It does so if the engine can't keep a moment open
+        and the data changed, or if the connection was lost. Nested calls belong to the outer moment.
         """
 
     @abstractmethod
@@ -55,7 +55,7 @@ class Saver(ABC):
 
     @abstractmethod
     def threads(self) -> Iterator[Thread]:
-        """Every thread, the highest head id first. An engine with an index jumps in it from thread to thread."""
+        """Every thread, the highest head id first. An engine with an index jumps in the index from thread to thread."""
 
     @abstractmethod
     def thread(self, thread_id: str) -> Thread | None:
@@ -136,8 +136,8 @@ class Saver(ABC):
     ) -> Iterator[Write]:
         """The writes of a thread, of a namespace or of some checkpoints, by checkpoint and then in canonical order.
 
-        `values` is a size in bytes. A longer payload is not read: its write has `payload` None and the size. So 0 reads
-        only empty payloads. None reads all.
+        `values` is a size in bytes. A longer payload is not read: its write has the size, but `payload` is None. So
+        0 reads only empty payloads. None reads all.
         """
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
@@ -159,13 +159,14 @@ class Saver(ABC):
         """The canonical address of this database, without credentials."""
 
     def place(self) -> Place:
-        """Where this database is. Servers need one small query for it."""
+        """Where this database is. For this, servers need one small query."""
         return Place(self.identity)
 
     def original(self, seen: Place, is_it: Callable[["Saver"], bool]) -> bool | None:  # noqa: ARG002 - for files
         """Whether the database that was at `seen` still exists there, so that this one is its copy; None if unknown.
 
-        False: this one is that database, or it is gone. `is_it` checks whether the one that is there now was seen.
+        False: this database is the one that was seen, or that one is gone. `is_it` checks whether the database
+        that is now at `seen` is the one that was seen.
         """
         here = self.place()
         same = here.instance and (here.engine, here.instance) == (seen.engine, seen.instance)
@@ -179,7 +180,7 @@ class Saver(ABC):
 
         Raises:
             NotSupported: this database can't be written.
-            Refused: this user may not write it, or nobody may at present.
+            Refused: this user may not write the database, or nobody may write it at present.
         """
 
     @abstractmethod
@@ -196,11 +197,11 @@ class Saver(ABC):
 
     @abstractmethod
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """Translate a plan into changes of physical rows, with before-images, one at a time, in the order to make them.
+        """Translate a plan into changes of physical rows with before-images, in the order in which to make the changes.
 
         Raises:
             NotSupported: this database can't store a record of the plan.
-            Refused: a record to add exists already, or one to replace or remove doesn't.
+            Refused: a record to add exists already, or a record to replace or remove doesn't exist.
         """
 
     @abstractmethod
@@ -208,9 +209,9 @@ class Saver(ABC):
         """The checkpoint or write in a physical row; None if the row is no record by itself (a blob, an index)."""
 
     def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:  # noqa: ARG002
-        """The relation and key of each row that belongs to a checkpoint's thread but is no record: an index, say.
+        """The relation and key of each row that belongs to a checkpoint's thread but is no record, such as an index.
 
-        Rows with a ``thread_id`` in their key may be left out: the key alone shows whose they are.
+        Rows with a ``thread_id`` in their key may be left out: their key alone shows the thread.
         """
         return ()
 
@@ -230,8 +231,8 @@ class Saver(ABC):
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002
         """The columns of a table, or the fields of a document, that ckpt writes; None for all of them.
 
-        A row is compared with an image in these columns alone, and only in those that both have: an application may add
-        its own columns, and a migration of LangGraph may add one between a change and its undo.
+        When a row is compared with an image, only these columns count, and only if both have them: an application may
+        add its own columns, and a migration of LangGraph may add one between a change and its undo.
         """
         return None
 
@@ -240,7 +241,7 @@ class Saver(ABC):
         return row
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
-        """The row to write so that an image is restored; `now` is the row that exists under its key, or None.
+        """The row to write so that an image is restored; `now` is the row that exists under the image's key, or None.
 
         A row that no longer exists gets all columns of the image that the table still has. In an existing row only the
         columns that ckpt writes are restored; an application's own columns keep their values.
@@ -263,10 +264,10 @@ class Saver(ABC):
         """Make every row equal to its after-image; only inside `transaction`.
 
         Without `Ability.ATOMIC`, rows are written one after another in this order, each only if it equals its
-        before-image. If that stops half-way, the changes can safely be repeated or taken back.
+        before-image. If the writing stops half-way, the changes can safely be repeated or taken back.
 
         Raises:
-            Refused: a row to add exists already, or one to change or remove no longer exists.
+            Refused: a row to add exists already, or a row to change or remove no longer exists.
         """
 
     def apply(self, plan: Plan) -> None:
@@ -274,7 +275,7 @@ class Saver(ABC):
 
         Raises:
             NotSupported: this database can't be written.
-            Refused: a record to add exists already, or one to replace or remove doesn't; nothing was written.
+            Refused: a record to add exists already, or one to replace or remove doesn't exist; nothing was written.
         """
         if Ability.ATOMIC in self.abilities:
             self.transaction(lambda: self.change(self.expand(plan)))
@@ -287,7 +288,7 @@ class Saver(ABC):
             raise
 
     def take_back(self, changes: Sequence[RowChange]) -> None:
-        """Undo those of the changes that were made, the last one first; only inside `transaction`.
+        """Undo those changes that were made, the last one first; only inside `transaction`.
 
         A row that equals neither its before-image nor its after-image was written by another program and is kept.
         """

@@ -1,6 +1,6 @@
 """Shows what the user typed for a database without any part that may belong to a password.
 
-The text isn't searched for secrets to mask. Instead only those parts are shown that are certainly no secret. If a
+The text isn't searched for secrets to mask. Instead, only parts that are certainly no secret are shown. If a
 password may begin or end in more than one place, hardly anything is shown.
 """
 
@@ -19,7 +19,7 @@ _NOT_IN_NAMES = frozenset("@=?#&'\"<>|;,\n\r\t\0")
 
 
 def mask_database(text: str) -> str:
-    """A path or name as it is; a URL's scheme, hosts and path; hardly anything of any other text."""
+    """The text to show: a path or name unchanged; of a URL scheme, hosts and path; of other text hardly anything."""
     match = _URL.fullmatch(text)
     if match is None:
         return _mask_path(text)
@@ -43,7 +43,8 @@ def cannot_hold_password(text: str) -> bool:
 def has_one_reading(rest: str) -> bool:
     """Whether the text after ``://`` can be parsed in one way only.
 
-    It may have only one ``@``, before the hosts. With several, libpq splits at the first and Python at the last.
+    The text may have only one ``@``, before the hosts. If there are several, libpq splits at the first, Python at
+    the last.
     """
     authority, path, words = _parts(rest)
     hosts = authority.rpartition("@")[2].split(",")

@@ -34,7 +34,7 @@ class LostWriting(Failed):
 
 
 def must_not_be_lost(payload: Payload, words: str) -> None:
-    """Check that a payload to write holds a value, not only the reason why the value couldn't be read.
+    """Check that a payload to write holds a value, and not the reason why the value couldn't be read.
 
     Raises:
         PayloadCorrupt: it holds only the reason; the message names the record by `words`.
@@ -100,7 +100,7 @@ def no_database(location: str, what: str = "database", hint: str = "") -> Databa
 
 
 def no_checkpoints(location: str, hint: str) -> DatabaseUnreachable:
-    """The database exists but isn't LangGraph's; the hint says what it holds or where else to look."""
+    """The database exists but isn't LangGraph's; the hint lists its contents or other places to look."""
     return DatabaseUnreachable(f"{location}: no LangGraph checkpoints in it", hint=hint)
 
 
@@ -158,7 +158,7 @@ def no_longer_exists(name: Name) -> Refused:
 
 
 def one_line(words: str) -> str:
-    """A server's own words on one line, without control characters. Match with these; show `safe_text` to people."""
+    """A server's own words on one line, without control characters; for comparisons. People see `safe_text`."""
     return " ".join("".join(c if c.isprintable() else " " for c in words).split())[:_LONGEST]
 
 

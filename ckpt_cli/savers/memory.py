@@ -1,4 +1,4 @@
-"""A saver that keeps records in dicts. It is the model of the contract: every other saver must do the same."""
+"""A saver that keeps records in dicts, and the model of the contract: every other saver must give the same results."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar

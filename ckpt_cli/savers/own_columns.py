@@ -21,9 +21,9 @@ def restored(image: Row, now: Row | None, written: Collection[str], writable: Co
 
 
 def assignments(before: Row, after: Row) -> Mapping[str, Scalar]:
-    """The columns that an UPDATE sets: those that differ, or all if none does.
+    """The columns that an UPDATE sets: the columns that differ, or all columns if none differs.
 
-    Setting only these keeps triggers on other columns from firing, and leaves alone columns that ckpt can't set.
+    An UPDATE of only these fires no triggers on other columns, and needs no columns that ckpt can't set.
     """
     changed = {name: value for name, value in after.items() if name not in before or _differ(before[name], value)}
     return changed or after

@@ -25,7 +25,7 @@ def fetch_by_size(
 ) -> Iterator[Checkpoint]:
     """Checkpoints in the order of `refs`, in fetches of a few megabytes each.
 
-    The first fetch has `first` checkpoints; the number in each later one depends on the size of the bodies before.
+    The first fetch has `first` checkpoints. The number in each later fetch depends on the bodies fetched before it.
     """
     rest, size = iter(refs), first
     while page := list(islice(rest, size)):

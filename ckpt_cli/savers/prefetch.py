@@ -1,7 +1,7 @@
 """A saver that prefetches: if each read needs a round trip, it fetches the records of many threads at once.
 
-Commands read thread by thread, which would need several round trips for each thread. So they give hints about what they
-will read next. Those reads are then answered from memory; all others are passed on to the real saver.
+Commands read thread by thread, which would need several round trips for each thread. So they give hints about their
+next reads. These reads are then answered from memory; all other reads are passed on to the real saver.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _FEW = 2  # a hint about fewer checkpoints is ignored
 
 
 class PrefetchingSaver(Saver):
-    """Keeps what the hints fetched, until the next call of `moment`, the next hint about threads, or a write."""
+    """Keeps the records that hints fetched until the next call of `moment`, the next hint about threads or a write."""
 
     def __init__(self, saver: Saver) -> None:
         self._saver = saver
@@ -51,7 +51,7 @@ class PrefetchingSaver(Saver):
         self._rows, self._threads_to_fetch = rows, list(rows)
 
     def _fetch_page_from(self, thread_id: str) -> None:
-        """Fetch a thread of the hint whole, if it fits in a page, and as many of the next threads as fit there too."""
+        """Fetch a hinted thread whole if it fits in a page, and as many of the next threads as fit in the same page."""
         if thread_id not in self._threads_to_fetch:
             return
         refs: list[Ref] = []
@@ -63,7 +63,7 @@ class PrefetchingSaver(Saver):
             self.expect(refs)
 
     def expect(self, refs: Collection[Ref]) -> None:
-        """Fetch these checkpoints and their writes, unless they are in memory. The oldest beyond a page are dropped."""
+        """Fetch these checkpoints and their writes, unless they are in memory; beyond a page the oldest are dropped."""
         new = [ref for ref in refs if ref not in self._writes]
         if len(refs) < _FEW or not new:
             return

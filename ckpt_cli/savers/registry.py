@@ -20,7 +20,7 @@ class Backend(NamedTuple):
     """The backend of a server.
 
     Attributes:
-        module: its package in ``ckpt_cli.savers``, which has ``open_url(url) -> Saver``.
+        module: its package in ``ckpt_cli.savers``; the package has ``open_url(url) -> Saver``.
         extra: the name of its optional dependencies.
         drivers: the modules that these dependencies provide.
     """

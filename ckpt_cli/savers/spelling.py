@@ -24,13 +24,13 @@ def text_of(raw: Any) -> str:
 
 
 def raw_of(name: str) -> Any:
-    """The stored value for a name that `text_of` returned; a name that is no spelling is stored as it is."""
+    """The stored value for a name that `text_of` returned; a name that is no spelling is returned unchanged."""
     raw = _value_spelled_by(name) if name[:1] in _FIRST_CHARACTERS else _TEXT
     return name if raw is _TEXT else raw
 
 
 def index_of(raw: Any) -> int | str:
-    """The index of a write in its task, as it is stored; text if it isn't an integer."""
+    """The index of a write in its task, as stored; text if the stored value isn't an integer."""
     return raw if type(raw) is int else text_of(raw)
 
 

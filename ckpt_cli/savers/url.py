@@ -1,7 +1,7 @@
-"""Opens the saver for what the user typed after ``--db``: a URL, a path, a name, or nothing for this folder's database.
+"""Opens the saver for the value of ``--db``: a URL, a path or a name; without a value, for this folder's database.
 
 Only the user's own words cause an import, never a database's contents. A password goes to the driver and nowhere else:
-all that is printed passes `database_name.mask_database`.
+every printed text passes through `database_name.mask_database`.
 """
 
 import os
@@ -24,7 +24,7 @@ _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
 
 def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
-    """Open the database that ``--db`` names; without a name, open the only database of this folder and say which.
+    """Open the database that ``--db`` names; without a name, open this folder's only database and show its name.
 
     Raises:
         UsageError: the kind of URL is unknown; or no database was named, and this folder has none or several.
@@ -38,7 +38,7 @@ def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
 
 
 def sqlite_file(database: str) -> Path | None:
-    """The file of an SQLite database, by its name alone; None if the name is not an SQLite database's.
+    """The file of an SQLite database, found by the name alone; None if no SQLite database has this name.
 
     The file isn't opened: a program loses its locks on a file when it closes any descriptor of it (POSIX).
     """
@@ -73,8 +73,8 @@ def _open_url(database: str) -> Saver | None:
 def _sqlite_path(database: str, rest: str) -> Path:
     """The path of ``sqlite:///relative`` or ``sqlite:////absolute``, as SQLAlchemy reads them.
 
-    If there is no such file, it also tries the path from the root, and with ``%20`` and the like decoded; people type
-    both.
+    People also type one slash too few, or write a space as ``%20``. So if there is no such file, the path from the root
+    is tried too, and each path with escapes decoded.
     """
     if not rest.startswith("/") or not rest.strip("/"):
         raise UsageError(

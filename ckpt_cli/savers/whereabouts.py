@@ -10,7 +10,7 @@ from ckpt_cli.savers.contract import Saver
 
 
 def place_of(address: str, path: Path) -> Place:
-    """The place of a file. Its device and inode find it after a rename; once it is deleted, a new file may get them."""
+    """The place of a file. Device and inode find it after a rename; a new file may get those of a deleted one."""
     try:
         status = path.stat()
     except OSError:
@@ -23,7 +23,7 @@ def original_at(
 ) -> bool | None:
     """Whether the database that was seen at another path still exists there, so that this one is its copy.
 
-    False: this is the same file, or nothing is there any more. None: the other file can't be read.
+    False: the other path leads to this file, or that database is no longer there. None: the other file can't be read.
 
     Args:
         own: the file of this database.

@@ -35,14 +35,14 @@ class Address(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """An address without user, password and options, so that it is the same for all of them; it may be shown."""
+        """An address without user, password and options: the same for all users; it may be shown to people."""
         host = f"[{self.host}]" if ":" in self.host else self.host.lower()
         socket = f"?unix_socket={self.socket}" if self.socket else ""
         return f"mysql://{host}:{self.port}/{quote(self.database, safe='')}{socket}"
 
     @property
     def location(self) -> str:
-        """The URL without user, password and options, which is the identity."""
+        """The URL without user, password and options; the same text as `identity`."""
         return self.identity
 
 
@@ -53,7 +53,7 @@ def parse_url(url: str) -> Address:
     parse_conn_string``), PyMySQL's ``ssl_…``, the ``ssl_mode`` of the program ``mysql``, and two timeouts in seconds.
 
     Raises:
-        UsageError: it names no database, or has an unknown option.
+        UsageError: the URL names no database, or has an unknown option.
     """
     try:
         parts = urlsplit(url)
@@ -73,7 +73,7 @@ def parse_url(url: str) -> Address:
         statement_timeout=_seconds(options, "statement_timeout", _STATEMENT_TIMEOUT),
         tls=parse_tls(options),
     )
-    options.pop("charset", None)  # an option of SQLAlchemy's; here it is always utf8mb4
+    options.pop("charset", None)  # an option of SQLAlchemy's; ckpt always uses utf8mb4
     if options:
         known = ", ".join(_OPTIONS)
         raise UsageError(f"{address.location}: {unknown_option(options, _OPTIONS)}", hint=f"known: {known}")
@@ -88,7 +88,7 @@ def _reason(message: str) -> str:
 
 
 def _seconds(options: dict[str, str], name: str, default: int) -> int:
-    """Take an option in seconds. It must be whole, unlike `parse_seconds`: the server's variables take no fractions."""
+    """Take an option in whole seconds. `parse_seconds` allows fractions, but the server's variables don't."""
     text = options.pop(name, str(default))
     if not text.isdecimal() or not 0 < int(text) < 1 << 24:
         raise UsageError(f"{name}: a whole number of seconds is needed")

@@ -25,7 +25,7 @@ from ckpt_cli.savers.mysql.stream import ResultRow, Stream
 T = TypeVar("T")
 
 _DELETED_ROWS = 100  # rows that one statement deletes
-_ALWAYS_TAKEN = 1_000_000  # every server takes a statement of so many bytes
+_ALWAYS_TAKEN = 1_000_000  # every server takes a statement with fewer bytes than this
 
 _SNAPSHOT = ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",)
 _WRITING = (
@@ -49,7 +49,7 @@ class Connection:
 
     @property
     def is_mariadb(self) -> bool:
-        """Whether it is MariaDB."""
+        """Whether the server is MariaDB."""
         return is_mariadb(self.version)
 
     @property
@@ -88,7 +88,7 @@ class Connection:
         return count
 
     def _must_be_short(self, length: int) -> None:
-        """Check that the server takes a statement of so many bytes: it closes the connection if it gets too many."""
+        """Check that the server takes a statement of this many bytes; it closes the connection after too many."""
         if length < _ALWAYS_TAKEN:
             return
         ((limit,),) = self.query("SELECT @@max_allowed_packet")
@@ -96,7 +96,7 @@ class Connection:
             raise too_long(self.address, length, limit)
 
     def moment(self, read: Callable[[], T]) -> T:
-        """Run `read` on one read-only snapshot; run it again on a new connection if this one is lost.
+        """Run `read` on one read-only snapshot; if the connection is lost, run `read` again on a new one.
 
         Raises:
             DatabaseUnreachable: the connection is lost again.
@@ -110,7 +110,7 @@ class Connection:
         return self._run_within(_SNAPSHOT, read)
 
     def transaction(self, work: Callable[[], T], probes: Sequence[str]) -> T:
-        """Run `work` in a serializable transaction: until it ends, nobody else can change rows that it has read.
+        """Run `work` in a serializable transaction: until its end, nobody else can change rows that `work` has read.
 
         Args:
             work: reads and writes.
@@ -118,7 +118,7 @@ class Connection:
 
         Raises:
             Refused: this user may not write, or others are writing the same rows.
-            Failed: the server refused a statement; what `work` did is rolled back.
+            Failed: the server refused a statement; the changes of `work` are rolled back.
         """
         self._ensure_connected()
         self._writing, self._sent = True, False
@@ -134,7 +134,7 @@ class Connection:
         15.8.2; MariaDB 10.11 does the same).
 
         Raises:
-            Refused: this user may not, or this server takes no writes.
+            Refused: this user may not run them, or this server takes no writes.
         """
         self._writing = True
         try:
@@ -144,7 +144,7 @@ class Connection:
             self._writing = False
 
     def _ensure_connected(self) -> None:
-        """Reconnect if the connection was lost while it was idle. Call it before a write, which isn't tried twice."""
+        """Reconnect if the connection was lost while it was idle. Call this before a write: writes aren't repeated."""
         try:
             self._run("DO 0")
         except ConnectionLost:
@@ -166,7 +166,7 @@ class Connection:
         return value
 
     def _roll_back(self) -> None:
-        """Roll back a transaction that writes. If it only read, drop the connection, which may have unread rows."""
+        """Roll back a transaction that writes. In a read-only one, drop the connection, which may have unread rows."""
         if self._writing and self._driver is not None and self._driver.open:
             try:
                 self._run("ROLLBACK")
@@ -176,7 +176,7 @@ class Connection:
             self.abandon()
 
     def driver(self) -> Any:
-        """The driver's connection, without unread rows; if there is none, a new one.
+        """The driver's open connection, after its unread rows were read; or a new connection.
 
         Raises:
             DatabaseUnreachable: the server can't be reached, or refuses this user.

@@ -18,7 +18,7 @@ _MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 class _Encrypted(pymysql.Connection):  # type: ignore[misc]
     """A connection that sends no user and no password to a server without TLS.
 
-    PyMySQL 1.1 would send them (``connections.py: _request_authentication``); 1.2 refuses by itself.
+    PyMySQL 1.1 would send them (``connections.py: _request_authentication``); 1.2 doesn't send them.
     """
 
     def _request_authentication(self) -> None:

@@ -1,7 +1,7 @@
 """The SQL expressions of MySQL and MariaDB, for `sql.statements`.
 
 The server compares ids by its collation, which may treat ``A`` and ``a``, or all emoji, or ``x`` and ``x`` with a space
-as one id. So a condition on an id has two parts: the column's own comparison, which uses the index, and one by bytes.
+as one id. So a condition on an id has two parts: a comparison by the collation, which uses the index, and one by bytes.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ class MySQLEngine(Engine):
         return self._connection.moment(read)
 
     def must_be_writable(self) -> None:
-        """Let the server explain the statements that need all rights that a plan may need."""
+        """Let the server explain, without running them, statements that together need every right a plan may need."""
         self._connection.explain(self._probes)
 
     def transaction(self, work: Callable[[], T]) -> T:
@@ -98,7 +98,7 @@ class MySQLEngine(Engine):
         return self.quoted(relation)
 
     def quoted(self, name: str) -> str:
-        """A name in backticks: ``blob`` is a keyword."""
+        """A name in backticks, which are needed for ``blob``, a keyword."""
         return "`" + name.replace("`", "``").replace("%", "%%") + "`"
 
     def json_text(self, path: str) -> str:
@@ -106,7 +106,7 @@ class MySQLEngine(Engine):
         return f"json_unquote(json_extract({self.quoted('checkpoint')}, '$.{path}'))"
 
     def select_expression(self, relation: str, column: str, expression: str = "") -> str:
-        """The expression. Text and JSON need no cast: the connection's character set can represent all others.
+        """The expression. Text and JSON need no cast: the connection's character set has the characters of all others.
 
         Dates, decimals and bits are cast, because the driver would make objects from them. A FLOAT becomes a DOUBLE,
         because as text it would have only six digits.
@@ -117,7 +117,7 @@ class MySQLEngine(Engine):
         return f"cast({plain} AS {_CASTS[kind]})" if kind in _CASTS else plain
 
     def namespace(self, relation: str) -> str:
-        """The column's text, or a name spelled from the row's hash, if that is the hash of another text."""
+        """The column's text; if the row's hash belongs to another text, a name spelled from the hash."""
         name = self.select_expression(relation, "checkpoint_ns")
         if not self._schema.hashed or not self._connection.has_md5:
             return name
@@ -171,9 +171,9 @@ class MySQLEngine(Engine):
     ) -> tuple[str, list[Scalar | list[Scalar]]]:
         """The condition is a range of the index if the rows differ only in their last column; else it lists the rows.
 
-        MariaDB 10.11 joins a long list of rows with the index, but needs quadratic time to analyse as many conditions
-        joined by OR (1.1 s for 1,000). Blobs are also found under other thread ids that the server treats as equal
-        (`equal_ids.SharedBlobs`).
+        MariaDB 10.11 joins a long list of rows with the index, but needs quadratic time to analyse the same number
+        of conditions joined by OR (1.1 s for 1,000). Blobs are also found under other thread ids that the server treats
+        as equal (`equal_ids.SharedBlobs`).
         """
         values = [
             [self.search_value(relation, name, value) for name, value in zip(columns, row, strict=True)] for row in rows
@@ -186,7 +186,7 @@ class MySQLEngine(Engine):
         return f"({' AND '.join([*conditions, last])})", parameters
 
     def _column_equals(self, relation: str, column: str) -> str:
-        """The condition that a column equals one value. Thread ids of blobs are compared as the server does it."""
+        """The condition that a column equals one value. Thread ids of blobs are compared by the collation only."""
         exact = self._is_hashed(column) or self._must_be_exact(relation, column)
         return self.equals(relation, column) if exact else f"{self.quoted(column)} = %s"
 
@@ -207,7 +207,7 @@ class MySQLEngine(Engine):
         return self.equates_texts(relation, column) and (relation, column) != (BLOBS, "thread_id")
 
     def _one_of(self, relation: str, column: str, count: int) -> tuple[str, int]:
-        """The condition that a column is one of `count` values, and how often the parameters must have them."""
+        """The condition that a column is one of `count` values, and how often the parameters must repeat the values."""
         if self._is_hashed(column):
             return _in([HASH], count), 1
         name = self.quoted(column)
@@ -222,7 +222,7 @@ class MySQLEngine(Engine):
     def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
         """The value; None for half a surrogate pair, and for text that isn't in the column's character set.
 
-        For a namespace it is the hash, which is computed here because MySQL 9.6 no longer has MD5.
+        For a namespace: its hash, which ckpt computes because MySQL 9.6 no longer has MD5.
         """
         if not isinstance(value, str):
             return value
@@ -236,7 +236,7 @@ class MySQLEngine(Engine):
         return namespace_hash(value) if self._is_hashed(column) else value
 
     def with_derived_columns(self, relation: str, row: Row) -> Row:
-        """The row with the hash of its namespace, by which LangGraph's own saver finds it."""
+        """The row, plus the hash of its namespace: LangGraph's own saver finds the row by this hash."""
         if not self._schema.layout.has(relation, HASH) or HASH in row:
             return row
         return {**row, HASH: namespace_hash(str(row["checkpoint_ns"]))}
@@ -261,7 +261,7 @@ class MySQLEngine(Engine):
 def namespace_hash(ns: str) -> bytes:
     """The hash of a namespace as LangGraph's own saver stores it (checkpoint-mysql 3.0, ``base.py: MIGRATIONS``).
 
-    For a name that `MySQLEngine.namespace` spelled from a hash, it is that hash.
+    For a name that `MySQLEngine.namespace` spelled from a hash, this returns the hash in the name.
     """
     if spelled := _SPELLED_HASH.fullmatch(ns):
         return bytes.fromhex(spelled[1])

@@ -1,7 +1,7 @@
 """Threads whose ids differ only in case, accents or spaces, so that the server's collation treats them as equal.
 
 ckpt reads them as different threads. But LangGraph's own saver, asked for ``bob``, continues from the checkpoints of
-``Bob`` (langgraph-checkpoint-mysql 3.0, ``base.py: SELECT_SQL``). So a checkpoint of one may name blobs of the other.
+``Bob`` (langgraph-checkpoint-mysql 3.0, ``base.py: SELECT_SQL``). So a checkpoint of ``bob`` may name blobs of ``Bob``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ class SharedBlobs(Blobs):
 
 
 def _match(name: BlobName, names: Iterable[BlobName]) -> BlobName | None:
-    """The requested blob to which a blob under an equal thread id belongs; None if it fits none or several."""
+    """For a blob found under an equal thread id: the requested blob that it answers. None if none or several fit."""
     same_version = [other for other in names if other[1:] == name[1:]]
     same_letters = [other for other in same_version if other.thread_id.casefold() == name.thread_id.casefold()]
     matches = same_letters or same_version
@@ -38,7 +38,7 @@ def _match(name: BlobName, names: Iterable[BlobName]) -> BlobName | None:
 
 
 def must_not_have_equal_ids(engine: MySQLEngine, plan: Plan) -> None:
-    """Check that no thread of a plan has an id that the server treats as equal to that of a thread outside the plan.
+    """Check that, for the server, no thread id of a plan equals the id of a thread outside the plan.
 
     Raises:
         Refused: LangGraph mixes two such threads, so that changing one changes the other.

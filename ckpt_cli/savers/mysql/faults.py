@@ -107,7 +107,7 @@ def too_long(address: Address, length: int = 0, limit: int = 0) -> Failed:
 
 
 def number_and_text(error: Exception) -> tuple[int, str]:
-    """The number of an error, and its text on one line. If connecting failed, it is the system's text."""
+    """The number of an error, and its text on one line. If the connection failed, the text is the system's."""
     number, text = 0, str(error)
     if error.args and isinstance(error.args[0], int):
         number, text = error.args[0], str(error.args[1] if len(error.args) > 1 else "")

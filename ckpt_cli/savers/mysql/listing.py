@@ -32,7 +32,7 @@ class Listing:
         self._exact = engine.byte_order("thread_id")
 
     def heads(self, except_for: Sequence[str] = ()) -> Iterator[Head]:
-        """Threads without a root namespace, then the others, highest head first; leaves out the groups of some ids."""
+        """Threads without a root namespace, then the others, highest head first; without the groups of `except_for`."""
         inner = f"SELECT {self._id} FROM checkpoints AS one WHERE one.thread_id = ids.thread_id AND one.{self._in_root}"
         only = f" WHERE thread_id NOT IN ({', '.join(['%s'] * len(except_for))})" if except_for else ""
         statement = (
@@ -56,7 +56,7 @@ class Listing:
         return [thread_id for (thread_id,) in self._engine.query(statement)]
 
     def heads_by_bytes(self, equal_ids: Sequence[str]) -> Iterator[Head]:
-        """The threads in the groups of some ids, one for each id: here ids are compared by their bytes."""
+        """The threads in the groups of these ids. Ids are compared by their bytes, so each different id is a thread."""
         if not equal_ids:
             return
         top = f"max(CASE WHEN {self._in_root} THEN {self._engine.byte_order(self._id)} END)"

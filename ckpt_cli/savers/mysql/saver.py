@@ -60,13 +60,13 @@ class MySQLSaver(SqlSaver):
         return self._connection.address.identity
 
     def place(self) -> Place:
-        """The server's id and the database's name; and where the server runs, which is another place for a clone."""
+        """The server's id with the database's name; and the place where the server runs, which differs for a clone."""
         server, host = self._connection.moment(lambda: whereabouts(self._connection.query))
         name = self._connection.address.database
         return Place(self.identity, f"{server}/{name}" if server else "", f"{host}/{name}")
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
-        """See `Saver.original`. True only if it is on this server and this user may see its database."""
+        """See `Saver.original`. True only if the other database is on this server and this user may see it."""
         here = self.place()
         (host, _, own), (other_host, _, other) = here.instance.rpartition("/"), seen.instance.rpartition("/")
         exists = self._connection.moment(lambda: has_checkpoints(self._connection.query, other))
@@ -93,7 +93,7 @@ class MySQLSaver(SqlSaver):
         return Totals(self._listing.count(), checkpoints, writes, oldest, newest)
 
     def threads(self) -> Iterator[Thread]:
-        """Jump from id to id in the key index; the server sorts the ids alone."""
+        """Jump from id to id in the key index; the server sorts only ids, without other columns."""
         equal_ids = self._listing.equal_ids()
         by_bytes = list(self._listing.heads_by_bytes(equal_ids))
         rootless = [thread_id for thread_id, head in by_bytes if head is None]
@@ -113,7 +113,7 @@ class MySQLSaver(SqlSaver):
         return sorted(self._listing.namespaces(self._thread(thread_id)))
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """See `SqlSaver.expand`; refused if the server treats the ids of a plan's thread and another as equal."""
+        """See `SqlSaver.expand`; refused if, for the server, a thread id of the plan equals another thread's id."""
         must_not_have_equal_ids(self._mysql_engine, plan)
         yield from super().expand(plan)
 

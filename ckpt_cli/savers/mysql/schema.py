@@ -1,7 +1,7 @@
 """Reads from the server's catalogue the generation of LangGraph's tables and the collations of their text columns.
 
-Sources: langgraph-checkpoint-mysql 3.0, ``base.py: MIGRATIONS`` (0 to 21) and ``shallow.py: MIGRATIONS`` (0 to 10). In
-migrations up to 14 there is no ``checkpoint_ns_hash``; from 15 to 18 MySQL computes it; from 19 on the saver writes it.
+Sources: langgraph-checkpoint-mysql 3.0, ``base.py: MIGRATIONS`` (0 to 21) and ``shallow.py: MIGRATIONS`` (0 to 10). Up
+to migration 14 there is no ``checkpoint_ns_hash``; from 15 to 18 MySQL computes it; from 19 on the saver writes it.
 Migration 18 adds ``task_path``.
 """
 
@@ -62,7 +62,7 @@ class Schema(NamedTuple):
 
     @property
     def is_newer(self) -> bool:
-        """Whether a migration after the last known one was made."""
+        """Whether the tables have had a migration that ckpt doesn't know."""
         return self.layout.version is not None and self.layout.version > self.newest
 
     @property
@@ -93,7 +93,7 @@ def detect(location: str, query: Query) -> Schema:
     """Detect the schema of an open database.
 
     Raises:
-        DatabaseUnreachable: this user can see no tables of LangGraph's; the hint names the tables that exist.
+        DatabaseUnreachable: this user can see none of LangGraph's tables; the hint names the visible tables.
     """
     kinds = {catalogue_text(name): _kind(table_type, engine) for name, table_type, engine in query(_NAMES)}
     for name in (*TABLES, MIGRATIONS):
@@ -125,7 +125,7 @@ def size(query: Query) -> int | None:
 
 
 def _kind(table_type: object, engine: object) -> str:
-    """A phrase for people: what an entry of the catalogue is; "" for an ordinary table."""
+    """A phrase for people: the kind of an entry of the catalogue; "" for an ordinary table."""
     is_foreign = catalogue_text(engine).upper() in _FOREIGN
     return (
         "a table of another server" if is_foreign else _TYPES.get(catalogue_text(table_type).upper(), "something else")

@@ -45,7 +45,7 @@ class Tls(NamedTuple):
         return self.mode not in ("disabled", "preferred")
 
     def prefer(self, driver: Any) -> None:
-        """Make a driver use TLS if the server has it, without loading root certificates; call it before it connects."""
+        """Make a driver use TLS if the server does, without loading root certificates; call this before it connects."""
         if self.mode == "preferred":
             driver.ssl, driver.ctx = True, _context_without_checks()
 

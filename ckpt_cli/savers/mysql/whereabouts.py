@@ -22,5 +22,5 @@ def whereabouts(query: Query) -> tuple[str, str]:
 
 
 def has_checkpoints(query: Query, database: str) -> bool:
-    """Whether this user can see a database with that name that has a table of checkpoints."""
+    """Whether a database with this name has a table of checkpoints that this user can see."""
     return any(True for _ in query(_CHECKPOINTS, [database]))

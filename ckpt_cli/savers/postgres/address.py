@@ -31,7 +31,7 @@ class Address(NamedTuple):
         parameters: for libpq, including the password.
         schema: the Postgres schema of the tables; "" for the first in the search path that has them.
         host: as in the URL; several are separated by commas.
-        database: "" if neither the URL nor the environment names a database or a user.
+        database: "" if the URL names no database and no user, and $PGDATABASE names no database.
     """
 
     parameters: dict[str, str | int]
@@ -51,7 +51,7 @@ def parse_url(url: str) -> Address:
     """The address that a URL names.
 
     Raises:
-        UsageError: libpq can't read it; its message is not repeated, since it may quote the password.
+        UsageError: libpq can't read the URL; libpq's message may quote the password, so it is not repeated.
     """
     scheme, _, rest = url.partition("://")
     place, _, options = rest.partition("?")
@@ -77,7 +77,7 @@ def parse_url(url: str) -> Address:
 
 
 def _first_unknown(pairs: list[tuple[str, str]]) -> str:
-    """The first option that libpq doesn't know; "" if it knows all."""
+    """The first option that libpq doesn't know; "" if libpq knows all."""
     for name, _ in pairs:
         try:
             conninfo_to_dict(f"postgresql:///?{quote(name, safe='')}=1")
@@ -91,7 +91,7 @@ def _option_names() -> list[str]:
 
 
 def _hosts(hosts: str, ports: str) -> str:
-    """Each host with its port: names, IPv6 addresses, or folders of sockets (libpq takes one port for all of them)."""
+    """Each host with its port. A host is a name, an IPv6 address or a folder of sockets; all may share one port."""
     names = [f"[{one}]" if ":" in one else quote(one, safe="") for one in hosts.lower().split(",")]
     port_list = ports.split(",")
     return ",".join(

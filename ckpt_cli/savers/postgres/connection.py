@@ -1,7 +1,7 @@
 """The connection: moments on one snapshot, transactions for which other ckpts wait, and results in bounded pages.
 
-Nothing outlives a transaction: settings are LOCAL, cursors close with it, no statement is prepared. So it also works
-through a pooler that lends connections for one transaction each.
+Nothing outlives a transaction: settings are LOCAL, cursors close at its end, no statement is prepared. So this
+module also works through a pooler that lends a connection for one transaction at a time.
 """
 
 import logging
@@ -36,13 +36,13 @@ _TRANSACTION = f"BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout =
 
 
 class Connection:
-    """A connection that is made again if it was lost between two moments, or during one."""
+    """A connection that is made again if it was lost, between two moments or during a moment."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
         self._driver: psycopg.Connection[ResultRow] | None = None
         self._in_moment = False
-        self._cursors = 0  # how many cursors were opened so far; it is in their names
+        self._cursors = 0  # the number of cursors opened so far; a cursor's name contains its number
         self._read_cursors: list[str] = []  # cursors to close with the next round trip
         self._moments = 0  # counts the beginnings and ends of moments
         self._writing = False  # whether the open moment is a transaction that may write
@@ -74,7 +74,7 @@ class Connection:
             yield from self._rows(sql, parameters)
 
     def moment(self, read: Callable[[], T]) -> T:
-        """Run `read` on one read-only snapshot; run it again on a new connection if this one is lost."""
+        """Run `read` on one read-only snapshot; if the connection is lost, run `read` again on a new one."""
         if self._in_moment:
             return read()
         try:
@@ -84,11 +84,11 @@ class Connection:
         return self._run_within(self._begin(_MOMENT), read)
 
     def transaction(self, tables: str, work: Callable[[], T]) -> T:
-        """Run `work`, which may write, on one snapshot; it is taken when no other ckpt is writing these tables.
+        """Run `work`, which may write, on one snapshot, taken when no other ckpt is writing these tables.
 
         The lock conflicts with itself, with VACUUM and with changes of the table, never with applications that read or
-        write rows. While it is held, nobody can make a trigger. LOCK takes no snapshot, so the snapshot that is taken
-        after it sees what the other ckpt has written (Postgres 15, "LOCK", 13.3.1).
+        write rows. While the lock is held, nobody can make a trigger. LOCK takes no snapshot, so the snapshot taken
+        after LOCK includes the changes of the other ckpt (Postgres 15, "LOCK", 13.3.1).
         """
         if self._in_moment:
             raise RuntimeError("a transaction doesn't begin inside a moment")
@@ -114,7 +114,7 @@ class Connection:
             self._driver = None
 
     def _begin(self, statement: str) -> str:
-        """A statement that begins a transaction, and sets a timeout unless the URL sets its own."""
+        """A statement that begins a transaction, and sets a timeout unless the URL sets one."""
         has_timeout = "statement_timeout" in str(self.address.parameters.get("options", ""))
         return statement if has_timeout else f"{statement}; SET LOCAL statement_timeout = '{_STATEMENT_TIMEOUT}'"
 
@@ -198,7 +198,7 @@ def must_be_encrypted(driver: psycopg.Connection[ResultRow], location: str) -> N
     A socket never leaves the machine, so it needs no encryption.
 
     Raises:
-        DatabaseUnreachable: it isn't encrypted; the connection is closed.
+        DatabaseUnreachable: the connection isn't encrypted; it is closed.
     """
     mode = driver.info.get_parameters().get("sslmode", "")
     if mode in _ENCRYPTED and not driver.pgconn.ssl_in_use and not driver.info.host.startswith(("/", "@")):

@@ -120,11 +120,11 @@ class PostgresEngine(Engine):
         return expression if self._schema.by_bytes else f'({expression}) COLLATE "C"'
 
     def subquery_end(self) -> str:
-        """An OFFSET: with it, Postgres merges no subquery (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
+        """An OFFSET: Postgres merges no subquery that has one (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
         return " OFFSET 0"
 
     def insert_override(self, relation: str, columns: Sequence[str]) -> str:
-        """The clause that columns need if they are GENERATED ALWAYS AS IDENTITY (Postgres 15, "INSERT")."""
+        """The clause for INSERTs into columns that are GENERATED ALWAYS AS IDENTITY (Postgres 15, "INSERT")."""
         always = any(self._schema.layout.columns[relation][name].always for name in columns)
         return "OVERRIDING SYSTEM VALUE " if always else ""
 
@@ -145,7 +145,7 @@ class PostgresEngine(Engine):
         return f"({', '.join(names)}) IN ({value_rows})", [*values]
 
     def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
-        """The value; None for U+0000 or half a surrogate pair in text, and for a uuid column if it isn't a UUID."""
+        """The value; None for text with U+0000 or half a surrogate pair, and for text that a uuid column can't hold."""
         if not isinstance(value, str):
             return value
         if "\x00" in value or (not value.isascii() and not _encodable(value)):

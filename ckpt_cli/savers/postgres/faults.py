@@ -49,7 +49,7 @@ def connection_fault(location: str, error: Error) -> DatabaseUnreachable:
     text = one_line(error)
     if file := _TLS_FILE.search(text):
         return faults.no_tls_file(location, file[1], text[file.end() :].partition(" Either")[0].strip(" :,"))
-    if "no pg_hba.conf entry" not in text:  # which mentions SSL
+    if "no pg_hba.conf entry" not in text:  # messages about pg_hba.conf mention SSL too
         for pattern, fault in _KINDS:
             if re.search(pattern, text):
                 return fault(location)

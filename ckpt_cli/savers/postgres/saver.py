@@ -72,14 +72,14 @@ class PostgresSaver(SqlSaver):
         return f"{address.location}/{self._schema.schema_names[CHECKPOINTS]}"
 
     def place(self) -> Place:
-        """The ids of cluster, database and schema, which don't change with a name, and the server's start time."""
+        """The ids of cluster, database and schema, which renaming doesn't change; and the server's start time."""
         here = whereabouts(self._connection, self._schema.schema_names[CHECKPOINTS])
         return Place(self.identity, here.engine, here.instance)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
         """Whether the database that was seen still exists on this running server; None if it was on another server.
 
-        False if this server is a standby of that one: its data is that of its primary, and it takes no changes.
+        False if this server is a standby of the other one: a standby has the data of its primary and takes no changes.
         """
         here = whereabouts(self._connection, self._schema.schema_names[CHECKPOINTS])
         is_standby = here.started == STANDBY and here.engine == seen.engine != ""

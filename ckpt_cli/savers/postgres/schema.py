@@ -61,7 +61,7 @@ class Schema(NamedTuple):
 
     Attributes:
         schema_names: the name of the Postgres schema that holds each table.
-        by_bytes: whether text sorts by its bytes by default; then an index gives LangGraph's order.
+        by_bytes: whether text sorts by its bytes by default; an index then gives LangGraph's order.
         collation: the server's name for the default order of text.
         server: the server's name and version.
     """
@@ -78,7 +78,7 @@ class Schema(NamedTuple):
 
     @property
     def generation(self) -> str:
-        """The generation, as a phrase for people. Its letter is F, or G for a shallow saver's."""
+        """The generation, as a phrase for people. Its letter is F, or G for a shallow saver's tables."""
         if self.layout.shallow:
             return "ShallowPostgresSaver: one checkpoint a namespace, no history"
         if self.layout.columns[CHECKPOINTS]["thread_id"].kind == "uuid":
@@ -92,7 +92,7 @@ def detect(connection: Connection) -> Schema:
     """Detect the schema of an open database.
 
     Raises:
-        DatabaseUnreachable: it has no tables of LangGraph's, or views with their names; the hint says what exists.
+        DatabaseUnreachable: LangGraph's tables are missing, or views have their names; the hint says what exists.
     """
     own_schema = connection.address.schema
     prefix = f"{bare(own_schema)}." if own_schema else ""
@@ -125,7 +125,7 @@ def _no_checkpoints(connection: Connection, missing: list[str]) -> DatabaseUnrea
 
 
 def _hint_what_exists(connection: Connection) -> str:
-    """A hint: the other Postgres schemas that have checkpoints or, without any, the existing tables."""
+    """A hint: the other Postgres schemas that have checkpoints; if there are none, the existing tables."""
     schemas = [name for (name,) in connection.query(_ELSEWHERE) if name != connection.address.schema]
     if schemas:
         from urllib.parse import quote

@@ -24,7 +24,7 @@ class Whereabouts(NamedTuple):
 
     Attributes:
         cluster: the cluster's id, which a base backup has too (Postgres 15, 9.27.12); "" if this user may not read it.
-        started: when the server was started; a clone that runs too has another time. `STANDBY` for a standby.
+        started: when the server was started (a running clone has another time); `STANDBY` for a standby.
         database: the oid of the database, which renaming doesn't change.
         schema: the oid of the Postgres schema.
     """
@@ -55,7 +55,7 @@ def whereabouts(connection: Connection, schema: str) -> Whereabouts:
 def still_exists(connection: Connection, here: Whereabouts, instance: str) -> bool | None:
     """Whether the schema that `instance` names still exists on this server; None if it was on another server.
 
-    The schemas of another database can't be seen from this one, so it is enough that the other database exists.
+    A connection sees only the schemas of its own database. So of another database, only the existence is checked.
     """
     started, _, place = instance.partition("/")
     database, _, schema = place.partition("/")

@@ -35,12 +35,12 @@ class Blobs:
         self._bytes = 0
 
     def forget(self) -> None:
-        """Empty the cache. Call it when a new moment begins or something was written."""
+        """Empty the cache. Call this method when a new moment begins, and after a write."""
         self._cache.clear()
         self._bytes = 0
 
     def for_checkpoints(self, checkpoints: Sequence[Collection[BlobName]]) -> Iterator[dict[BlobName, Payload]]:
-        """The blobs that each checkpoint names, checkpoint by checkpoint; names without a blob are left out."""
+        """For each checkpoint, in order, the blobs that it names; names without a blob are left out."""
         sizes = self._sizes(checkpoints) if len(checkpoints) > 1 else {}
         start = 0
         while start < len(checkpoints):

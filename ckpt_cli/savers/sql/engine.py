@@ -18,7 +18,7 @@ class Engine(ABC):
     """One open database. A statement outside of any moment or transaction runs in a moment of its own.
 
     Attributes:
-        holds_nul: whether its JSON columns can hold U+0000.
+        holds_nul: whether JSON columns of this engine can hold U+0000.
     """
 
     holds_nul: bool = False
@@ -27,7 +27,7 @@ class Engine(ABC):
     def query(
         self, sql: str, parameters: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False
     ) -> Iterator[ResultRow]:
-        """The rows of one statement. With `stream`, they come in pages from the server, so that memory stays bounded.
+        """The rows of one statement. With `stream`, the server sends them in pages, so that memory stays bounded.
 
         Raises:
             DatabaseUnreachable: the database can't be read.
@@ -35,14 +35,14 @@ class Engine(ABC):
 
     @abstractmethod
     def moment(self, read: Callable[[], T]) -> T:
-        """Run `read` on one snapshot; run it again if the connection is lost."""
+        """Run `read` on one snapshot; if the connection is lost, run `read` again on a new one."""
 
     @abstractmethod
     def must_be_writable(self) -> None:
         """Check, without writing, that this user may change LangGraph's tables.
 
         Raises:
-            Refused: this user may not, or this server takes no writes.
+            Refused: this user may not change them, or this server takes no writes.
         """
 
     @abstractmethod
@@ -86,14 +86,14 @@ class Engine(ABC):
 
     @abstractmethod
     def json_text(self, path: str) -> str:
-        """The expression for a text in the header, by its key (``id``, say)."""
+        """The expression for a text in the header, given the text's key (``id``, for example)."""
 
     @abstractmethod
     def select_expression(self, relation: str, column: str, expression: str = "") -> str:
-        """The SQL that reads a column, or an expression of its type: bytes as bytes, JSON and all others as text."""
+        """The SQL that reads a column, or an expression of its type: bytes are read as bytes, JSON as text."""
 
     def namespace(self, relation: str) -> str:
-        """The expression for a row's namespace, as a name by which `equals` and `among` find the row."""
+        """The expression for the name of a row's namespace; `equals` and `among` find the row by this name."""
         return self.select_expression(relation, "checkpoint_ns")
 
     def namespace_columns(self) -> str:
@@ -106,7 +106,7 @@ class Engine(ABC):
 
     @abstractmethod
     def metadata_equals(self) -> str:
-        """The condition that metadata has a text at a key, with a ``%s`` for each of `metadata_parameters`."""
+        """The condition that metadata has a text under a key, with a ``%s`` for each of `metadata_parameters`."""
 
     @abstractmethod
     def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
@@ -125,7 +125,7 @@ class Engine(ABC):
         """A text expression that sorts by its bytes."""
 
     def lock_clause(self) -> str:
-        """The end of a SELECT that locks the rows it reads, for an engine whose transactions need that."""
+        """The end of a SELECT that locks its rows; empty for an engine whose transactions need no such locks."""
         return ""
 
     def subquery_end(self) -> str:
@@ -137,12 +137,12 @@ class Engine(ABC):
         return "%s"
 
     def insert_override(self, relation: str, columns: Sequence[str]) -> str:  # noqa: ARG002 - for engines that need them
-        """The clause that an INSERT needs before VALUES if it sets a column that the engine numbers itself."""
+        """The clause that an INSERT needs before VALUES if a column to set is numbered by the engine."""
         return ""
 
     @abstractmethod
     def equals(self, relation: str, column: str) -> str:
-        """The condition that a column is exactly one value, with one ``%s``; it can use the column's index."""
+        """The condition that a column is exactly one value, with one ``%s``. It can use an index on the column."""
 
     @abstractmethod
     def among(
@@ -152,15 +152,15 @@ class Engine(ABC):
 
     @abstractmethod
     def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
-        """The parameter that finds a value in a column; None, which equals nothing, if the column can't hold it."""
+        """The parameter that finds a value in a column; if the column can't hold it: None, which equals nothing."""
 
     def with_derived_columns(self, relation: str, row: Row) -> Row:  # noqa: ARG002 - for engines that need them
-        """A row to write, with those columns added that are computed from its other columns."""
+        """A row to write, plus the columns that are computed from its other columns."""
         return row
 
     @abstractmethod
     def canonical_json(self, texts: Sequence[str]) -> list[str]:
-        """JSON texts as a JSON column of this engine would give them back.
+        """JSON texts as a JSON column of this engine would return them.
 
         Raises:
             Refused: a JSON column can't hold one of the texts.

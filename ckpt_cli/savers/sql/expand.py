@@ -46,11 +46,11 @@ class Expansion:
         self._cleared_threads: set[str] = set()  # threads whose blobs were all removed
 
     def changes(self) -> Iterator[RowChange]:
-        """The changes: removals first, then replacements, then additions, then those of blobs.
+        """The changes: first removals, then replacements, then additions, then changes of blobs.
 
         Raises:
-            Refused: a record to add exists already, one to replace or remove doesn't exist, or a blob to add exists
-                with another value.
+            Refused: a record to add exists already, a record to replace or remove doesn't exist, or a blob to add
+                exists with another value.
         """
         for name, relation, key, before in self._current_rows(self._plan.remove):
             self._note_old(name, before)
@@ -122,7 +122,7 @@ class Expansion:
     def _unused_blobs(self, spaces: Sequence[Space]) -> Iterator[BlobName]:
         """The blobs that only removed or replaced checkpoints named.
 
-        If no checkpoint remains in a namespace or a thread, this gives all its blobs, even those no checkpoint named.
+        For a namespace or thread without remaining checkpoints: all its blobs, also those that no checkpoint named.
         """
         unused = {space: self._old_versions[space] - self._new_versions.get(space, set()) for space in spaces}
         empty_spaces = self._drop_used(unused)
@@ -142,7 +142,7 @@ class Expansion:
             yield from (BlobName(*name) for name in self._engine.query(self._sql_blobs.names + condition, parameters))
 
     def _threads_without_checkpoints(self, thread_ids: set[str]) -> set[str]:
-        """Those of these threads that have no remaining checkpoint in any namespace."""
+        """The threads among `thread_ids` that have no remaining checkpoint in any namespace."""
         empty = set(thread_ids)
         if empty:
             names = [(thread_id,) for thread_id in sorted(empty)]
@@ -154,7 +154,7 @@ class Expansion:
         return empty
 
     def _drop_used(self, unused: dict[Space, set[ChannelVersion]]) -> set[Space]:
-        """Remove from `unused` what remaining checkpoints name; gives the namespaces without any checkpoint."""
+        """Remove from `unused` the blobs that remaining checkpoints name; returns namespaces without checkpoints."""
         empty_spaces = {space for space in unused if space not in self._new_versions}
         condition, parameters = self._engine.among(CHECKPOINTS, _SPACE, list(unused))
         for thread_id, ns, checkpoint_id, versions in self._engine.query(
@@ -162,7 +162,7 @@ class Expansion:
         ):
             space = (thread_id, ns)
             if checkpoint_id not in self._changed_ids.get(space, ()):
-                # a damaged namespace may come under another name: then it counts for all namespaces of its thread
+                # a damaged row may have an unrequested namespace: it then counts for all namespaces of its thread
                 for used_in in [space] if space in unused else [one for one in unused if one[0] == thread_id]:
                     empty_spaces.discard(used_in)
                     unused[used_in].difference_update(parse_versions(versions).items())

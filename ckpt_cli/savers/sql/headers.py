@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 
 def parse_versions(versions: str | None) -> dict[str, str]:
-    """The version of each channel as text, with numbers spelled as in the JSON; {} if it isn't a JSON object."""
+    """The version of each channel as text, with numbers spelled as in the JSON; {} if the text isn't a JSON object."""
     return _text_items(_parse(versions or ""))
 
 
@@ -31,7 +31,7 @@ def _text_items(versions: Any) -> dict[str, str]:
 
 
 def storage_problem(text: str, *, nul: bool = False) -> str:
-    """A phrase for people: the part of a text that a JSON column can't hold; "" if it can hold all of it.
+    """A phrase for people: the part of a text that a JSON column can't hold; "" if there is no such part.
 
     Args:
         text: the text to store.
@@ -58,7 +58,7 @@ def _no_number(word: str) -> NoReturn:
 
 
 def _texts(value: Any) -> list[str]:
-    """All texts in a JSON value, found without recursion, since it may be nested deeply."""
+    """All texts in a JSON value, found without recursion, since the value may be nested deeply."""
     texts: list[str] = []
     stack = [value]
     while stack:

@@ -28,18 +28,18 @@ class Images:
         return next(self.existing(relation, [key]), None)
 
     def lookup(self, relation: str, keys: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
-        """Each key with its row or None, in the order of the keys. They are read in pages, each by one statement."""
+        """Each key with its row or None, in the order of the keys. One statement reads a page of rows."""
         for page in pages(keys, _ROWS):
             rows = dict(self._rows(relation, page))
             for key in page:
                 yield key, rows.get(tuple(key.values()))
 
     def existing(self, relation: str, keys: Sequence[Row]) -> Iterator[Row]:
-        """The rows of those keys that exist, in any order."""
+        """The existing rows with these keys, in any order."""
         yield from (row for _, row in self._rows(relation, keys))
 
     def _rows(self, relation: str, keys: Sequence[Row]) -> Iterator[tuple[tuple[Scalar, ...], Row]]:
-        """The existing rows with the values of their keys; a namespace has the name that `Engine.namespace` gives."""
+        """The values of each existing row's key, and the row. `Engine.namespace` gives the namespace in the key."""
         columns = self.columns(relation, keys[0])
         expressions = [self._engine.select_expression(relation, name) for name in columns]
         selected = ", ".join([*expressions, self._engine.namespace(relation)])
@@ -66,7 +66,7 @@ class Images:
         """Insert, update and delete rows by key; consecutive changes with the same statement are sent together.
 
         Raises:
-            Refused: a row to add exists already, or one to change or remove is gone.
+            Refused: a row to add exists already, or a row to change or remove is gone.
         """
         for (relation, statement), group in groupby(map(self._statement, changes), key=lambda one: one[:2]):
             for batch in _batches(parameters for _, _, parameters in group):

@@ -1,8 +1,8 @@
 """Finds out from the columns of the tables which generation of LangGraph made them.
 
 Sources: checkpoint-postgres 3.2, ``base.py: MIGRATIONS`` and ``shallow.py: MIGRATIONS``. LangGraph.js stops after the
-fourth migration and has no ``task_path``. The shallow savers keep one checkpoint in a namespace, and have no column for
-its id or for versions of blobs.
+fourth migration and has no ``task_path``. The shallow savers keep one checkpoint in a namespace; their tables have no
+column for the checkpoint's id or for versions of blobs.
 """
 
 from collections.abc import Mapping
@@ -34,10 +34,10 @@ class Column(NamedTuple):
 
     Attributes:
         kind: the type's name in lower case, without its length.
-        defaulted: whether the engine gives it a value if an INSERT doesn't: a default, a sequence, an identity.
-        generated: whether the engine computes it, so that nobody may write it.
-        always: whether it is an identity column that is ``GENERATED ALWAYS``: an ``INSERT`` can give it a number only
-            with ``OVERRIDING SYSTEM VALUE``.
+        defaulted: whether the engine supplies a value (default, sequence or identity) if an INSERT has none.
+        generated: whether the engine computes the column, so that nobody may write it.
+        always: whether it is a ``GENERATED ALWAYS`` identity column: an ``INSERT`` can set its value only with
+            ``OVERRIDING SYSTEM VALUE``.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Layout(NamedTuple):
 
     Attributes:
         columns: the columns of each table, in their order.
-        shallow: whether a shallow saver made them: one checkpoint in a namespace, no ids, parents or blob versions.
+        shallow: whether a shallow saver made the tables: one checkpoint a namespace, no ids, parents or blob versions.
         version: the number of the last migration; None if the table of migrations is empty or can't be read.
     """
 

@@ -20,7 +20,7 @@ _FIRST_PAGE, _LARGEST_PAGE = 25, 400  # checkpoints in a page
 _PAGE_BYTES = 4_000_000  # of headers and metadata
 _ROOTLESS = 200  # threads in one statement
 _EVERYTHING = 1 << 62
-_FEW = 20  # rows of so many checkpoints are fetched at once, those of more are streamed
+_FEW = 20  # the rows of up to this many checkpoints are fetched at once, the rows of more are streamed
 
 
 class ReadMethods(Saver):
@@ -39,7 +39,7 @@ class ReadMethods(Saver):
         self._last_newest: tuple[tuple[str, str, int], list[CheckpointRow]] | None = None
 
     def _forget(self) -> None:
-        """Empty the caches. Call it when a moment begins or something was written."""
+        """Empty the caches. Call this method when a moment begins, and after a write."""
         self._blobs.forget()
         self._last_newest = None
 
@@ -51,7 +51,7 @@ class ReadMethods(Saver):
         return Totals(threads, checkpoints, writes, oldest, newest)
 
     def threads(self) -> Iterator[Thread]:
-        """Jump from thread to thread in the key index; the server sorts the ids alone."""
+        """Jump from thread to thread in the key index; the server sorts only ids, without other columns."""
         rootless: list[Thread] = []
         heads = self._engine.query(self._sql.threads, stream=True)
         for without_root, pairs in groupby(heads, key=lambda pair: pair[1] is None):
@@ -79,7 +79,7 @@ class ReadMethods(Saver):
         return sorted((Thread(*pair) for pair in heads.items()), key=_head_id, reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
-        """One thread by its exact id. Its head is in the root namespace or, without one, in any other."""
+        """One thread by its exact id. If the root namespace is empty, the head is the newest of all namespaces."""
         newest = self.newest(thread_id, "", 1)
         if newest:
             return Thread(thread_id, newest[0].ref)
@@ -96,7 +96,7 @@ class ReadMethods(Saver):
         return int(number)
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """Ids and parents, without sizes: the size of a checkpoint is mostly that of its blobs."""
+        """Ids and parents, without sizes: most bytes of a checkpoint are in its blobs, which this doesn't read."""
         parameters, only = [self._thread(thread_id)], ""
         if ns is not None:
             parameters, only = [*parameters, self._ns(ns)], self._sql.in_ns
@@ -114,13 +114,13 @@ class ReadMethods(Saver):
             yield from (CheckpointRow(*row) for row in self._engine.query(statement, parameters, stream=True))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """Walk the key index backwards. The last result of a moment is cached, which saves a round trip."""
+        """Walk the key index backwards. A moment caches its last result, so a repeated call needs no query."""
         request = (thread_id, ns, limit)
         if self._in_moment and not self._writing and self._last_newest is not None and self._last_newest[0] == request:
             return list(self._last_newest[1])
         parameters = [self._thread(thread_id), self._ns(ns), limit]
         rows = [CheckpointRow(thread_id, *row) for row in self._engine.query(self._sql.newest, parameters)]
-        if any(row.ns != ns for row in rows):  # a damaged row is found with these but has another name
+        if any(row.ns != ns for row in rows):  # a damaged row meets the condition but has another name
             rows = [*self.rows(thread_id, ns)][::-1][:limit]
         self._last_newest = (request, rows)
         return list(rows)
@@ -131,7 +131,7 @@ class ReadMethods(Saver):
         return next((row for row in rows if row.ref == ref), None)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """Read the metadata column alone, for many checkpoints at a time."""
+        """Read only the metadata column, for many checkpoints at a time."""
         for page in pages(refs, _NAMES):
             refs_of_page = set(page)
             for *name, metadata in self._by_ref(self._sql.metadata, page, stream=len(page) > _FEW):
@@ -184,7 +184,7 @@ class ReadMethods(Saver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Read in the order of the key index, except for the task path; the server sends only short values."""
+        """Read in the order of the key index, but task path before task id; values longer than `values` aren't sent."""
         parameters: list[Scalar | list[Scalar]] = [
             _EVERYTHING if values is None else values,
             self._thread_of_writes(thread_id),
@@ -227,7 +227,7 @@ class ReadMethods(Saver):
         yield from (_write(thread_id, *row) for row in self._engine.query(statement, parameters, stream=stream))
 
     def _by_ref(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[ResultRow]:
-        """The rows of some checkpoints; a shallow layout may give another checkpoint of the same namespace."""
+        """The rows of some checkpoints; in a shallow layout, a row may be another checkpoint of the namespace."""
         key = self._sql.key
         condition, parameters = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
         return self._engine.query(statement + condition, parameters, stream=stream)

@@ -39,7 +39,7 @@ class Rows:
         self._layout = layout
 
     def from_records(self, records: Sequence[Record]) -> Iterator[Row]:
-        """The rows of some records, in their order. One query asks the server how it spells all their JSON.
+        """The rows of some records, in their order. One call of `Engine.canonical_json` spells all their JSON.
 
         Raises:
             NotSupported: the tables have no columns for a part of a record.
@@ -54,7 +54,7 @@ class Rows:
                 yield self._write(record)
 
     def blob(self, name: BlobName, payload: Payload) -> Row:
-        """The row of a channel's value. A version without a value is stored as NULL if the column allows it."""
+        """The row of a channel's value. A version without a value is stored as NULL if the column allows NULL."""
         empty = payload.tag == "empty" and self._layout.columns[BLOBS]["blob"].nullable
         value = None if empty else payload.data
         return self._complete_row(BLOBS, {**key_of(name), "type": payload.tag, "blob": value})

@@ -1,4 +1,4 @@
-"""`SqlSaver`: the saver of LangGraph's SQL tables; here are its methods that write."""
+"""`SqlSaver`: the saver for LangGraph's SQL tables. This module has its writing methods."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class SqlSaver(ReadMethods):
-    """The saver of a database with LangGraph's three tables; a subclass for each engine opens and describes it.
+    """The saver of a database with LangGraph's three tables; each engine has a subclass that opens it.
 
     Args:
         engine: the open database.
@@ -41,7 +41,7 @@ class SqlSaver(ReadMethods):
         )
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` on one snapshot. Nothing that was cached in an earlier one is used."""
+        """Run `look` on one snapshot, with empty caches."""
         if self._in_moment:
             return look()
 

@@ -1,6 +1,6 @@
 """All statements that read. They are made once, from an engine's expressions for a layout.
 
-A statement that halves in ``WHERE`` needs a condition of `Engine.among`. Only `BlobStatements.contents`,
+A statement that ends in ``WHERE`` needs a condition from `Engine.among`. Only `BlobStatements.contents`,
 `CheckpointStatements.headers`, `WriteStatements.some` and `WriteStatements.named` fetch values.
 """
 

@@ -1,4 +1,4 @@
-"""SQLite databases: plans can read and change those of every LangGraph generation; new ones have the current one."""
+"""SQLite databases of every LangGraph generation, read and changed by plans. New ones have the current generation."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ __all__ = ["NotCheckpoints", "SqliteSaver", "create", "open_file"]
 
 
 def create(path: Path) -> Saver:
-    """Make a new, empty database and open it. The module that does so is imported only here.
+    """Make a new, empty database and open it. The module for new databases is imported only here.
 
     Raises:
         Refused: a file with that name exists.

@@ -23,7 +23,7 @@ def bound(text: str) -> str | bytes:
 
 
 def data(value: object) -> bytes:
-    """A column's bytes: Python stores blobs and JavaScript text; for NULL there are no bytes."""
+    """A column's bytes. LangGraph for Python stores blobs, LangGraph.js stores text; NULL has no bytes."""
     if isinstance(value, bytes):
         return value
     return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
@@ -38,13 +38,13 @@ def stored(name: str) -> Scalar:
 
 
 def equals(name: str) -> tuple[str, Scalar]:
-    """The SQL to write after a column for the condition that it equals a name, and the parameter of that SQL."""
+    """The SQL that compares a column with a name, to write after the column, and the parameter of the SQL."""
     raw = stored(name)
     return ("= CAST(? AS TEXT)", bound(raw)) if isinstance(raw, str) else ("IS ?", raw)
 
 
 def among(column: str, names: Sequence[str]) -> Iterator[tuple[str, list[Scalar]]]:
-    """Conditions that together find many names: each for as many as one statement takes, with its parameters."""
+    """Conditions that together find many names, with their parameters; each has the names for one statement."""
     rest = iter(names)
     while chunk := [stored(name) for name in islice(rest, _CHUNK)]:
         values = [raw for raw in chunk if raw is not None]

@@ -7,9 +7,9 @@ There are three ways to open a file. Each was tried with SQLite 3.40 (``tests/sa
   the WAL in memory and creates no ``-shm``; with ``mode=ro``, closing can't write the WAL back into the file.
 - Otherwise, or if the file has a rollback journal: ``immutable=1``, which takes no lock, so no writer ever waits.
 
-The last two are right only while nobody writes. So the state of the file is compared before and after the read, and the
-read is repeated if the state changed. In rollback mode a short ``mode=ro`` read comes first. It fails if a writer has
-locked the file exclusively, or if a writer was killed in the middle of a write, which only a writer can repair.
+The last two ways are right only while nobody writes. So the state of the file is compared before and after the read.
+If the state changed, the read is repeated. In rollback mode a short ``mode=ro`` read comes first. This read fails if a
+writer has locked the file exclusively, or was killed in the middle of a write, which only a writer can repair.
 """
 
 import sqlite3
@@ -92,7 +92,7 @@ class ReadOnlyConnection:
         """Run `read` on one state of the file; run it again if the file was written meanwhile.
 
         Raises:
-            Refused: the file was written every time.
+            Refused: the file was written during every attempt.
         """
         if self._in_moment:
             return read()
@@ -108,7 +108,7 @@ class ReadOnlyConnection:
         raise Refused(f"{self.path} is being written all the time", hint="try again when its writer is less busy")
 
     def renew(self) -> None:
-        """Read the file's state again: this process has written it, which an immutable connection doesn't notice."""
+        """Read the file's state again after this process wrote it: an immutable connection doesn't notice a write."""
         self.close()
         self.file_state = read_file_state(self.path)
 

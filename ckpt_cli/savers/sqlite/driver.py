@@ -14,7 +14,7 @@ _TIMEOUT = 1.0  # seconds to wait for a lock
 def connect(path: Path, options: str = "", *, threads: bool = False) -> sqlite3.Connection:
     """A connection in autocommit mode; bytes of text that aren't UTF-8 become surrogates, not errors.
 
-    With `threads`, threads other than the one that opened it may use it, one at a time.
+    With `threads`, any thread may use the connection, but only one at a time; without it, only the opening thread.
     """
     address = f"file:{_quoted(path)}?{options}"
     connection = sqlite3.connect(

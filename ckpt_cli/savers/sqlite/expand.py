@@ -1,4 +1,4 @@
-"""Translates a plan into row changes: each has a row as it is now and as the plan makes it."""
+"""Translates a plan into row changes: each change has the row as it is now and as the plan makes it."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,7 @@ Current = Callable[[str, Row], Row | None]
 def expand(plan: Plan, schema: Schema, stored: Callable[[str], Scalar], current: Current) -> Iterator[RowChange]:
     """The row changes of a plan, with before-images. Removals come first, so that their keys can be used again.
 
-    `stored` gives a thread id as this database stores it (some store numbers); `current` gives the row of a key now.
+    `stored` gives a thread id as this database stores it (some store numbers); `current` gives a key's present row.
 
     Raises:
         Refused: a record to add exists already, or one to replace or remove doesn't exist.

@@ -31,7 +31,7 @@ class FileState(NamedTuple):
     """A database file at one moment; if two states are equal, nobody wrote the file in between.
 
     Attributes:
-        size: bytes of the file; `wal_size` is that of its WAL.
+        size: bytes of the file; `wal_size` has the bytes of its WAL.
         marks: inode, size and time of the file, its WAL and its journal, and the file's change counters.
     """
 
@@ -48,8 +48,8 @@ def read_file_state(path: Path) -> FileState:
 
     The read mode is decided from the files, not by opening the database: if SQLite opens a WAL-mode file read-only, it
     creates ``-wal`` and ``-shm`` if there are none, and rewrites a ``-shm`` that a killed writer left (both seen with
-    3.40). Don't call this while this process has a locked connection to the file: when it closes any descriptor of the
-    file, it loses its POSIX locks.
+    3.40). Don't call this function while this process has a locked connection to the file: a process that
+    closes any descriptor of a file loses all its POSIX locks on the file.
 
     Raises:
         DatabaseUnreachable: the file doesn't exist, can't be read, or isn't an SQLite database.

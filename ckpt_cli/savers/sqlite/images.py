@@ -58,5 +58,5 @@ def placeholder(value: Scalar) -> str:
 
 
 def bound_values(row: Row) -> list[Scalar]:
-    """The values for the placeholders of a row, in its order."""
+    """The values for the placeholders of a row, in the order of its columns."""
     return [bound(value) if isinstance(value, str) else value for value in row.values()]

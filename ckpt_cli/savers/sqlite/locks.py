@@ -1,7 +1,7 @@
 """Finds out, without taking a lock, whether a process has a database open.
 
-Linux and macOS can tell. Windows and file systems without locks can't: there, a database in use is read like one that
-nobody has open: without a lock, and again if it changed meanwhile.
+This works on Linux and macOS, but not on Windows or on file systems without locks. There, a database in use is read as
+if nobody had it open: without a lock, and again if it changed meanwhile.
 """
 
 import os

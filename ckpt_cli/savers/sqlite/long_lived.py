@@ -1,7 +1,7 @@
 """A connection that stays open, for an agent: a program that reads and writes all the time, from any of its threads.
 
-This module never calls `files.read_file_state`, which opens and closes the file itself: when a process closes any
-descriptor of a file, it loses all its locks on that file (POSIX), also those of an open connection.
+This module never calls `files.read_file_state`, which opens and closes the file itself. A process that closes any
+descriptor of a file loses all its locks on that file (POSIX), also those of an open connection.
 """
 
 import sqlite3
@@ -72,7 +72,7 @@ def open_long_lived(path: Path) -> LongLivedSaver:
     """Open an existing database to read and write it for a long time.
 
     Raises:
-        DatabaseUnreachable: it doesn't exist, can't be read, or holds no checkpoints.
+        DatabaseUnreachable: the file doesn't exist, can't be read, or holds no checkpoints.
     """
     try:
         connection = LongLivedConnection(path.resolve())

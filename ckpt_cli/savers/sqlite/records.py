@@ -43,7 +43,7 @@ class Rows:
 
     Args:
         schema: the tables.
-        stored: gives a thread id as this database stores it; some hold numbers.
+        stored: gives a thread id as this database stores it; some databases store numbers.
     """
 
     def __init__(self, schema: Schema, stored: Callable[[str], Scalar]) -> None:

@@ -1,4 +1,4 @@
-"""`SqliteSaver`: the saver of LangGraph's two tables of any generation; here are its methods that read."""
+"""`SqliteSaver`: the saver for LangGraph's two tables of any generation. This module has its reading methods."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
@@ -108,7 +108,7 @@ class SqliteSaver(WriteMethods):
         return Totals(threads, checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None)
 
     def threads(self) -> Iterator[Thread]:
-        """Jump from thread to thread in the key index; SQLite sorts the ids alone."""
+        """Jump from thread to thread in the key index; SQLite sorts only ids, without other columns."""
         null = [(None, None)] if None in self._odd.names else []
         heads = ((self._name(raw), head) for raw, head in chain(null, self._rows(sql.THREADS)))
         by_root = groupby(heads, key=lambda pair: pair[1] is None)
@@ -138,7 +138,7 @@ class SqliteSaver(WriteMethods):
         return int(next(self._rows(sql.COUNT, [stored_id], thread=is_thread))[0])
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """Read the first page of each row: it has the parent, and in its header the size."""
+        """Read only the first page of each row, which has the parent and, in the row's header, the size."""
         is_thread, stored_id = self._find_thread(thread_id)
         parameters, only = [stored_id], ""
         if ns is not None:
@@ -160,7 +160,7 @@ class SqliteSaver(WriteMethods):
         return CheckpointRow(*ref, columns.parent(row[0]), row[1]) if row else None
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """Read metadata by key. It is stored after the checkpoint, so SQLite walks over all pages of each row."""
+        """Read metadata by key. In a row it comes after the checkpoint, so SQLite walks over all pages of the row."""
         for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: (ref.thread_id, ref.ns)):
             (is_thread, stored_id), (is_ns, space) = self._find_thread(thread_id), equals(ns)
             for condition, chunk in among(self._schema.columns["id"], [ref.checkpoint_id for ref in some]):
@@ -189,7 +189,7 @@ class SqliteSaver(WriteMethods):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Read in the order of the key index, except for the task path, which is in no index."""
+        """Read in the order of the key index, but with the task path, which is in no index, before the task id."""
         if not self._schema.writes:
             return
         is_thread, stored_id = self._find_thread(thread_id)
@@ -207,7 +207,7 @@ class SqliteSaver(WriteMethods):
 
     @property
     def identity(self) -> str:
-        """The file's path without links, so that it is the same for every name of the file."""
+        """The file's path without links: all names of one file give the same path."""
         return f"{_SCHEME}{self._connection.path}"
 
     def place(self) -> Place:
@@ -234,7 +234,7 @@ class SqliteSaver(WriteMethods):
         return (columns.write(thread_id, row) for row in rows)
 
     def _metadata(self, text: object) -> Payload:
-        """Metadata as a payload: JSON even if checkpoints are encrypted. It has no tag if the generation has none."""
+        """Metadata as a payload: JSON even if checkpoints are encrypted. Tables without type tags give the tag ""."""
         return NULL if text is None else Payload("json" if self._schema.typed else "", data(text))
 
     def _with_head(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:

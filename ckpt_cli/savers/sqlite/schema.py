@@ -1,6 +1,6 @@
-"""Finds out from the columns of the tables which generation of LangGraph made them; a file's name never shows it.
+"""Finds out which generation of LangGraph made the tables: their columns show it, a file's name never does.
 
-Columns are always addressed by name: ``writes.task_path`` is in the middle of new tables, but at the end of those that
+Columns are always addressed by name: ``writes.task_path`` is in the middle of new tables, but at the end of tables that
 checkpoint-sqlite 3.1.2 upgraded. Generations have letters: A (langgraph 0.0.26) to E (today); H is LangGraph.js 0.0.
 """
 
@@ -44,7 +44,7 @@ class Schema(NamedTuple):
     """The tables of one generation.
 
     Attributes:
-        columns: maps a short name for a column of the current generation to the SQL expression that gives it here.
+        columns: maps a short name for a column of the current generation to the SQL expression for it in these tables.
         typed: whether the tables store the type tags of payloads.
         parents: whether a checkpoint names its parent.
         writes: whether there is a table of writes.
@@ -73,7 +73,7 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultR
     """Detect the schema of an open database.
 
     Raises:
-        NotCheckpoints: it has no tables of LangGraph's; the hint names the tables that it has.
+        NotCheckpoints: it has none of LangGraph's tables; the hint names its tables.
     """
     must_be_tables(path, query)
     tables = [name for (name,) in query("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", ())]

@@ -1,7 +1,7 @@
-"""Names for threads whose id is stored as a number, a blob or NULL: some programs store such ids, or damage made them.
+"""Names for threads whose id is a number, a blob or NULL. Some programs store such ids; damage can also make them.
 
-A thread whose id is text has that text as its name, whatever the text looks like. The name of an integer is its digits;
-any other id is spelled by `savers.spelling`. If that is already the id of another thread, a ``%`` is put before it.
+If a thread's id is text, this text is its name, even if it looks like a number. The name of an integer is its digits;
+any other id is spelled by `savers.spelling`. If this name is already the id of another thread, a ``%`` precedes it.
 """
 
 from collections.abc import Callable, Iterator, Sequence

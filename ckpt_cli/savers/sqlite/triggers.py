@@ -49,7 +49,7 @@ def side_effects(query: Query, fired_by: Callable[[str], set[str]]) -> list[Side
 
 
 def caveats(query: Query) -> list[str]:
-    """A sentence for each table with a foreign key that isn't enforced: its rows may then refer to deleted rows."""
+    """A sentence for each table with an unenforced foreign key: after a deletion, its rows may refer to no row."""
     if next(query("PRAGMA foreign_keys"))[0]:
         return []
     tables = {(table, relation) for table, relation, *_ in query(_KEYS)}
@@ -98,7 +98,7 @@ def fired_by(connection: sqlite3.Connection, statement: str) -> set[str]:
 
 
 def _fired_if_known(fired_by: Callable[[str], set[str]], statement: str) -> set[str] | None:
-    """The triggers that a statement would fire; None if one calls a function that only the application has."""
+    """The triggers that a statement would fire; None if a trigger calls a function that only the application has."""
     try:
         return fired_by(statement)
     except sqlite3.DatabaseError:
@@ -106,7 +106,7 @@ def _fired_if_known(fired_by: Callable[[str], set[str]], statement: str) -> set[
 
 
 def _fires(name: str, table: str, relation: str, names: set[str] | None) -> bool:
-    """Whether a trigger is in `names`; if SQLite couldn't tell them (None), whether it belongs to the table."""
+    """Whether a trigger is in `names`; if the names are unknown (None), whether the trigger belongs to the table."""
     return table.lower() == relation if names is None else name in names
 
 

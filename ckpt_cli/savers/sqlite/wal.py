@@ -1,7 +1,7 @@
 """Finds out whether a WAL has a committed transaction (the SQLite file format, "The Write-Ahead Log").
 
 SQLite deletes a WAL without a committed frame when the last connection closes, even if that connection only reads
-through the ``unix-none`` VFS (seen with 3.40). So such a WAL is never opened; without it, all reads give the same.
+through the ``unix-none`` VFS (seen with 3.40). So such a WAL is never opened; reads without it give the same results.
 """
 
 from functools import lru_cache
@@ -15,14 +15,14 @@ _FRAME = 24
 _MAGIC = {0x377F0682: "<II", 0x377F0683: ">II"}
 _PAGE_SIZES = {512 << n for n in range(8)}
 _WORD = 0xFFFFFFFF
-_CHECKED_FRAMES = 1000  # only so many frames have their checksums compared
+_CHECKED_FRAMES = 1000  # the checksums of only this many frames are compared
 
 
 @lru_cache(maxsize=8)
 def has_commit(path: Path, mark: object) -> bool:  # noqa: ARG001 - part of the cache's key
     """Whether there is a WAL with a complete first transaction; only then do readers use the WAL.
 
-    `mark` is the WAL's inode, size and time: if it has changed, the WAL is read again.
+    `mark` is the WAL's inode, size and time: if this mark has changed, the WAL is read again.
     """
     if not path.exists():
         return False
@@ -41,7 +41,9 @@ def has_commit(path: Path, mark: object) -> bool:  # noqa: ARG001 - part of the 
 def _has_complete_transaction(
     wal: BinaryIO, word_pair: str, page_size: int, salt: list[int], chain: tuple[int, int]
 ) -> bool:
-    """Whether a frame ends a transaction, and all frames up to it are right. A checksum covers all frames before it.
+    """Whether some frame ends a transaction, and it and all frames before it are right.
+
+    The checksum of a frame also covers all frames before it.
 
     In a transaction of many megabytes (a VACUUM), only the salt of the later frames is checked, not their checksum.
     """

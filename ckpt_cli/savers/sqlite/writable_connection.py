@@ -1,4 +1,4 @@
-"""The connection that writes. It is opened on an existing file for one transaction, and closed after it."""
+"""The connection that writes. It is opened on an existing file for one transaction, and closed afterwards."""
 
 import os
 import sqlite3
@@ -30,7 +30,7 @@ class WritableConnection:
     """
 
     def __init__(self, path: Path, permitted: Collection[str] = ()) -> None:
-        self.file_state = read_file_state(path)  # first: later, it would drop this process's locks on the file
+        self.file_state = read_file_state(path)  # read first: a later read would drop this process's locks
         self._open(path, connect(path, "mode=rw"))
         self._guard = Guard(permitted)
 
@@ -84,10 +84,10 @@ class WritableConnection:
             raise writing_fault(self.path, error) from error
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Insert, update or delete each row: it then equals its after-image.
+        """Insert, update or delete each row, so that it equals its after-image.
 
         Raises:
-            Refused: a row to add exists already, or one to change or remove is gone.
+            Refused: a row to add exists already, or a row to change or remove is gone.
             Failed: SQLite refused a statement; `transaction` rolls back.
         """
         self._driver.set_authorizer(self._guard)

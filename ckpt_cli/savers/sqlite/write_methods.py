@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class WriteMethods(Saver):
-    """Methods that change the two tables; `SqliteSaver` adds those that read."""
+    """Methods that change the two tables; `SqliteSaver` adds the reading methods."""
 
     _connection: Connection
     _images: Images
@@ -28,7 +28,7 @@ class WriteMethods(Saver):
     _permitted: frozenset[str] = frozenset()
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work` in one write transaction, on a connection that is opened for it and closed after it."""
+        """Run `work` in one write transaction, on a connection that is opened for it and then closed."""
         if self._writer is not None:
             return work()
         self._must_have_ids()
@@ -113,5 +113,5 @@ class WriteMethods(Saver):
         raise NotImplementedError
 
     def _fresh_images(self) -> Images:
-        """New `Images`: old ones cache the columns of tables, which may have changed before a transaction."""
+        """New `Images`. Old ones cache the tables' columns, which may have changed before a transaction."""
         return Images(lambda sql, parameters: self._connection.query(sql, parameters))
