@@ -86,7 +86,7 @@ class Encoding(NamedTuple):
         config: RunnableConfig,
         new_versions: ChannelVersions,
     ) -> Checkpoint:
-        """The record of a checkpoint; if channels are stored apart, only those with new versions are in it.
+        """The record of a checkpoint; if channels are stored apart, it holds only channels with new versions.
 
         The record equals the one that ``put`` of checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's
         InMemorySaver writes.

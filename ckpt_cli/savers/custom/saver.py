@@ -48,7 +48,7 @@ class CustomSaver(ReadOnlySaver):
         self._metadata: dict[Ref, Payload] = {}
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look`; inside the moment, each list is read at most once, though other programs may write meanwhile."""
+        """Run `look`; within the moment, checkpoints are listed at most once, though other programs may write."""
         if not self._depth:
             self._forget()
         self._depth += 1

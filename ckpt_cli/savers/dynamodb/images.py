@@ -34,7 +34,7 @@ class Images:
         return [image(existing[name]) if name in existing else None for name in names]
 
     def try_impossible_write(self) -> None:
-        """Try a put and a delete that can't happen: they need two items that never exist."""
+        """Try a put and a delete that can't happen: both require an item that never exists."""
         base, chunk = keys(Ref("ckpt: may this user write?", "", "no"))
         must_exist = {"ConditionExpression": "attribute_exists(PK)"}
         try:

@@ -188,7 +188,7 @@ class DynamoSaver(Saver):
         return self._connection.has(seen.engine, seen.address.rpartition("/")[2]) if seen.engine else None
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """If `trying`, check by a transaction that can't succeed whether this user may write; AWS has no other way."""
+        """If `trying`, try a transaction that can't succeed, because AWS shows a user's rights in no other way."""
         if trying:
             with unless_sent(self._connection.address.location):
                 self._connection.moment(self._images.try_impossible_write, writing=True)

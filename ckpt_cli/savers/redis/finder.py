@@ -50,7 +50,7 @@ class Finder(ABC):
 
     @abstractmethod
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointDocument]:
-        """The documents with the highest ids of a namespace, unordered; more of its documents may be in the answer."""
+        """A namespace's documents with the highest ids, unordered; the answer may contain more of that namespace."""
 
     @abstractmethod
     def count_writes(self) -> int:

@@ -77,7 +77,7 @@ class CheckpointReader:
         return self._read_lists([*islice(self._connection.keys(_ALL), limit)])
 
     def _pattern(self, starts: Sequence[str]) -> str:
-        """The pattern for a scan: for the first thread of a moment its own pattern, later the pattern of all lists."""
+        """The pattern for a scan: a moment's first thread is scanned alone; for any further thread, all lists are."""
         own = escape_pattern(starts[0]) + "*" if len(starts) == 1 else _ALL
         return own if not self._known.keys() - {own} else _ALL
 
