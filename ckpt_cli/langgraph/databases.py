@@ -1,4 +1,4 @@
-"""Opens or creates a database for an agent; the agent keeps it open and uses it from any Python thread."""
+"""Opens or creates a database for an agent, which keeps the database open and uses it from any Python thread."""
 
 from pathlib import Path
 
