@@ -1,7 +1,7 @@
-"""Tests of what every saver must do. Authors of a new backend subclass `Conformance` and give it a `make` fixture.
+"""Tests of what every saver must do. Authors of a new backend subclass `Conformance` and add a `make` fixture.
 
 `make` takes records and returns an open saver that contains exactly these records. The tests need pytest and use no
-other fixture than `make`, so they can also run against savers that are broken on purpose.
+other fixture than `make`, so the tests can also run against savers that are broken on purpose.
 """
 
 from ckpt_cli.conformance.reading import Reading

@@ -55,7 +55,7 @@ class Reading(Samples):
         assert [saver.thread(head.thread_id) for head in heads] == [Thread(head.thread_id, head) for head in heads]
 
     def test_odd_thread_ids(self, make: Make) -> None:
-        """A thread id may contain any character, and only its own records are found by it."""
+        """A thread id may contain any character, and a read by this id finds only the thread's own records."""
         records = [
             r
             for i in self.odd_ids
@@ -101,7 +101,7 @@ class Reading(Samples):
             assert list(saver.metadata([Ref(thread_id, "", "1")])) == [(stored.row.ref, stored.metadata)]
 
     def test_namespaces_are_apart(self, make: Make) -> None:
-        """Each namespace has its own rows and writes, even if its name begins like another's."""
+        """Each namespace has its own rows and writes, even if its name begins like another namespace's name."""
         spaces = ["", "s", "s:1", "s:10", "s:1|t:2"]
         saver = make(
             [r for ns in reversed(spaces) for r in (self.checkpoint("t", "1", ns=ns), self.write("t", "1", ns=ns))]
@@ -128,7 +128,7 @@ class Reading(Samples):
         assert saver.newest("t", "", 2) == rows[:-3:-1]
 
     def test_checkpoints_in_the_order_of_refs(self, make: Make) -> None:
-        """Checkpoints come in the order of the refs, also from several threads; missing ones are left out."""
+        """Checkpoints come in the order of the refs, also from several threads; missing checkpoints are left out."""
         saver = make([self.checkpoint(t, i) for t in ("a", "b") for i in ("1", "2", "3")])
         refs = [Ref("b", "", "2"), Ref("a", "", "3"), Ref("a", "", "4"), Ref("c", "", "1"), Ref("b", "", "1")]
         assert [c.row.ref for c in saver.checkpoints(iter(refs))] == [refs[0], refs[1], refs[4]]
@@ -186,7 +186,7 @@ class Reading(Samples):
         assert list(saver.writes("t", "nowhere", ["1"])) == []
 
     def test_long_values_are_not_read(self, make: Make) -> None:
-        """Payloads above the limit are not read, but their sizes are."""
+        """Payloads above the limit are not read, but the sizes of these payloads are."""
         sizes = [0, 1, 10, 11, 5000]
         saver = make(
             [
@@ -200,7 +200,7 @@ class Reading(Samples):
             assert [w.size for w in writes if w.payload is not None] == read
 
     def test_a_moment_returns_what_its_function_returns(self, make: Make) -> None:
-        """A moment returns the value of its function or raises its error, and may contain another moment."""
+        """A moment returns the value of its function or raises the function's error, and may contain another moment."""
         saver = make([self.checkpoint("t", "1")])
         assert saver.moment(lambda: saver.moment(lambda: saver.count("t")) + saver.count("t")) == 2
         with pytest.raises(ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""Makes records to fill a saver with; a test passes only the parts that it needs."""
+"""Makes records to fill a saver with; a test passes only the parts that matter to the test."""
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Write
 

@@ -105,5 +105,5 @@ class Samples:
         return write(thread_id, checkpoint_id, task_id, idx, ns=ns, channel=channel, path=path, payload=payload)
 
     def alike(self, stored: Checkpoint, original: Checkpoint) -> bool:
-        """Whether a checkpoint that was read equals the one that was written, except for its size."""
+        """Whether a checkpoint that was read equals the written checkpoint, except for the size."""
         return stored._replace(row=stored.row._replace(size=None)) == original

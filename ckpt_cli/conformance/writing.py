@@ -12,7 +12,7 @@ class Writing(Samples):
     """Plans are applied completely or not at all, and can be undone row by row."""
 
     def test_apply_adds(self, make: Make) -> None:
-        """`apply` adds a plan's records to those that exist; a saver that can't write raises NotSupported."""
+        """`apply` adds a plan's records to those that exist; a read-only saver raises NotSupported."""
         saver = make([self.checkpoint("t", "1"), self.write("t", "1")])
         plan = Plan(
             "add",
@@ -54,7 +54,7 @@ class Writing(Samples):
         assert saver.totals() == Totals(2, 3, 2, "1", "5")
 
     def test_a_plan_replaces_and_removes(self, make: Make) -> None:
-        """A plan replaces and removes exactly the records it names; if one doesn't exist, the whole plan is refused."""
+        """A plan replaces and removes exactly the records it names; if one is missing, the whole plan is refused."""
         saver = make(
             [
                 self.checkpoint("t", "1"),
@@ -87,7 +87,7 @@ class Writing(Samples):
         assert (stored.row.parent_id, write.task_path) == (None, "")
 
     def test_rows_of_a_plan(self, make: Make) -> None:
-        """`expand` gives each row before and after a plan, `record_of` its record; inverse changes undo the plan."""
+        """`expand` gives rows before and after a plan, `record_of` a row's record; inverse changes undo the plan."""
         saver = make([self.checkpoint("t", "1"), self.write("t", "1"), self.checkpoint("t", "2")])
         if Ability.WRITE not in saver.abilities:
             return

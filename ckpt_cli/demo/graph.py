@@ -26,7 +26,7 @@ class Graph:
     barriers: Mapping[str, str] = field(default_factory=dict)
 
     def triggers(self, node: str) -> list[str]:
-        """The channels that start a node, in the order in which its task id hashes them."""
+        """The channels that start a node, in the order in which the node's task id hashes the channels."""
         if node == "__start__":
             return [node]
         return sorted(
@@ -36,11 +36,11 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run of a node: what it returned, and the nodes that run next.
+    """One run of a node: the returned values, and the nodes that run next.
 
     Attributes:
-        then: the nodes that it starts.
-        joins: the barrier channel that it writes to; "" if there is none.
+        then: the nodes that the task starts.
+        joins: the barrier channel that the task writes to; "" if there is none.
     """
 
     node: str
@@ -50,7 +50,7 @@ class Task:
 
     @property
     def writes(self) -> Writes:
-        """Channels and values, in the order in which they are stored."""
+        """Channels and values, in the order in which LangGraph stores them."""
         barrier = [(self.joins, self.node)] if self.joins else []
         return [*self.output.items(), *((f"branch:to:{node}", None) for node in self.then), *barrier]
 
@@ -66,7 +66,7 @@ class Channels:
         self._tape = tape
 
     def put(self, name: str, writes: Writes) -> list[str]:
-        """Apply an input: writes from outside, which are no step."""
+        """Apply an input: the writes come from outside the graph and aren't a superstep."""
         self.seen.setdefault(name, {})
         return self._write(writes, self._tape.version(self.versions.values()))
 

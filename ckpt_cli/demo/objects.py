@@ -42,14 +42,14 @@ def decimal(text: str) -> Node:
 
 
 def order(order_id: str, item: str, paid: str, shipped: date) -> Node:
-    """A dataclass of the agent's own module, which only its developers can import."""
+    """A dataclass of the agent's own module, which only the agent's developers can import."""
     day = Node(Opened("datetime", "date", Form.ARGS, [shipped.year, shipped.month, shipped.day]))
     fields = {"id": order_id, "item": item, "paid": decimal(paid), "shipped": day}
     return Node(Opened("support_agent", "Order", Form.KWARGS, fields))
 
 
 def names(*members: str) -> Node:
-    """A ``set`` of names: a barrier channel's value, which holds the nodes that have written to it."""
+    """A ``set`` of names: a barrier channel's value, the nodes that have written to the channel."""
     return Node(Opened("builtins", "set", Form.VALUE, list(members)))
 
 

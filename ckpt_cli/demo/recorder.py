@@ -1,7 +1,7 @@
 """`Line`: plays the runs of one namespace of one thread, and saves at each step what langgraph 1.2.22 would have saved.
 
-Even the order of keys is the same. So the library can continue from the demo's checkpoints, and the demo shows nothing
-that a real database would not show.
+Even the order of keys is LangGraph's. So the library can continue from the demo's checkpoints, and the demo shows only
+what a real database would show.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,13 +60,13 @@ class Line:
         self._save("loop", self.channels.step((t.node, self.graph.triggers(t.node), t.writes) for t in tasks))
 
     def leave(self, *tasks: Task) -> None:
-        """Save only the writes of these tasks: they finish, but their superstep doesn't."""
+        """Save only the writes of these tasks, which finish although their superstep doesn't."""
         for task in tasks:
             self._write(task.node, task.writes, first=1 if task.node == self._answered else 0)
         self._answered = ""
 
     def fail(self, node: str, error: str) -> None:
-        """Play a task that raises an exception; its ``repr`` is saved."""
+        """Play a task that raises an exception; the ``repr`` of the exception is saved."""
         self._write(node, [("__error__", error)])
 
     def pause(self, node: str, value: Any) -> None:

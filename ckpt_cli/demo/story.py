@@ -1,4 +1,4 @@
-"""The story of the demo: four customers of one support agent, and its graph."""
+"""The story of the demo: four customers of one support agent, and the agent's graph."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def _failed(tape: Tape) -> None:
 
 
 def _waiting(tape: Tape) -> None:
-    """A waiting thread: its wrong route was corrected by hand on a new branch, and now a person has to approve."""
+    """A waiting thread: its wrong route was corrected by hand on a new branch. Now a person has to approve."""
     tape.ago(hours=2, minutes=10)
     line = _thread(tape, "support-42", "u-112")
     _ask(line, _LAMP, "My order 1043 is late")

@@ -1,7 +1,7 @@
 """`Tape`: the demo's clock and random numbers, and the records that were made so far.
 
-The random numbers have a fixed seed, so the last group of each checkpoint id is the same for everybody; the short id is
-made of it. Only the times differ.
+The random numbers have a fixed seed, so the last group of each checkpoint id is the same for everybody. The short id is
+made from this group. Only the times differ.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class Tape:
         self._at = self._now - timedelta(**time).total_seconds()
 
     def wait(self, seconds: float) -> None:
-        """Advance the clock by about so many seconds."""
+        """Advance the clock by about this many seconds."""
         self._at += seconds * (0.8 + 0.4 * self._dice.random())
 
     def day(self, days_ago: int) -> date:

@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import (
 
 
 class AsyncMethods(BaseCheckpointSaver[Any]):
-    """All ``a…`` methods of LangGraph's checkpointers; `CkptSaver` has and documents each without the ``a``."""
+    """All ``a…`` methods of LangGraph's checkpointers; `CkptSaver` documents the versions without the ``a``."""
 
     if TYPE_CHECKING:
 

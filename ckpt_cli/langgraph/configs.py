@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class ConfigKeys(NamedTuple):
-    """The keys of a config that name checkpoints; None for a key that it doesn't have."""
+    """The keys of a config that name checkpoints; None for a key that the config doesn't have."""
 
     thread_id: str | None
     ns: str | None

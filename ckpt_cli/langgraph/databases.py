@@ -1,4 +1,4 @@
-"""Opens or creates a database for an agent, which reads and writes it for a long time and from any Python thread."""
+"""Opens or creates a database for an agent, which keeps the database open and uses it from any Python thread."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from ckpt_cli.savers.url import open_database, sqlite_file
 
 
 def open_for_agent(database: str | Path) -> Saver:
-    """Open an existing database, which is named as for ``--db``; nothing is created.
+    """Open an existing database, named as for ``--db``; nothing is created.
 
     Raises:
         DatabaseUnreachable: the database doesn't exist or can't be opened.

@@ -1,4 +1,4 @@
-"""Reads delta channels: their value is stored only in some checkpoints, and rebuilt from later writes in the others.
+"""Reads delta channels. Only some checkpoints store such a channel's value; later writes rebuild it in the others.
 
 langgraph-checkpoint 4.3, beta.
 """
@@ -17,8 +17,8 @@ class _Path(NamedTuple):
     """The path from a checkpoint back to a channel's nearest stored value.
 
     Attributes:
-        ids: ancestors, the nearest first; the last one stores the value, if any ancestor does.
-        seed: a tuple with only that value; empty if no ancestor stores one.
+        ids: ancestors, the nearest first; the last of them stores the value, if any ancestor does.
+        seed: a tuple with only the stored value; empty if no ancestor stores a value.
     """
 
     ids: tuple[str, ...]
@@ -28,7 +28,7 @@ class _Path(NamedTuple):
 def read_delta_histories(
     saver: Saver, encoding: Encoding, ref: Ref, channels: Sequence[str]
 ) -> Mapping[str, DeltaChannelHistory]:
-    """For each channel, the value that the nearest ancestor with one stores, and the writes after it, oldest first.
+    """For each channel: the stored value of the nearest ancestor that has one, and the writes since then, oldest first.
 
     langgraph-checkpoint 4.3, ``base/__init__.py: get_delta_channel_history``.
     """
@@ -76,7 +76,7 @@ def _paths(saver: Saver, encoding: Encoding, ref: Ref, channels: Sequence[str]) 
 
 
 def _ancestors(saver: Saver, ref: Ref) -> Iterator[Ref]:
-    """A checkpoint's parent, grandparent and so on, until one isn't stored."""
+    """A checkpoint's parent, grandparent and so on; ends where an ancestor isn't stored."""
     parents = {row.checkpoint_id: row.parent_id for row in saver.rows(ref.thread_id, ref.ns)}
     at = parents.pop(ref.checkpoint_id, None)
     while at is not None and at in parents:

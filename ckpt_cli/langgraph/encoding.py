@@ -31,7 +31,7 @@ _HALVES = ("checkpoint", "metadata")
 
 
 class Encoding(NamedTuple):
-    """Encodes and decodes records, in the form in which a database keeps them, by an agent's serializer."""
+    """Encodes and decodes records as one database keeps them; an agent's serializer encodes each value."""
 
     form: RecordFormat
     serde: SerializerProtocol
@@ -86,9 +86,9 @@ class Encoding(NamedTuple):
         config: RunnableConfig,
         new_versions: ChannelVersions,
     ) -> Checkpoint:
-        """The record of a checkpoint; if channels are stored apart, it has only the channels with new versions.
+        """The record of a checkpoint; if channels are stored apart, it holds only channels with new versions.
 
-        It equals the record that ``put`` of checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's
+        The record equals the one that ``put`` of checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's
         InMemorySaver writes.
         """
         full = self._full_metadata(config, metadata)
@@ -119,7 +119,8 @@ class Encoding(NamedTuple):
     def _halves(self, live: Live, metadata: dict[str, Any]) -> tuple[Payload, Payload]:
         """Checkpoint and metadata for DynamoDB, whose saver stores both as one value.
 
-        A value that isn't plain msgpack (it may be encrypted) can't be split; then both payloads hold all of it.
+        A value that isn't plain msgpack (but encrypted, for example) can't be split. Then each payload holds the whole
+        value.
 
         langgraph-checkpoint-aws 1.2, ``dynamodb/unified_repository.py: put_checkpoint``.
         """
@@ -137,7 +138,7 @@ class Encoding(NamedTuple):
         return self.form.marks_snapshots and isinstance(value, _DeltaSnapshot)
 
     def _has_payload(self, channel: str, values: Mapping[str, Any]) -> bool:
-        """Whether a new version of a channel gets a payload. It does if it has a value, or if no values are inline."""
+        """Whether a channel's new version gets a payload: if the channel has a value, or if no values are inline."""
         return channel in values or not self.form.inline
 
     def _channel(self, channel: str, values: Mapping[str, Any]) -> Payload:

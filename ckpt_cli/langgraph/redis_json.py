@@ -17,7 +17,7 @@ class RedisSerializer(JsonPlusSerializer):
         return super().loads_typed(("json", data[1]) if data[0] == TAG else data)
 
     def _reviver(self, value: dict[str, Any]) -> Any:
-        """The live object for one JSON object; its members are live objects already."""
+        """The live object for one JSON object; the object's members are live objects already."""
         if value.get("__interrupt__") is True and "value" in value:
             from langgraph.types import Interrupt
 

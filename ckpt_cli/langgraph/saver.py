@@ -1,7 +1,7 @@
 """`CkptSaver`: LangGraph's checkpointer over any database that ckpt can write.
 
-It writes what the database's own LangGraph saver writes for the same calls. An agent isn't a person at a terminal: ckpt
-asks it nothing, and the operation log doesn't record its changes.
+`CkptSaver` writes what the database's own LangGraph saver writes for the same calls. An agent isn't a person at a
+terminal. So ckpt asks the agent nothing, and the operation log doesn't record the agent's changes.
 """
 
 import random
@@ -40,14 +40,14 @@ _PAGE = 20
 
 
 class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
-    """A checkpointer on an open database. Several Python threads may use it at once; a lock lets one in at a time.
+    """A checkpointer on an open database. Several Python threads may use it; a lock makes their calls run one by one.
 
     Args:
         database: a URL, a path or a name from the config file, as for ``--db``; or an open saver of ckpt's own.
         serde: the serializer of values; the default is LangGraph's own.
 
     Raises:
-        DatabaseUnreachable: the database doesn't exist, can't be reached, or has none of LangGraph's tables. Nothing is
+        DatabaseUnreachable: the database doesn't exist, can't be reached, or has none of LangGraph's tables; nothing is
             created.
         NotSupported: the serializer encrypts, but this kind of database can't keep encrypted checkpoints.
     """
@@ -96,8 +96,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         Args:
             config: names the thread, and perhaps the namespace and the checkpoint; None for every thread.
             filter: keys of the metadata and the values that they must have.
-            before: names a checkpoint; only those with a lower id are given.
-            limit: how many to give at most.
+            before: names a checkpoint; only checkpoints with a lower id are given.
+            limit: how many checkpoints to give at most.
         """
         keys, before_id = ConfigKeys.of(config), ConfigKeys.of(before).checkpoint_id
         refs = self._look(lambda: newest_first(self._saver, keys, before_id, None if filter else limit))
@@ -112,7 +112,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint, which replaces one with the same id, and return the config that names it."""
+        """Save a checkpoint, which replaces any with the same id, and return the config that names the checkpoint."""
         thread_id, ns, parent_id = ConfigKeys.of_thread(config)
         row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
         record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
@@ -126,8 +126,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     ) -> None:
         """Save what a task wrote.
 
-        A write that exists already is kept; only if all writes are special (error, interrupt, resume) do they replace
-        the existing ones.
+        Existing writes are kept, with one exception: if all new writes are special (error, interrupt, resume), they
+        replace existing writes.
         """
         thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
         if checkpoint_id is None:
@@ -145,7 +145,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Remove the checkpoints that these runs made (``run_id`` in metadata), with their writes.
 
-        If a later checkpoint rebuilds a delta channel from them, it loses that channel's value.
+        A later checkpoint that rebuilds a delta channel from a removed checkpoint loses the channel's value.
         """
         if not run_ids:
             return
@@ -166,7 +166,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Remove the checkpoints of these threads: all but the newest of each namespace, or all (``delete``).
 
-        ``keep_latest`` also keeps the checkpoints from which the newest one's delta channels are rebuilt.
+        ``keep_latest`` also keeps the checkpoints from which the newest checkpoint's delta channels are rebuilt.
 
         Raises:
             ValueError: there is no such strategy.

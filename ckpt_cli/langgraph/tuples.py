@@ -21,7 +21,7 @@ class Tuples(NamedTuple):
     next_version: Callable[[Any, None], Any]
 
     def tuples(self, refs: Sequence[Ref]) -> list[CheckpointTuple]:
-        """These checkpoints in the order of `refs`, each with its writes; missing ones are left out."""
+        """These checkpoints in the order of `refs`, each with its writes; missing checkpoints are left out."""
         stored = list(self.saver.checkpoints(refs))
         writes = self.writes([checkpoint.row.ref for checkpoint in stored])
         return [self._tuple(checkpoint, writes.get(checkpoint.row.ref, [])) for checkpoint in stored]
@@ -52,7 +52,7 @@ class Tuples(NamedTuple):
         )
 
     def _add_sends(self, live: Live, parent: Ref) -> None:
-        """Add a checkpoint's Sends; before format `v` 4, they are stored only among the parent's writes.
+        """Add a checkpoint's Sends, which before format `v` 4 are stored only among the parent's writes.
 
         checkpoint-postgres 3.2, ``base.py: _migrate_pending_sends``.
         """

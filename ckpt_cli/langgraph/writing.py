@@ -13,7 +13,7 @@ def apply_plan(saver: Saver, plan: Plan) -> None:
     """Apply a plan inside the open transaction; if the engine has no transactions, an error takes back the changes.
 
     Raises:
-        Refused: a record to add exists already, or one to replace or remove doesn't; nothing was written.
+        Refused: a record to add exists already, or a record to replace or remove doesn't exist; nothing was written.
     """
     if Ability.ATOMIC in saver.abilities:
         saver.change(saver.expand(plan))
@@ -27,7 +27,7 @@ def apply_plan(saver: Saver, plan: Plan) -> None:
 
 
 def save_checkpoint(saver: Saver, record: Checkpoint) -> None:
-    """Add a checkpoint, or replace the one with its id."""
+    """Add a checkpoint, or replace the existing checkpoint with the same id."""
     if saver.row(record.row.ref) is None:
         apply_plan(saver, Plan("", add=(record,)))
         return

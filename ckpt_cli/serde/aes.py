@@ -17,7 +17,7 @@ def decrypt(data: bytes, key: bytes | None) -> bytes:
     """The plaintext.
 
     Raises:
-        KeyMissing: there is no key, or it is wrong, or the bytes are damaged (EAX can't distinguish the last two).
+        KeyMissing: the key is missing or wrong, or the bytes are damaged (in EAX, a wrong key looks like damage).
         MissingExtra: pycryptodome is not installed.
     """
     nonce, tag, ciphertext = data[:_NONCE], data[_NONCE : _NONCE + _TAG], data[_NONCE + _TAG :]

@@ -14,7 +14,7 @@ _AES = "aes"
 
 
 class Codec:
-    """Decodes and encodes payloads; it has the AES key, and a cache, so that equal bytes are decoded once."""
+    """Decodes and encodes payloads; has the AES key, and a cache so that equal bytes are decoded once."""
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key
@@ -49,7 +49,7 @@ class Codec:
             except (KeyMissing, MissingExtra) as error:
                 return _locked(payload, error)
         half, at, whole = payload.tag.partition("@")
-        if at and half in ("checkpoint", "metadata"):  # DynamoDB's saver stores both as one value
+        if at and half in ("checkpoint", "metadata"):  # DynamoDB's saver stores the two as one value
             both = self.decode(Payload(whole, payload.data))
             return both.get(half) if isinstance(both, dict) else both
         decoder = self._decoders.get(payload.tag)
@@ -64,10 +64,10 @@ class Codec:
         return not _is_broken(value) and (isinstance(value, dict) or not mapping)
 
     def encode(self, value: Any, like: Payload) -> Payload:
-        """A value in the encoding of `like`; `like` itself if that decodes to the value.
+        """A value in the encoding of `like`; `like` itself if `like` decodes to the value.
 
-        Only what differs from the value of `like` is encoded anew. As in the library, None and bytes have tags of their
-        own.
+        Only the parts that differ from the value of `like` are encoded anew. As in the library, None and bytes have
+        tags of their own.
 
         Raises:
             UsageError: that encoding can't express the value.
@@ -95,7 +95,7 @@ class Codec:
         raise NotSupported(f"a value stored as {like.tag or 'pickle'} can't be written anew")
 
     def under_nonce(self, payload: Payload, beginning: bytes) -> Payload:
-        """An encrypted payload, encrypted anew under a nonce with this beginning, which is readable without the key.
+        """An encrypted payload, encrypted anew under a nonce with this beginning; anybody can read the nonce.
 
         A payload that isn't encrypted is returned as it is.
 

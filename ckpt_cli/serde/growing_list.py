@@ -1,9 +1,9 @@
-"""Decode a list that grows from payload to payload without decoding its known elements again.
+"""Decodes a list that grows from payload to payload; elements that are known already aren't decoded again.
 
-Most of a checkpoint is the conversation, and each checkpoint has all of it. If a payload contains the bytes of the
-previous payload's list, the nodes of that list are used again, and only the elements after them are decoded. The rest
-of the payload is decoded with a mark instead of the list. If other bytes happened to look like the list, no harm is
-done: the mark then doesn't decode to a value of its own, and `put_back` gives None.
+Most of a checkpoint is the conversation, and each checkpoint has the whole conversation. If a payload contains the
+bytes of the previous payload's list, the nodes of that list are used again, and only the elements after them are
+decoded. The rest of the payload is decoded with a mark instead of the list. If other bytes only look like the list, no
+harm is done: the mark doesn't decode to a value of its own then, and `put_back` gives None.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,8 +16,8 @@ from ckpt_cli.values.node import Node
 _MARK_BODY = b"ckpt: a list is."  # 16 bytes, so that msgpack's fixext16 header fits
 _MARK = b"\xd8\x7f" + _MARK_BODY
 _CODES = range(8)
-_LEAST = 16  # elements; a shorter list is decoded as fast
-_HEAD = 64  # bytes of the list to search for, before all its bytes are compared
+_LEAST = 16  # elements; a shorter list is decoded as fast without this
+_HEAD = 64  # bytes of the list to search for, before all bytes of the list are compared
 
 
 class Cut(NamedTuple):
@@ -60,7 +60,7 @@ class GrowingList:
         self._items = None
 
     def cut(self, data: bytes) -> Cut | None:
-        """The payload without the kept list; None if it doesn't contain that list, or the list is too short."""
+        """The payload without the kept list; None if the payload lacks that list, or the list is too short."""
         if len(self._list) < _LEAST or not (items := self._bytes_within(data)):
             return None
         at = data.find(items[:_HEAD])
@@ -84,7 +84,7 @@ class GrowingList:
         return Cut(rest, self._list, data[at:end] if new else items, new) if rest.count(_MARK_BODY) == 1 else None
 
     def _bytes_within(self, data: bytes) -> bytes:
-        """The bytes of the kept list's elements; b"" if one isn't an object, or if the payload lacks the last one."""
+        """The bytes of the kept list's elements; b"" if any isn't an object, or if the payload lacks the last."""
         if self._items is None:
             last = self._list[-1]
             if type(last) is not Node or not last.raw or last.raw not in data:
@@ -100,7 +100,7 @@ class GrowingList:
 
 
 def put_back(value: Any, whole: list[Any]) -> Any:
-    """A decoded `Cut.rest`, with the list in place of the mark; None if the mark isn't one of its values."""
+    """A decoded `Cut.rest`, with the list in place of the mark; None if the mark isn't one of the values."""
     for container, key, one in _places(value):
         if type(one) is Node and one.raw == _MARK_BODY:
             if container is None:
@@ -129,7 +129,7 @@ def _array(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _packed(node: Any) -> bytes:
-    """The msgpack bytes of an object; b"" if the value isn't one."""
+    """The msgpack bytes of an object; b"" if the value isn't an object."""
     if type(node) is not Node or node.raw is None or not node.encoding.startswith("msgpack:"):
         return b""
     code, size = int(node.encoding[8:]), len(node.raw)

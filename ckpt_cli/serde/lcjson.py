@@ -2,8 +2,8 @@
 
 LangChain's own objects are ``{"lc": 1, …}`` (langchain-core, ``load/serializable.py``), all other objects
 ``{"lc": 2, …}`` (langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,
-``checkpoint/src/serde/jsonplus.ts``). A user's dict that only looks like one of these stays a dict; the library
-fails on it, a reader must not.
+``checkpoint/src/serde/jsonplus.ts``). A user's dict that only looks like one of these stays a dict. The
+library fails on such a dict, but ckpt must not.
 """
 
 import json

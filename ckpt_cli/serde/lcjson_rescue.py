@@ -40,7 +40,7 @@ class _Frame:
 class JsonRescue:
     """Decodes one damaged text; `problem` says how it is damaged.
 
-    If `escaped`, lone surrogates in the text stand for bytes that were not UTF-8.
+    If `escaped`, each lone surrogate in the text is a byte that was not UTF-8.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class JsonRescue:
         return True
 
     def _read_key(self, frame: _Frame) -> bool:
-        """Read the key if the container is an object; False if there is none."""
+        """Read the key if the container is an object; False if no key is there."""
         if isinstance(frame.value, list):
             return True
         start, key = self._at, self._string()
@@ -195,7 +195,7 @@ class JsonRescue:
             self._put(whole)
 
     def _add_problem(self, value: Any) -> Any:
-        """The root value; if no part of it is BROKEN, the problem is added to it as a BROKEN node."""
+        """The root value; if no part is BROKEN, the problem is added to the value as a BROKEN node."""
         if self._problems == 0 and isinstance(value, dict):
             value[DAMAGED] = self._broken(self._problem, self._at)
         elif self._problems == 0 and isinstance(value, list):

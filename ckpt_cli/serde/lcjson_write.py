@@ -51,7 +51,7 @@ class JsonWire:
         """See `splice.Wire`.
 
         Raises:
-            UsageError: this JSON can't express a part of it.
+            UsageError: this JSON can't express a part of the value.
         """
         try:
             text = json.dumps(
@@ -128,7 +128,7 @@ def _call(node: Node) -> dict[str, Any]:
 
 
 def _split(raw: str, opening: str, closing: str) -> list[str] | None:
-    """The raw elements of an array, or the keys and values of an object in turn; None if it is damaged or neither."""
+    """The raw elements of an array, or the keys and values of an object in turn; None if damaged or of another type."""
     if not raw.startswith(opening):
         return None
     scan = json.JSONDecoder().raw_decode

@@ -19,7 +19,7 @@ from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 LEVELS = 400
 """How deep containers and objects may be nested; Python's own recursion limit is 1,000."""
 
-_FEW_HEADERS = 100  # a payload with at most so many possible container headers can't be deep: no tracking
+_FEW_HEADERS = 100  # a payload with at most this many possible container headers can't be deep; its depth isn't tracked
 _COPIES = 64 << 20  # bytes that decoding all objects may copy, plus 8 times the size of the value
 _PART = 4096  # bytes whose headers are counted at once
 _MEMO = 16 << 20  # bytes of payloads whose nodes are cached
@@ -31,7 +31,7 @@ _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC
 
 
 def decode_plain(data: bytes) -> Any:
-    """The plain data of a payload, with None for each object; a BROKEN node if it can't be read to its end."""
+    """The plain data of a payload, with None for each object; a BROKEN node if it can't be read whole."""
     try:
         return unpack(data, lambda _code, _data: None)
     except ValueError as error:
@@ -46,7 +46,7 @@ class _Room(NamedTuple):
 
 
 class _Placeholder(NamedTuple):
-    """Placeholder for an object that may be nested deeply, until we know how deep inside the value it lies."""
+    """Placeholder for an object that may be nested deeply; used until the object's depth inside the value is known."""
 
     code: int
     data: bytes
@@ -55,7 +55,7 @@ class _Placeholder(NamedTuple):
 def _is_shallow(data: bytes) -> bool:
     """Whether a payload has so few possible container headers that it can't exceed a bound."""
     left = min(_FEW_HEADERS, _COPIES // max(len(data), 1))
-    for at in range(0, len(data), _PART):  # mostly, the beginning of a long payload has enough of them
+    for at in range(0, len(data), _PART):  # mostly, the beginning of a long payload has enough headers
         part = data[at : at + _PART]
         left -= len(part) - len(part.translate(None, _OPENERS))
         if left < 0:
@@ -64,7 +64,7 @@ def _is_shallow(data: bytes) -> bool:
 
 
 def _is_within(box: list[Any], levels: int) -> bool:
-    """Whether the plain containers have at most so many levels; it goes layer by layer, as comprehensions are fast."""
+    """Whether the plain containers have at most this many levels; checked level by level, in fast comprehensions."""
     layer = [item for item in box if type(item) in _PLAIN]
     for _ in range(levels):
         if not layer:
@@ -98,7 +98,7 @@ class Unpacker:
         return value
 
     def _with_known_list(self, data: bytes, room: _Room) -> Any:
-        """The value of a payload that contains the previous payload's list; None if it lacks the list or is damaged."""
+        """The value of a payload that contains the previous payload's list; None if the list is missing or damaged."""
         cut = self._growing.cut(data)
         if cut is None:
             return None
@@ -150,7 +150,7 @@ class Unpacker:
         return placeholders[-1]
 
     def _settle(self, box: list[Any], room: _Room) -> None:
-        """Replace each placeholder by a node with the room that is left at its depth."""
+        """Replace each placeholder by a node that has the `_Room` left at the placeholder's depth."""
         stack: list[tuple[Any, int]] = [(box, room.levels)]
         while stack:
             container, levels = stack.pop()
@@ -187,7 +187,7 @@ class Unpacker:
 
 
 _UNTRACKED = -1  # the level of shallow objects in the cache's keys
-_NODE_BYTES = 500  # bytes that a cached node takes besides its payload
+_NODE_BYTES = 500  # bytes that a cached node takes in addition to its payload
 
 
 def _rescued(data: bytes, levels: int, hook: Callable[[int, bytes], Any], hidden_prefix: str) -> Any:

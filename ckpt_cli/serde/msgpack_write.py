@@ -31,7 +31,7 @@ def pack(value: Any) -> bytes:
     """The msgpack of a value.
 
     Raises:
-        UsageError: msgpack, or LangGraph's use of it, can't express a part of it.
+        UsageError: msgpack, or LangGraph's use of msgpack, can't express a part of the value.
     """
     import ormsgpack
 
@@ -164,7 +164,7 @@ _WITH_STATE = frozenset(_CODES) - {Form.ARRAY}
 
 
 def _payload(raw: bytes) -> tuple[int, bytes] | None:
-    """Code and content of an extension; None if it isn't one."""
+    """Code and content of an extension; None if the bytes aren't an extension."""
     try:
         head = spans.head(raw, 0)
     except spans.DamageError:

@@ -32,7 +32,7 @@ def decode(data: bytes, value: Callable[[Payload], Any]) -> Any:
 def encode(
     values: Any, like: bytes, value: Callable[[Payload], Any], encoded: Callable[[Any, Payload], Payload]
 ) -> bytes:
-    """The bytes of metadata; values that `like` has keep their bytes, new ones are encoded like its other values.
+    """The bytes of metadata; values that `like` has keep their bytes, new ones like the other values of `like`.
 
     Raises:
         UsageError: a key isn't text.

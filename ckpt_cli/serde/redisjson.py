@@ -27,7 +27,7 @@ def encode(value: Any, old: Any, data: bytes) -> bytes:
     """The JSON of a value that replaces `old`, the value of `data`.
 
     Raises:
-        UsageError: this JSON can't express a part of it.
+        UsageError: this JSON can't express a part of the value.
     """
     text = data.decode("utf-8", "surrogatepass")
     return str(splice(RedisWire(text), value, old, text)).encode()
@@ -73,7 +73,7 @@ class RedisWire(JsonWire):
 
 
 def _marker_of(item: Node) -> dict[str, Any] | None:
-    """The marker of a node; None if it has none."""
+    """The marker of a node; None if the node has no marker."""
     if item.form is Form.SNAPSHOT:
         return {"__delta_snapshot__": True, "value": item.state}
     if item.module == _TYPES and item.name == "Interrupt" and isinstance(item.state, dict):

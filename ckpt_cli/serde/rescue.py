@@ -52,7 +52,7 @@ class _Frame:
 class Rescue:
     """Decodes one damaged payload; containers go at most `levels` deep.
 
-    `hidden_prefix` is the path from an object's payload to its fields; messages show paths without it.
+    `hidden_prefix` is the path from an object's payload to its fields; messages show paths without this prefix.
     """
 
     def __init__(self, data: bytes, levels: int, node: Callable[[int, bytes], Any], hidden_prefix: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Turns the payload of a msgpack extension into an `Opened`, if it has the shape that its code requires.
+"""Turns the payload of a msgpack extension into an `Opened`, if it has the shape that the extension's code requires.
 
 langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG`` to ``EXT_DELTA_SNAPSHOT``. The library
 writes no other shapes, so a payload of another shape becomes BROKEN; ckpt doesn't guess.
@@ -19,7 +19,7 @@ def is_known(code: int) -> bool:
 
 
 def open_object(code: int, value: Any, raw: bytes) -> Opened:
-    """The object that an extension's decoded payload records; BROKEN if it has another shape."""
+    """The object that an extension's decoded payload records; BROKEN if the payload has another shape."""
     if code == SNAPSHOT:
         return Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value)
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """Finds where the values of a msgpack payload begin and end, without recursion and without trusting any length.
 
-Format: msgpack's specification. ormsgpack gives no positions and refuses a whole payload for one bad byte; this module
-is slower, so it is used only where bytes are damaged or must be kept.
+Format: msgpack's specification. ormsgpack gives no positions and refuses a whole payload for one bad byte. This module
+is slower, so ckpt uses it only where bytes are damaged or must be kept.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Head(NamedTuple):
 
     @property
     def children(self) -> int:
-        """How many elements this one directly contains; a key and a value count as one each."""
+        """How many elements this element directly contains; a key and a value count as one each."""
         return self.size if self.kind == ARRAY else 2 * self.size if self.kind == MAP else 0
 
     @property

@@ -1,6 +1,6 @@
 """Encodes an edited value: only the edited parts are encoded anew, all other parts keep their bytes.
 
-Encoding everything anew would lose what a payload has besides its value: the spelling of numbers, the order of keys,
+To encode everything anew would lose details that aren't part of the value: the spelling of numbers, the order of keys,
 and damaged parts.
 """
 
@@ -21,10 +21,10 @@ class Wire(Protocol):
     """
 
     def members(self, raw: Any) -> list[tuple[Any, Any, Any]] | None:
-        """Key, raw key and raw value of each member of a map; None if it is no map or damaged."""
+        """Key, raw key and raw value of each member of a map; None if `raw` is no map or damaged."""
 
     def elements(self, raw: Any) -> list[Any] | None:
-        """The raw elements of an array; None if it is no array or damaged."""
+        """The raw elements of an array; None if `raw` is no array or damaged."""
 
     def join_map(self, pairs: Sequence[tuple[Any, Any]]) -> Any:
         """A map of these raw keys and values."""
@@ -68,8 +68,8 @@ def _map(wire: Wire, new: dict[Any, Any], old: dict[Any, Any], members: list[tup
 def _list(wire: Wire, new: list[Any], old: list[Any], elements: list[Any], levels: int) -> Any:
     """The encoding of an edited list.
 
-    Equal elements at both ends keep their bytes. In the middle, an element that is the same Python object as an old one
-    keeps that one's bytes. Others are compared with the old element at the same index.
+    Equal elements at both ends keep their bytes. In the middle, an element that is the same Python object as an old
+    element keeps the old bytes. The rest is compared with the old element at the same index.
     """
     shorter = min(len(new), len(old))
     head = next((i for i in range(shorter) if not same(new[i], old[i])), shorter)

@@ -1,12 +1,13 @@
 """Calls ormsgpack's decoder, after a check that no header claims more elements than there are bytes.
 
-ormsgpack up to 1.13.0 allocates as many elements as a header claims: 9 to 105 bytes end the process (1.10 to 1.12 by a
-segmentation fault, 1.13.0 by an abort). pyproject.toml requires 1.13.1, which doesn't do this; the check also
-protects an older version. Every version limits how deep containers are nested (1,024 levels).
+ormsgpack up to 1.13.0 allocates as many elements as a header claims. So a damaged payload of only 9 to 105 bytes can
+crash the process (1.10 to 1.12 by a segmentation fault, 1.13.0 by an abort). pyproject.toml requires 1.13.1, which
+checks headers itself; the check here also protects a process with an older version. Every version limits how deep
+containers are nested (1,024 levels).
 
 Most payloads pass at once, because they have none of the four bytes with which headers of large containers begin. A
-regular expression walks through the others, which takes about twice as long as decoding. So if the decoder doesn't
-trust headers, only short payloads are walked through.
+regular expression walks through the other payloads. The walk takes about twice as long as decoding. So with ormsgpack
+1.13.1 or newer, only short payloads are walked through.
 """
 
 import re
@@ -33,7 +34,7 @@ def unpack(data: bytes, hook: Callable[[int, bytes], Any] | None = None) -> Any:
     """The value of a payload; `hook` converts the code and content of each extension.
 
     Raises:
-        ValueError: the payload is damaged, or a header claims more than there is.
+        ValueError: the payload is damaged, or a header claims more elements than there are bytes.
     """
     import ormsgpack
 
@@ -43,7 +44,7 @@ def unpack(data: bytes, hook: Callable[[int, bytes], Any] | None = None) -> Any:
 
 
 def _is_modest(data: bytes) -> bool:
-    """Whether no byte could be a header that claims too much. This is quicker than the walk, and stricter."""
+    """Whether no byte could be a header that claims too much. This check is quicker than the walk, and stricter."""
     if b"\xdc" not in data and b"\xdd" not in data and b"\xde" not in data and b"\xdf" not in data:
         return True
     room = len(data)
@@ -58,7 +59,7 @@ def _is_modest(data: bytes) -> bool:
 
 
 def must_hold(data: bytes) -> None:
-    """Walk from header to header and check that the payload is long enough for what they claim.
+    """Walk from header to header and check that the payload is long enough for their claims.
 
     Every element takes at least one byte, so all arrays and maps together have no more elements than there are bytes.
     Where an element ends doesn't depend on its container, so the walk needs no stack.

@@ -16,7 +16,7 @@ def open_attribute(name: str) -> Saver:
     that gives one; each of these may be async. The checkpointer is read through its public methods.
 
     Raises:
-        DatabaseUnreachable: it can't be imported, raised an error, or is something else.
+        DatabaseUnreachable: the attribute can't be imported, raised an error, or is something else.
     """
     from ckpt_cli.savers.custom.importing import Target
 
@@ -28,7 +28,7 @@ def open_path(path: Path) -> Saver:
     """Open the checkpointer that a langgraph.json names, with that file's import folders and environment variables.
 
     Raises:
-        DatabaseUnreachable: it names no checkpointer, or that one can't be opened.
+        DatabaseUnreachable: the file names no checkpointer, or that checkpointer can't be opened.
     """
     from ckpt_cli.savers.custom.langgraph_json import read_config
 

@@ -22,9 +22,9 @@ class OpenCheckpointer(NamedTuple):
     """An open checkpointer.
 
     Attributes:
-        loop: runs its async methods.
-        is_async: whether it was made on that loop, so that its async methods must be called.
-        leave: calls that leave its context managers, the last one first.
+        loop: runs the checkpointer's async methods.
+        is_async: whether the checkpointer was made on that loop; then its async methods must be called.
+        leave: calls that leave the checkpointer's context managers, the last manager first.
     """
 
     saver: BaseCheckpointSaver[Any]

@@ -20,9 +20,9 @@ class Target(NamedTuple):
     """The attribute to import, of a module or of a file.
 
     Attributes:
-        module: its dotted name; "" if there is a `file`.
-        file: its absolute path.
-        attribute: its name, maybe dotted.
+        module: the module's dotted name; "" if there is a `file`.
+        file: the file's absolute path.
+        attribute: the attribute's name, maybe dotted.
         text: the target as the user wrote it.
     """
 
@@ -74,7 +74,7 @@ def import_attribute(target: Target) -> Any:
     """Import the target's attribute.
 
     Raises:
-        DatabaseUnreachable: it can't be imported, or has no such attribute.
+        DatabaseUnreachable: the module or file can't be imported, or has no such attribute.
     """
     with translate_errors(target.text):
         value: Any = _module(target)
@@ -104,7 +104,7 @@ def _module(target: Target) -> ModuleType:
 
 @contextmanager
 def translate_errors(what: str) -> Iterator[None]:
-    """Turn any exception of the user's code, even `SystemExit`, into one line that ends with its place in that code.
+    """Turn any exception of the user's code, even `SystemExit`, into one line that ends with the error's place.
 
     Raises:
         DatabaseUnreachable: the code raised an exception.

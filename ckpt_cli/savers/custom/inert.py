@@ -1,7 +1,7 @@
 """A serializer that decodes a checkpointer's values without making objects; an object stays the stored bytes.
 
-LangGraph's serializer imports the modules that a payload names. ckpt copies a checkpointer that uses it, and the copy
-reads with `InertSerializer`: it imports nothing and makes no object, and every class keeps its name.
+LangGraph's serializer imports the modules that a payload names. ckpt copies a checkpointer that uses this serializer,
+and the copy reads with `InertSerializer`, which imports nothing and makes no object. Every class keeps its name.
 """
 
 import copy
@@ -17,7 +17,7 @@ from ckpt_cli.serde.unpack import must_hold
 
 
 class InertSerializer(JsonPlusSerializer):
-    """Decodes containers, text and numbers. Other values stay msgpack extensions, and are written back unchanged."""
+    """Decodes containers, text and numbers. Other values stay msgpack extensions and are written unchanged."""
 
     def __init__(self) -> None:
         super().__init__(pickle_fallback=False, __unpack_ext_hook__=ormsgpack.Ext)
@@ -41,7 +41,7 @@ class InertSerializer(JsonPlusSerializer):
 def inert(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
     """A copy of a checkpointer that makes no objects; it is copied as in ``base/__init__.py: with_allowlist``.
 
-    A checkpointer with a serializer of the user's own is returned as it is: the user named that code.
+    A checkpointer with a serializer of the user's own is returned as it is, because the user named that code.
     """
     serde, own = saver.serde, InertSerializer()
     if isinstance(serde, EncryptedSerializer) and type(serde.serde) is JsonPlusSerializer:

@@ -22,7 +22,7 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(work, self._start_once()).result()
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
-        """The items of an async iterator; each is fetched only when the caller asks for it."""
+        """The items of an async iterator; each item is fetched only when the caller asks for it."""
         try:
             while True:
                 item = self.run(_next(items))

@@ -26,7 +26,7 @@ class CheckpointerReader:
         self._opened = opened._replace(saver=inert(opened.saver))
         self.inert = self._opened.saver is not opened.saver
         serde = self._opened.saver.serde
-        # its values arrive decrypted, so payloads are made without encryption
+        # the checkpointer's values arrive decrypted, so payloads are made without encryption
         self._serde = serde.serde if isinstance(serde, EncryptedSerializer) else serde
 
     def one(self, ref: Ref) -> CheckpointTuple | None:
@@ -48,7 +48,7 @@ class CheckpointerReader:
         return Checkpoint(row._replace(size=len(body.data)), body, self.payload(dict(item.metadata)))
 
     def writes(self, item: CheckpointTuple) -> Iterator[Write]:
-        """The writes of a checkpoint in its order, without task paths; ordinary writes are numbered anew."""
+        """The writes of a checkpoint, in the order of `item`, without task paths; ordinary ones are numbered anew."""
         ref, counts = row_of(item).ref, dict[str, int]()
         for task_id, channel, value in item.pending_writes or ():
             at = counts.get(task_id, 0)
@@ -58,7 +58,7 @@ class CheckpointerReader:
             yield Write(*ref, task_id, idx, channel, "", payload, len(payload.data))
 
     def payload(self, value: Any) -> Payload:
-        """A value, encoded by the checkpointer's own serializer or, if ckpt can't read that, by LangGraph's."""
+        """A value, encoded by the checkpointer's own serializer or, if ckpt can't read the result, by LangGraph's."""
         try:
             tag, data = self._serde.dumps_typed(value)
         except Exception:  # the user's serializer may raise anything

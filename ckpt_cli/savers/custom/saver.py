@@ -48,7 +48,7 @@ class CustomSaver(ReadOnlySaver):
         self._metadata: dict[Ref, Payload] = {}
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look`; inside it, everything is listed at most once, though other programs may write meanwhile."""
+        """Run `look`; within the moment, checkpoints are listed at most once, though other programs may write."""
         if not self._depth:
             self._forget()
         self._depth += 1
@@ -81,7 +81,7 @@ class CustomSaver(ReadOnlySaver):
         """Every thread, by ``list(None)``, which not every checkpointer supports.
 
         Raises:
-            NotSupported: this checkpointer doesn't support it.
+            NotSupported: this checkpointer can't list all threads.
         """
         return self._everything().threads()
 
@@ -123,7 +123,7 @@ class CustomSaver(ReadOnlySaver):
                 yield self._reader.checkpoint(item)
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:  # noqa: ARG002
-        """No checkpoints: a checkpointer may give other bytes each time, so bytes prove nothing."""
+        """No checkpoints: a checkpointer may encode a value differently each time, so bytes prove nothing."""
         return iter(())
 
     def writes(

@@ -9,7 +9,7 @@ def open_path(path: Path) -> Saver:
     """Open a folder of ``langgraph dev``, a folder that contains one, or a pickled storage.
 
     Raises:
-        DatabaseUnreachable: it holds no checkpoints, or they can't be read.
+        DatabaseUnreachable: the folder or file holds no checkpoints, or its checkpoints can't be read.
     """
     from ckpt_cli.savers.dev.files import find_files
     from ckpt_cli.savers.dev.saver import DevSaver

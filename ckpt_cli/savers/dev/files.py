@@ -18,7 +18,7 @@ class Files(NamedTuple):
     """The files of the three dicts; `writes` and `blobs` are None if missing, or if `storage` holds everything.
 
     Attributes:
-        served: whether ``langgraph dev`` wrote them.
+        served: whether ``langgraph dev`` wrote the files.
     """
 
     storage: Path
@@ -32,7 +32,7 @@ class Files(NamedTuple):
         return [path for path in (self.storage, self.writes, self.blobs) if path is not None]
 
     def marks(self) -> tuple[tuple[int, int, int], ...]:
-        """Inode, size and time of each file; if two calls give the same, nobody wrote between them.
+        """Inode, size and time of each file; if two calls give the same, nobody wrote to the files between the calls.
 
         Raises:
             DatabaseUnreachable: a file no longer exists.
@@ -44,7 +44,7 @@ class Files(NamedTuple):
 
 
 def is_dev_folder(folder: Path) -> bool:
-    """Whether a folder is one of ``langgraph dev``, or contains one."""
+    """Whether a folder belongs to ``langgraph dev``, or contains a folder that does."""
     return folder.name == FOLDER or (folder / FOLDER).is_dir() or _storage(folder).is_file()
 
 

@@ -78,7 +78,7 @@ def _all_parts(value: Any) -> list[Any] | None:
 
 
 def _checkpoints(storage: dict[Any, Any]) -> Iterator[Stored]:
-    """All checkpoints; a container of a wrong type counts as an unreadable checkpoint, so that its thread is listed."""
+    """All checkpoints; a container of a wrong type counts as an unreadable checkpoint. So its thread is listed."""
     for thread_id, spaces in storage.items():
         for ns, space in spaces.items() if type(spaces) is dict else [("", spaces)]:
             for checkpoint_id, entry in space.items() if type(space) is dict else [("", space)]:
@@ -102,7 +102,7 @@ def _writes(writes: dict[Any, Any]) -> Iterator[tuple[Ref, list[Write]]]:
 
 
 def _write(ref: Ref, key: Any, entry: Any) -> Write:
-    """One write. Both the key and the entry hold its task id; before checkpoint 2.1 it has no task path."""
+    """One write. Both the key and the entry hold the task id; before checkpoint 2.1, writes have no task path."""
     key_task, idx = key if isinstance(key, list | tuple) and len(key) == 2 else ("", key)
     parts = entry if isinstance(entry, list | tuple) and len(entry) in (3, 4) else (key_task, "", entry)
     task_id, channel, value, *paths = parts
@@ -137,7 +137,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value that JSON can express, with type names for objects; limited, as a pickle can repeat a list endlessly."""
+    """A value that JSON can express, with type names for objects; cut off, as a pickle can repeat a list endlessly."""
     if isinstance(value, list | tuple) and depth < _DEEPEST and len(value) <= _WIDEST:
         return [_plain(part, depth + 1) for part in value]
     return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__

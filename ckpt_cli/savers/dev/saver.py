@@ -61,7 +61,7 @@ class DevSaver(ReadOnlySaver):
             self._in_moment = False
 
     def about(self) -> About:
-        """The program that wrote the files, and their names."""
+        """The program that wrote the files, and the files' names."""
         backend = "langgraph dev" if self._files.served else "InMemorySaver"
         facts = {"files": ", ".join(path.name for path in self._files.all)}
         if self._files.served:

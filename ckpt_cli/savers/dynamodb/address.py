@@ -43,7 +43,7 @@ class Address(NamedTuple):
         return f"dynamodb://{self.table}{'?' if words else ''}{words}"
 
     def identity(self, arn: str, region: str) -> str:
-        """One text for this table, however the URL spells it; `arn` holds region and account, and is "" if unknown."""
+        """One text for this table, however the URL spells it; `arn` holds region and account ("" if unknown)."""
         place = _host(self.endpoint_url) or "aws"
         return f"dynamodb://{place}/{arn or f'{region}/{self.table}'}"
 
@@ -52,7 +52,7 @@ def parse_url(url: str) -> Address:
     """Parse a URL.
 
     Raises:
-        UsageError: it names no table, or has an unknown option.
+        UsageError: the URL names no table, or has an unknown option.
     """
     parts = urlsplit(url)
     table = unquote(parts.netloc or parts.path.strip("/"))

@@ -73,7 +73,7 @@ class Connection:
         return item
 
     def stored(self, names: Iterable[Name]) -> dict[Name, Stored]:
-        """Those items that exist, with their payloads: two keys for each, as many in a request as the service takes."""
+        """Those items that exist, with their payloads: two keys for each, and up to 100 keys in a request."""
         pairs = {name: keys(name) for name in names}
         items = self._items([one for pair in pairs.values() for one in pair])
         read = {
@@ -113,7 +113,7 @@ class Connection:
         self._client.transact_write_items(TransactItems=actions)
 
     def has(self, id_: str, table: str) -> bool | None:
-        """Whether the table with that id still exists under its name; None if its description may not be read."""
+        """Whether the table with that id still exists under its name; None if the user may not read its description."""
         try:
             description = self._client.describe_table(TableName=table)["Table"]
         except aws.ClientError as error:
@@ -140,7 +140,7 @@ class Connection:
             raise UsageError(f"{self.address.location}: endpoint_url isn't a URL", hint="http://host:port") from error
 
     def _describe(self) -> Mapping[str, Any]:
-        """The table's description; empty if it may not be read.
+        """The table's description; empty if the user may not read it.
 
         Raises:
             DatabaseUnreachable: the table's key attributes aren't those of LangGraph's saver.
@@ -199,7 +199,7 @@ class Connection:
 
 
 def table_id(description: Mapping[str, Any]) -> str:
-    """A table's id, which differs for a new table of the same name; the time of creation if the server has no ids."""
+    """A table's id, which a new table of the same name doesn't share; the creation time if the server has no ids."""
     has_time = "CreationDateTime" in description
     created = f"{description.get('TableArn', '')}@{description['CreationDateTime']}" if has_time else ""
     return str(description.get("TableId") or created)
@@ -210,6 +210,6 @@ def _primary_key(item: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _projection(columns: Sequence[str]) -> dict[str, Any]:
-    """The request's words for reading these attributes (all if empty); aliases avoid names that are reserved words."""
+    """The request's parameters for reading these attributes (all if empty); aliases avoid reserved words."""
     aliases = {f"#c{at}": name for at, name in enumerate(columns)}
     return {"ProjectionExpression": ", ".join(aliases), "ExpressionAttributeNames": aliases} if aliases else {}

@@ -91,7 +91,7 @@ class Expansion:
         return Stored({**base, **new.base}, {**(before.chunk or {}), **(new.chunk or {})})
 
     def _options_of(self, thread_id: str) -> StorageOptions:
-        """How the last checkpoints of the thread are stored; the defaults for a new thread."""
+        """How the last checkpoints of the thread are stored; for a new thread, the defaults."""
         if thread_id not in self._options:
             columns = ("SK", "ttl", "compression")
             last = self._connection.query(
@@ -147,7 +147,7 @@ def _detect_options(last: Sequence[Item]) -> StorageOptions:
 
 
 def _unix(checkpoint_id: str) -> float | None:
-    """The time in a uuid6, in seconds since 1970; None if the id isn't one."""
+    """The time in a uuid6, in seconds since 1970; None if the id isn't a uuid6."""
     digits = checkpoint_id.replace("-", "")
     if len(digits) != 32 or digits[12] != "6":
         return None

@@ -1,8 +1,8 @@
 """Splits and joins the payload that holds both a checkpoint and its metadata: ``{"checkpoint": …, "metadata": …}``.
 
 langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py: put_checkpoint``. Plain msgpack is split and joined as
-bytes, so nothing is encoded anew. A payload of any other encoding isn't split: both halves get all of it, under a tag
-that names the half (``checkpoint@json``, ``metadata@msgpack+aes``).
+bytes, so nothing is encoded anew. A payload of any other encoding isn't split: each half gets the whole payload, under
+a tag that names the half (``checkpoint@json``, ``metadata@msgpack+aes``).
 """
 
 from ckpt_cli.errors import NotSupported
@@ -10,7 +10,7 @@ from ckpt_cli.model import Payload
 
 _MAP_OF_TWO = b"\x82"
 _CHECKPOINT, _METADATA = b"\xaacheckpoint", b"\xa8metadata"
-# msgpack's first bytes: of elements with a fixed number of bytes after it
+# first bytes of elements whose length is fixed: how many bytes follow
 _FIXED_LENGTH = {
     0xC0: 0,
     0xC2: 0,
@@ -26,10 +26,10 @@ _FIXED_LENGTH = {
     0xD2: 4,
 }
 _FIXED_LENGTH |= {0xD3: 8, 0xD4: 2, 0xD5: 3, 0xD6: 5, 0xD7: 9, 0xD8: 17}
-# of elements whose length follows: the width of the length, and how many more bytes it doesn't count
+# first bytes of elements whose length follows: the width of the length, and how many bytes the length doesn't count
 _LENGTH_PREFIXED = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8: (2, 1), 0xC9: (4, 1)}
 _LENGTH_PREFIXED |= {0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0)}
-# of arrays and maps: the width of the count, and how many elements each counted entry has
+# first bytes of arrays and maps: the width of the count, and how many elements each counted entry has
 _CONTAINERS = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
 
 
@@ -49,7 +49,7 @@ def join(body: Payload, metadata: Payload) -> Payload:
     """The payload that holds both a checkpoint and its metadata.
 
     Raises:
-        NotSupported: one of them isn't plain msgpack, and they aren't the halves of one payload.
+        NotSupported: one payload isn't plain msgpack, and the two aren't the halves of one payload.
     """
     if body.tag == metadata.tag == "msgpack":
         return Payload("msgpack", b"".join([_MAP_OF_TWO, _CHECKPOINT, body.data, _METADATA, metadata.data]))

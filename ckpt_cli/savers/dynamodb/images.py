@@ -1,6 +1,6 @@
-"""Reads and changes rows: each is an item and its payload's item.
+"""Reads and changes rows: each row is an item and the item with its payload.
 
-A row is changed only if both items equal its before-image.
+A row is changed only if both items equal the row's before-image.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from ckpt_cli.savers.dynamodb.connection import Connection
 from ckpt_cli.savers.dynamodb.faults import code
 from ckpt_cli.savers.dynamodb.items import CHECKPOINTS, PENDING, Item, image, items_of, keys, task_of, text
 
-_PAGE = 50  # rows, of two items each, in one transaction
+_PAGE = 50  # rows in one transaction; each row has two items
 _BYTES = 3 << 20  # of payloads in one transaction; the service takes 4 MB
 
 
@@ -34,7 +34,7 @@ class Images:
         return [image(existing[name]) if name in existing else None for name in names]
 
     def try_impossible_write(self) -> None:
-        """Try a put and a delete that can't happen: their condition is that two items exist, and these never exist."""
+        """Try a put and a delete that can't happen: both require an item that never exists."""
         base, chunk = keys(Ref("ckpt: may this user write?", "", "no"))
         must_exist = {"ConditionExpression": "attribute_exists(PK)"}
         try:
@@ -74,7 +74,7 @@ class Images:
 
 
 def record_of(relation: str, key: Row) -> Name:
-    """The record of a row. Its key has thread and namespace as separate columns, because both may contain ``#``."""
+    """The record of a row. The key has thread and namespace as separate columns, because both may contain ``#``."""
     columns: Any = key
     ref_id = columns["SK"] if relation == CHECKPOINTS else columns["PK"]
     ref = Ref(columns["thread_id"], columns["ns"], ref_id.rpartition("#")[2])

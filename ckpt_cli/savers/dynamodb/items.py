@@ -1,4 +1,4 @@
-"""Converts items and their payloads' items to records and to images of the operation log, and back.
+"""An item and the item with its payload become one record, or one image for the operation log; and back.
 
 langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py``: the item of a checkpoint or a write refers to
 another item, or to an S3 object, with its payload. In ckpt the two items are one row.
@@ -25,7 +25,7 @@ CHECKPOINTS, PENDING = "checkpoints", "writes"
 _SMALLEST, _SAVING = (
     1024,
     0.1,
-)  # bytes and share saved that make compression worth it (``serialization.py: CheckpointSerializer``)
+)  # compress only from this many bytes on, and only if it saves this share (``serialization.py: CheckpointSerializer``)
 
 _UNPACKED_LIMIT, _MORE_PER_BYTE = 64 << 20, 100
 """The limit of an unpacked payload in bytes, and how much each packed byte adds to it; gzip can make 1,000 of one."""
@@ -35,8 +35,8 @@ class Stored(NamedTuple):
     """An item and the item of its payload.
 
     Attributes:
-        chunk: the payload's item; None if there is none, or the payload is in S3.
-        from_s3: the payload from S3; None if it doesn't exist or can't be read.
+        chunk: the payload's item; None if the item is missing, or the payload is in S3.
+        from_s3: the payload from S3; None if the S3 object doesn't exist or can't be read.
     """
 
     base: Item
@@ -45,7 +45,7 @@ class Stored(NamedTuple):
 
     @property
     def in_s3(self) -> bool:
-        """Whether its payload is an S3 object."""
+        """Whether the item's payload is an S3 object."""
         return text(self.base, "ref_loc") == "S3"
 
     @property
@@ -106,7 +106,7 @@ def write(ref: Ref, stored: Stored, values: int | None) -> Write:
 
 
 def task_of(item: Mapping[str, Any]) -> tuple[str, int | str]:
-    """Task and index from the key of a write's item; the attributes that repeat them may be damaged."""
+    """Task and index from the key of a write's item; the attributes with the same values may be damaged."""
     task_id, _, idx = text(item, "SK").rpartition("#")
     return task_id, int(idx) if _INTEGER.fullmatch(idx) else idx
 
@@ -115,7 +115,7 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def is_named(item: Mapping[str, Any]) -> bool:
-    """Whether the sort key has both parts of a checkpoint's or a write's name, as in all items of LangGraph's."""
+    """Whether the sort key has both parts of a checkpoint's or a write's name, as in all of LangGraph's items."""
     return "#" in text(item, "SK")
 
 
@@ -135,7 +135,10 @@ def pack(data: bytes, compress: bool) -> tuple[bytes, str]:
 
 
 def unpack(data: bytes, compression: str) -> bytes:
-    """A payload as the serializer made it; bytes that are damaged, or would become too many, are returned unchanged."""
+    """A payload as the serializer made it; damaged bytes, and bytes that would expand too far, are returned unchanged.
+
+    The limit is `_UNPACKED_LIMIT`, plus `_MORE_PER_BYTE` for each packed byte (gzip can expand one byte to 1,000).
+    """
     if compression != "gzip":
         return data
     unpacker = zlib.decompressobj(wbits=31)  # gzip's header and end

@@ -1,4 +1,4 @@
-"""The attributes of items that ckpt writes; it leaves an application's own and the time to live as they are."""
+"""The attributes of items that ckpt writes; an application's own attributes and the time to live stay unchanged."""
 
 import json
 from typing import Any, cast

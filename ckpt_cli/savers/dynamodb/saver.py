@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 _SKELETON = ("PK", "SK", "parent_checkpoint_id")
 _PARTITIONS = 100  # partitions of writes that are read before their payloads
-_PAGE = 25  # checkpoints that are read at once; each is 400 KB at most, and the service gives 16 MB
+_PAGE = 25  # checkpoints in one request; each has at most 400 KB, and the service answers with at most 16 MB
 
 
 def open_url(url: str) -> "DynamoSaver":
@@ -85,7 +85,7 @@ class DynamoSaver(Saver):
         yield from sorted(threads, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
-        """One thread, by its root graph's highest key; all its keys are read only if it has no root graph."""
+        """One thread, by its root graph's highest key; all keys of the thread are read only if it has no root graph."""
         root = self.newest(thread_id, "", 1)
         if root:
             return Thread(thread_id, root[0].ref)
@@ -107,7 +107,7 @@ class DynamoSaver(Saver):
         yield from _ordered(self._connection.query(f"{CHECKPOINT}{thread_id}", columns=_SKELETON))
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """The rows of several threads. Each thread needs its own request; several are sent at the same time."""
+        """The rows of several threads. Each thread needs its own request; several requests run at once."""
         for page in pages([*thread_ids], _PAGE):
             for partition in self._connection.partitions([f"{CHECKPOINT}{thread_id}" for thread_id in page], _SKELETON):
                 yield from _ordered(partition)
@@ -146,14 +146,14 @@ class DynamoSaver(Saver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Writes. Those of each checkpoint need their own request; several are sent at the same time.
+        """Writes. Each checkpoint needs its own request for its writes; several requests are sent at the same time.
 
         Payloads are read even if `values` leaves them out: the service doesn't give a size without the payload.
         """
         yield from self.writes_on(self._refs(thread_id, ns, checkpoint_ids), values=values)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """The writes of several checkpoints: a request for each, as in `writes`, and one for a page of payloads."""
+        """The writes of several checkpoints: a request for each checkpoint, and one for a page of payloads."""
         for some in pages([*dict.fromkeys(refs)], _PARTITIONS):
             parts = self._connection.partitions([f"{WRITES}{'#'.join(ref)}" for ref in some])
             named = [
@@ -176,19 +176,19 @@ class DynamoSaver(Saver):
         return self._connection.address.identity(arn, self._connection.region)
 
     def place(self) -> Place:
-        """The table's id; a table that was created anew or restored has another."""
+        """The table's id; a table that was created anew or restored has another id."""
         engine = table_id(self._connection.description)
         return Place(self.identity, engine, engine)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
-        """Whether `seen` is another table that still exists; it is looked up by its name in this region."""
+        """Whether `seen` is another table that still exists; the service looks for its name in this region."""
         here = self.place()
         if seen.engine and seen.engine == here.engine:
             return False
         return self._connection.has(seen.engine, seen.address.rpartition("/")[2]) if seen.engine else None
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """If `trying`, check the right to write by a transaction that can't succeed; there is no other way."""
+        """If `trying`, try a transaction that can't succeed, because AWS shows a user's rights in no other way."""
         if trying:
             with unless_sent(self._connection.address.location):
                 self._connection.moment(self._images.try_impossible_write, writing=True)
@@ -202,7 +202,7 @@ class DynamoSaver(Saver):
         return self._expansion.rows(plan)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """The record of a row; each row has one."""
+        """The record of a row; each row is one record."""
         return record_of(relation, key)
 
     def current(self, relation: str, key: Row) -> Row | None:
@@ -210,7 +210,7 @@ class DynamoSaver(Saver):
         return self._images.current(record_of(relation, key))
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """Items and their payloads' items, as many in a request as the service takes."""
+        """Items and their payloads' items; each request names as many as the service takes."""
         return self._images.currents([record_of(relation, key) for relation, key in names])
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
@@ -237,7 +237,7 @@ class DynamoSaver(Saver):
         return filter(items.is_named, self._connection.query(f"{CHECKPOINT}{thread_id}", columns=("PK", "SK")))
 
     def _items(self, thread_id: str, ns: str, **words: Any) -> Iterator[Item]:
-        """The items of one namespace, without those of namespaces whose name begins with this one and ``#``."""
+        """The items of one namespace, without the items of namespaces whose name begins with this name and ``#``."""
         queried = self._connection.query(f"{CHECKPOINT}{thread_id}", f"{ns}#", columns=_SKELETON, **words)
         return (item for item in queried if items.is_named(item) and items.place(item)[1] == ns)
 
@@ -250,7 +250,7 @@ class DynamoSaver(Saver):
 
 
 def _ordered(some: Iterable[Item]) -> list[CheckpointRow]:
-    """A thread's rows in text order. The order of keys is another: there "a#" follows "a!"."""
+    """A thread's rows in text order. The order of the keys differs: in it, "a#" follows "a!"."""
     return sorted(map(items.row, filter(items.is_named, some)), key=lambda row: (row.ns, row.checkpoint_id))
 
 

@@ -27,7 +27,7 @@ class Address(NamedTuple):
         writes: the collection of pending writes; "" if the URL names none.
         options: the names of the URL's options for the driver, in lower case.
         timeout: seconds to wait for a server.
-        tls: whether the URL asks for TLS; ``mongodb+srv`` does unless an option says no.
+        tls: whether the URL asks for TLS; a ``mongodb+srv`` URL does unless an option turns TLS off.
     """
 
     url: str
@@ -59,7 +59,7 @@ def parse_url(url: str) -> Address:
     """Parse a URL.
 
     Raises:
-        UsageError: it isn't a MongoDB URL; the error repeats no part of it, since any could be a password.
+        UsageError: the text isn't a MongoDB URL; the error repeats no part of the text, which may hold a password.
     """
     match = _URL.fullmatch(url)
     if match is None or not match[2].rpartition("@")[2] or "@" in (match[3] or "") + (match[4] or ""):

@@ -14,7 +14,7 @@ Document = dict[str, Any]
 
 _PATIENCE = 120_000  # milliseconds to wait for one answer
 
-logging.getLogger("pymongo").addHandler(logging.NullHandler())  # else failures in its threads go to stderr
+logging.getLogger("pymongo").addHandler(logging.NullHandler())  # else pymongo's threads print failures to stderr
 
 
 def make_client(address: Address) -> MongoClient[Document]:
@@ -22,7 +22,7 @@ def make_client(address: Address) -> MongoClient[Document]:
 
     Raises:
         UsageError: the URL has an option that the driver doesn't know.
-        DatabaseUnreachable: the URL has another error; its text isn't the driver's, which could repeat a password.
+        DatabaseUnreachable: the URL has another error; the message omits the driver's text, which may hold a password.
     """
     timeouts = {"connectTimeoutMS": address.timeout * 1000, "serverSelectionTimeoutMS": address.timeout * 1000}
     timeouts["socketTimeoutMS"] = _PATIENCE
@@ -44,7 +44,7 @@ def make_client(address: Address) -> MongoClient[Document]:
 
 
 def must_be_encrypted(client: MongoClient[Document], address: Address) -> None:
-    """Check that a client makes nothing but TLS connections if the URL or an SRV record asks for TLS.
+    """Check that a client makes only TLS connections if the URL or an SRV record asks for TLS.
 
     Raises:
         DatabaseUnreachable: the client would connect without TLS; nothing was sent.

@@ -26,7 +26,7 @@ _NO_OPERATOR = (168, 31325, 15999, 51276)
 
 
 class Connection:
-    """One client; while a session is open, everything runs in it."""
+    """One client; while a session is open, all commands run in the session."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -58,7 +58,7 @@ class Connection:
         """The names of LangGraph's collections that exist, and the address with the two that ckpt uses.
 
         Raises:
-            DatabaseUnreachable: none exists, or one is a view: a read would run the view's pipeline.
+            DatabaseUnreachable: no collection exists, or one is a view; reading a view would run the view's pipeline.
         """
         pairs = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
         names = [name for pair in (*pairs, *PAIRS) for name in pair]
@@ -78,9 +78,9 @@ class Connection:
     def marks(self) -> tuple[str, str]:
         """The collections' UUIDs, and an id of the running server; "" where there is none.
 
-        A renamed collection keeps its UUID, and a copy of the server's files has the same; a restored dump has another.
-        The server's id is the primary's election id, the same at each address, or a single server's process id
-        (MongoDB 4.4, ``hello``).
+        A renamed collection keeps its UUID. A copy of the server's files has the same UUIDs; a restored dump has new
+        ones. The server's id is the primary's election id, which is the same at each address. A single server gives its
+        process id instead (MongoDB 4.4, ``hello``).
         """
         names = [self.address.collection, self.address.writes]
         with translate_errors(self.address.location):
@@ -109,7 +109,7 @@ class Connection:
         return iter(self._db[relation].aggregate([*pipeline], allowDiskUse=True, session=self._session))
 
     def measured(self, relation: str, pipeline: Callable[[bool], Sequence[Document]]) -> Iterator[Document]:
-        """The documents of a pipeline: with sizes, or without if the server can't compute them (before 4.4, clones)."""
+        """The documents of a pipeline: with sizes, unless the server can't compute sizes (before 4.4, clones)."""
         if self._can_measure:
             try:
                 return self.aggregate(relation, pipeline(True))
@@ -142,7 +142,7 @@ class Connection:
             self._in_session, self._session = False, None
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work` with the right to write: in a transaction if the server has them.
+        """Run `work`, which may write: in a transaction if the server has transactions.
 
         Raises:
             Refused: this user or this server may not write.

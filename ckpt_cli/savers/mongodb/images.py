@@ -92,8 +92,8 @@ def _operation(change: RowChange) -> Any:
 def _filter_unchanged(change: RowChange) -> Document:
     """A filter that finds the document only if it equals its before-image.
 
-    The largest field of a very large document isn't compared. ``$eq`` compares the fields, so that no name inside a
-    value is taken for an operator.
+    The largest field of a very large document isn't compared. The filter uses ``$eq``, so that the server takes no
+    name inside a value for an operator.
     """
     raw = _raw(change.before)
     fields = {name: {"$eq": value} for name, value in bson.decode(raw, _TYPED).items()}

@@ -1,4 +1,4 @@
-"""The fields of a document that ckpt writes; it leaves fields that an application or its TTL added as they are."""
+"""The fields of a document that ckpt writes; fields that an application or its TTL added stay unchanged."""
 
 from functools import partial
 from typing import cast

@@ -69,7 +69,7 @@ def namespaces_with_heads(where: Document) -> list[Document]:
 
 
 def rows(where: Document, sort: Mapping[str, int], *, limit: int = 0, sizes: bool) -> list[Document]:
-    """A pipeline for skeleton rows, with the size of each body if `sizes`, which not every server can compute."""
+    """A pipeline for skeleton rows; if `sizes`, with the size of each body. Not every server can compute sizes."""
     columns: Document = {"_id": 0, "thread_id": 1, **dict.fromkeys(SKELETON, 1)}
     if sizes:
         columns["size"] = {"$binarySize": "$checkpoint"}
@@ -77,7 +77,7 @@ def rows(where: Document, sort: Mapping[str, int], *, limit: int = 0, sizes: boo
 
 
 def writes(where: Document, sort: Mapping[str, int], values: int | None, *, sizes: bool) -> list[Document]:
-    """A pipeline for pending writes; values longer than `values` bytes are left out if `sizes` can be computed."""
+    """A pipeline for pending writes; if `sizes`, values longer than `values` bytes are left out."""
     columns: Document = {"_id": 0, "thread_id": 1, **dict.fromkeys(WRITE, 1)}
     size = {"$binarySize": "$value"}
     if values is None or not sizes:
@@ -117,7 +117,7 @@ def ascending(documents: Iterable[Document]) -> Iterator[Document]:
 
 
 def by_checkpoint(writes: Iterable[Any]) -> Iterator[Any]:
-    """Writes that arrive checkpoint by checkpoint, those of each in canonical order."""
+    """Writes that arrive checkpoint by checkpoint, sorted into canonical order within each checkpoint."""
     for _, some in groupby(writes, key=lambda write: write.ref):
         yield from sorted(some, key=lambda write: write.order)
 

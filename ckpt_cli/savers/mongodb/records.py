@@ -144,7 +144,7 @@ def ref_of(thread_id: str, document: Mapping[str, Any]) -> Ref:
 
 
 def name_of(value: Any) -> str:
-    """An identifying field as text; a missing one gets null's name, because a filter for null finds both."""
+    """An identifying field as text; a missing field gets null's name, because a filter for null finds both."""
     if value is None or isinstance(value, str | bytes | float | bool):
         return text_of(value)
     if isinstance(value, int):
@@ -158,7 +158,7 @@ def is_number(value: Any) -> bool:
 
 
 def thread_name(raw: Any) -> str:
-    """The name of a thread for its stored id, which some programs store as a number."""
+    """The name of a thread for its stored id; some programs store the id as a number."""
     return str(raw) if is_number(raw) and str(raw)[-1].isdecimal() else name_of(raw)
 
 
@@ -179,7 +179,7 @@ def stored(name: str) -> Any:
 
 
 def key_row(place: Mapping[str, Any]) -> Row:
-    """The identifying fields as the operation log keeps them: scalars unchanged, all else as names."""
+    """The identifying fields as the operation log keeps them: scalars unchanged, other values as names."""
     return {field: value if type(value) in _SCALARS else name_of(value) for field, value in place.items()}
 
 

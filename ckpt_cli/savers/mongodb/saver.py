@@ -214,7 +214,7 @@ class MongoSaver(OwnFields):
         return self._expansion.rows(plan)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """The record of a document; each document of the two collections is one."""
+        """The record of a document; each document of the two collections is a record."""
         document: Any = {"thread_id": None, **records.filter_of(key)}
         ref = records.ref_of(records.thread_of(document), document)
         if relation == self._checkpoints:
@@ -264,7 +264,7 @@ class MongoSaver(OwnFields):
     def _writes_of_all(
         self, thread_id: str, checkpoint_ids: Collection[str] | None, values: int | None
     ) -> Iterator[Write]:
-        """The writes of all namespaces: first the root graph's, which may be many, then the others' by namespace."""
+        """The writes of all namespaces: first those of the root graph, which may be many, then others by namespace."""
         where: dict[str, Any] = {"thread_id": self._stored_id(thread_id)}
         if checkpoint_ids is not None:
             where["checkpoint_id"] = {"$in": [*map(records.stored, sorted(set(checkpoint_ids)))]}
@@ -288,7 +288,7 @@ class MongoSaver(OwnFields):
             yield from self._with_heads({"thread_id": {"$in": [*page]}})
 
     def _stored_id(self, thread_id: str) -> Any:
-        """A thread id as it is stored: by some programs as a number."""
+        """The stored form of a thread id, which some programs store as a number."""
         if not thread_id[-1:].isdecimal():
             return records.stored(thread_id)
         if self._numbers is None:

@@ -29,13 +29,13 @@ def detect(connection: Connection, collections: list[str]) -> Schema:
         collections: those of LangGraph's collections that exist.
 
     Raises:
-        DatabaseUnreachable: the collection holds something else.
+        DatabaseUnreachable: the collection holds other data than LangGraph's.
     """
     address = connection.address
     columns = ("thread_id", "checkpoint_id", "type", "metadata", "created_at")
     last = next(connection.find(address.collection, {}, columns, {"_id": -1}, 1), None)
     last_write = next(connection.find(address.writes, {}, ("task_path", "idx"), {"_id": -1}, 1), None)
-    if last is not None and "checkpoint_id" not in last:  # a damaged document, or not one of LangGraph's
+    if last is not None and "checkpoint_id" not in last:  # a damaged document, or another program's
         named = {"checkpoint_id": {"$exists": True}}
         last = next(connection.find(address.collection, named, columns, {"_id": -1}, 1), None)
         if last is None:

@@ -71,7 +71,7 @@ def parse_url(url: str) -> Address:
     """Parse a URL.
 
     Raises:
-        UsageError: it isn't a Redis URL; the error repeats no part of it, since any could be a password.
+        UsageError: the text isn't a Redis URL; the error repeats no part of the text, which may hold a password.
     """
     try:
         parts = urlsplit(url)

@@ -48,7 +48,7 @@ def cluster_client(address: Address) -> Any:
 
 
 def must_be_encrypted(address: Address, clients: Iterable[Any]) -> None:
-    """Check that clients of a ``rediss`` or ``valkeys`` URL make nothing but TLS connections.
+    """Check that clients of a ``rediss`` or ``valkeys`` URL make only TLS connections.
 
     Raises:
         DatabaseUnreachable: a client would connect without TLS; nothing was sent.
@@ -64,7 +64,7 @@ def must_list_whole_clusters(location: str, version: str = driver_version) -> No
     """Check that the driver scans every node of a cluster to its end.
 
     Raises:
-        MissingExtra: the driver is older than 7.2: it misses keys and raises no error (seen with 5.2 to 7.1).
+        MissingExtra: the driver is older than 7.2; such a driver misses keys without an error (seen with 5.2 to 7.1).
     """
     if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _FIRST_COMPLETE:
         what = f"{location} is a cluster; redis {version} for Python misses some of its keys without an error"
@@ -72,7 +72,7 @@ def must_list_whole_clusters(location: str, version: str = driver_version) -> No
 
 
 class _TlsConnection(SSLConnection):
-    """A connection that applies the connect timeout to the TLS handshake: a server without TLS never answers one."""
+    """A connection that applies the connect timeout to the TLS handshake, which a server without TLS never answers."""
 
     def _wrap_socket_with_ssl(self, sock: Any) -> Any:
         sock.settimeout(self.socket_connect_timeout)
@@ -82,12 +82,13 @@ class _TlsConnection(SSLConnection):
 
 
 def _primary_client(address: Address, options: dict[str, Any]) -> Redis:
-    """A client of the server that Sentinels name as the primary; when a connection breaks, it asks them again.
+    """A client of the server that Sentinels name as the primary; after a lost connection, it asks them again.
 
-    It logs in to the Sentinels with the server's user and password, as LangGraph's saver does, then without any.
+    ckpt logs in to the Sentinels with the server's user and password, as LangGraph's saver does. If no Sentinel answers
+    with a primary, ckpt tries again without a login.
 
     Raises:
-        DatabaseUnreachable: none of them answers, or none knows a primary of that name.
+        DatabaseUnreachable: no Sentinel answers, or no Sentinel knows a primary of that name.
     """
     from redis.sentinel import MasterNotFoundError, Sentinel
 
@@ -121,7 +122,7 @@ def _options(address: Address) -> dict[str, Any]:
 
 
 def _must_be_readable(location: str, files: Iterable[str]) -> None:
-    """Check that the TLS files can be read: the driver reports a missing one as a lost connection."""
+    """Check that the TLS files can be read: the driver reports a missing file as a lost connection."""
     for file in files:
         try:
             Path(file).open("rb").close()

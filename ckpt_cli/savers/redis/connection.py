@@ -23,8 +23,8 @@ class Connection:
     """One client of one server or cluster.
 
     Attributes:
-        is_cluster: whether keys are spread over servers, so that no transaction covers them all.
-        version: the server's version; "" if it doesn't say.
+        is_cluster: whether keys are spread over several servers; then no transaction covers all keys.
+        version: the server's version; "" if the server doesn't say.
     """
 
     def __init__(self, address: Address) -> None:
@@ -117,7 +117,7 @@ class Connection:
         return client.pipeline(transaction=True)
 
     def follow(self, write: Callable[[], None]) -> None:
-        """Run `write`, and repeat it as long as a cluster is moving its keys to another node."""
+        """Run `write`, and repeat it while a cluster is moving keys to another node."""
         for pause in _PAUSES:
             try:
                 return write()
@@ -149,5 +149,5 @@ class Connection:
 
 
 def text(value: Any) -> str:
-    """The server's bytes as text; those that aren't UTF-8 become surrogates, which encode to the same bytes."""
+    """The server's bytes as text; bytes that aren't UTF-8 become surrogates, which encode to the same bytes."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)

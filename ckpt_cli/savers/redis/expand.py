@@ -1,6 +1,6 @@
 """Turns a plan into changes of documents, of sorted sets that list writes, and of pointers to latest checkpoints.
 
-LangGraph's saver needs all of them. It reads a checkpoint's writes only if the document says ``has_writes`` and the
+LangGraph's saver needs all three. It reads a checkpoint's writes only if the document says ``has_writes`` and the
 sorted set lists them. It finds the latest checkpoint only by the pointer (checkpoint-redis 0.5.2,
 ``__init__.py: get_tuple``).
 """
@@ -41,7 +41,7 @@ class Expansion:
 
     Args:
         find_existing: gives the existing checkpoints of some threads.
-        find_odd_keys: gives the keys of documents whose key differs from what their fields say.
+        find_odd_keys: gives the keys of documents whose fields name another key.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Expansion:
 
         Raises:
             NotSupported: Redis has no place for a record.
-            Refused: a record to add exists already, or one to replace or remove doesn't.
+            Refused: a record to add exists already, or a record to replace or remove doesn't exist.
         """
         for page in pages(self._parts(), _PAGE):
             yield from self._record_changes(page)
@@ -114,7 +114,7 @@ class Expansion:
             self._expires[refs[key]] = row and row["expires"]
 
     def _learn_with_writes(self, refs: list[Ref]) -> None:
-        """Read which new checkpoints have writes already: an agent saves both at once, and writes may arrive first."""
+        """Read which new checkpoints already have writes: an agent may save the writes before the checkpoint."""
         registries = self._images.of(map(self._keys.registry, refs))
         self._with_writes |= {ref for ref, (_, before) in zip(refs, registries, strict=True) if before is not None}
 
@@ -164,8 +164,8 @@ class Expansion:
     def _pointer_changes(self) -> Iterator[RowChange]:
         """Changes of the pointers.
 
-        A pointer moves to a new checkpoint with a higher id. If the plan removes the latest one, it moves to the
-        highest that is left.
+        A pointer moves to a new checkpoint with a higher id. If the plan removes the latest
+        checkpoint, the pointer moves to the highest remaining checkpoint.
         """
         removed = by_space(name for name in self._plan.remove if isinstance(name, Ref))
         new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
@@ -210,7 +210,7 @@ class Expansion:
 
 
 def record_of(relation: str, key: Row) -> Name | None:
-    """The record in a key; None for keys that aren't documents."""
+    """The record that a key holds; None for a key that holds no document."""
     if relation not in (CHECKPOINTS, WRITES):
         return None
     columns: Any = key

@@ -43,14 +43,14 @@ class Finder(ABC):
 
     @abstractmethod
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
-        """The fields of writes except their values, each with its ``key`` and its `WriteKey` as ``name``.
+        """The fields of writes, without their values; each write has its ``key``, and its `WriteKey` as ``name``.
 
-        `ids` are those of checkpoints; writes on other checkpoints may be among the answers.
+        `ids` are checkpoint ids. The answer may contain writes of other checkpoints.
         """
 
     @abstractmethod
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointDocument]:
-        """The documents with the highest ids of a namespace, unordered; other documents of it may be among them."""
+        """A namespace's documents with the highest ids, unordered; the answer may contain more of that namespace."""
 
     @abstractmethod
     def count_writes(self) -> int:
@@ -84,7 +84,7 @@ WRITE = {
 def read_fields(
     connection: Connection, keys: Iterable[str], fields: Mapping[str, str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read fields of the documents at these keys, with the types that they have there."""
+    """Read fields of the documents at these keys, with the types that the values have in the documents."""
     all_keys = [*keys]
     answers = connection.read(("JSON.GET", key, *fields.values()) for key in all_keys)
     for key, answer in zip(all_keys, answers, strict=True):
@@ -94,7 +94,7 @@ def read_fields(
 
 
 def name_document(key: str, fields: dict[str, Any], keys: Keys, *, by_key: bool) -> CheckpointDocument | None:
-    """The names in a document's fields; None if neither the fields nor the key name a checkpoint.
+    """The names in a document's fields; None if no checkpoint is named, neither by the fields nor by the key.
 
     A document without any id is a stub that ``JSON.MERGE`` made on a missing key. checkpoint-redis 0.0.x stores the
     parent's id in ``checkpoint_id``, and the checkpoint's own id only inside the checkpoint object.
@@ -138,7 +138,7 @@ def write_key(fields: Mapping[str, Any], keys: Keys, *, by_key: bool) -> WriteKe
 
 
 def _index(stored: Any) -> int | str:
-    """The position of a write in its task; the server's index and the keys hold it as text."""
+    """The position of a write in its task; the server's index and the keys hold the position as text."""
     if isinstance(stored, str):
         return int(stored) if _INTEGER.fullmatch(stored) else stored
     return index_of(stored)

@@ -36,7 +36,7 @@ class Images:
         self._done_changes: list[RowChange] = []
 
     def of(self, keys: Iterable[str]) -> Iterator[tuple[str, Row | None]]:
-        """Each of these keys with its row, None if it doesn't exist."""
+        """Each of these keys with its row; for a missing key, None instead of the row."""
         for page in pages(keys, _PAGE):
             yield from zip(page, self._read(page), strict=True)
 
@@ -79,7 +79,7 @@ class Images:
         """Make rows equal to their after-images: all in one transaction of the server or, on a cluster, key by key.
 
         Raises:
-            Refused: a key doesn't equal its before-image, or another program wrote it meanwhile.
+            Refused: a key doesn't equal its before-image, or another program wrote the key meanwhile.
         """
         if not self._connection.is_cluster:
             self._write(changes)
@@ -152,7 +152,7 @@ def _row(kind: str, value: Any, expires: int | None) -> Row | None:
 
 
 def _scored(value: list[Any]) -> Iterable[tuple[Any, Any]]:
-    """Pairs of member and score; the driver gives pairs for a command that it knows, else a flat list."""
+    """Pairs of member and score; the driver gives pairs for a command that the driver knows, else a flat list."""
     paired = value and isinstance(value[0], tuple | list)
     return value if paired else zip(value[::2], value[1::2], strict=True)
 

@@ -1,8 +1,8 @@
 """Finds documents by the index that LangGraph's saver makes: one query, however many documents match.
 
-Its tags ignore case, drop spaces at the ends and split at commas, so only plain ids are queried, and the answers are
-compared with the documents' own fields. The index returns even lists
-and booleans as text. If an id could be one of these, the document itself is read.
+The index's tags ignore case, drop spaces at the ends and split at commas. So only plain ids are queried, and answers
+are compared with the documents' own fields. The index returns even lists and booleans as text. If an id could be a
+list or a boolean, the document itself is read.
 """
 
 import re
@@ -40,10 +40,10 @@ class _UnansweredError(Exception):
 
 
 def has_indexes(connection: Connection, keys: Keys) -> bool:
-    """Whether both indexes exist and are complete: no document failed to be indexed or still waits for it.
+    """Whether both indexes exist and are complete: every document was indexed; none failed and none still waits.
 
-    Indexes belong to database 0. A query in another database finds nothing; after it, the index gives no fields in
-    database 0 either (RediSearch 2.10.5). So ckpt queries an index only in database 0.
+    Indexes belong to database 0. A query in another database finds nothing; after such a query, the index gives no
+    fields in database 0 either (RediSearch 2.10.5). So ckpt queries an index only in database 0.
     """
     if connection.address.database:
         return False
@@ -206,7 +206,7 @@ def _load(name: str, path: str) -> tuple[str, ...]:
 def _filter(
     thread_ids: Collection[str] | None, ns: str | None, ids: Collection[str] | None
 ) -> tuple[str, tuple[str, ...]]:
-    """The query's filter, and the command's words that give the values of its parameters."""
+    """The query's filter, and the command's arguments that set the filter's parameters."""
     tags = {"thread_id": [*map(safe_id, thread_ids or ())], "checkpoint_id": [*map(safe_id, ids or ())]}
     tags["checkpoint_ns"] = [] if ns is None or not are_plain([safe_ns(ns)]) else [safe_ns(ns)]
     values: list[str] = []

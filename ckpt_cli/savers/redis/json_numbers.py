@@ -19,7 +19,7 @@ def respell_numbers(document: str) -> str:
 
 
 def read_number(token: str) -> float:
-    """The float that the server holds after this number is written: the same or, for one of 200, a neighbour."""
+    """The float that the server holds after this number is written: the same or, for one number in 200, a neighbour."""
     return _as_read(_respell(token))
 
 

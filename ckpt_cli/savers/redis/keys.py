@@ -49,7 +49,7 @@ class Keys:
         """The checkpoint that a document's key names, for a document with damaged fields; None if a part is missing.
 
         Ids and namespaces may hold colons, so each of the fields ``t``, ``n`` and ``i`` that fits the key helps to
-        split it. In a write's key more parts follow the checkpoint's id.
+        split the key. In a write's key more parts follow the checkpoint's id.
         """
         rest = key.removeprefix(self.start(None, writes=writes))
         if writes:
@@ -67,12 +67,12 @@ class Keys:
         return Ref(from_id(place[0]), from_ns(place[1]), from_id(rest[len(before) + 1 :]))
 
     def start(self, thread_id: str | None, *, writes: bool) -> str:
-        """The start of the keys of a thread's documents, or of all; keys of other threads may have the same start."""
+        """The start of a thread's (or all threads') document keys; keys of other threads may have the same start."""
         start = f"{self.write_prefix if writes else self.prefix}:"
         return start if thread_id is None else f"{start}{safe_id(thread_id)}:"
 
     def pattern(self, thread_id: str | None, *, writes: bool) -> str:
-        """A scan's pattern for the documents of a thread, or of all; documents of other threads may match."""
+        """A scan's pattern for the documents of a thread or of all threads; documents of other threads may match."""
         return escape_pattern(self.start(thread_id, writes=writes)) + "*"
 
 
@@ -98,7 +98,7 @@ def safe_id(name: str) -> str:
 
 
 def from_ns(stored: Any) -> str:
-    """The namespace for its stored form, which for the root may also be ""; other types become text by `text_of`."""
+    """The namespace for its stored form (the root's may also be ""); other types become text by `text_of`."""
     name = from_text(stored)
     return "" if name == _NO_NS else name
 

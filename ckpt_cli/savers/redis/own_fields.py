@@ -1,4 +1,4 @@
-"""The fields of a key that ckpt writes; it leaves the key's expiry and the application's own fields as they are."""
+"""The fields of a key that ckpt writes; the key's expiry and the application's own fields stay unchanged."""
 
 from ckpt_cli.model import Row
 from ckpt_cli.savers.redis.records import canonical, parse_json

@@ -79,7 +79,7 @@ class Documents:
         return checkpoints
 
     def latest(self, spaces: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Ref]:
-        """The checkpoint that each namespace's pointer names, where both exist."""
+        """The checkpoint that each namespace's pointer names, if both the pointer and the checkpoint exist."""
         answers = self._connection.read(("GET", self._keys.latest(*space)) for space in spaces)
         pointed = {space: text(key) for space, key in zip(spaces, answers, strict=True) if key is not None}
         documents = self._fields([*pointed.values()], CHECKPOINT)
@@ -119,7 +119,7 @@ class Documents:
         return [known.get(key) or _short_value(answer) for key, answer in zip(keys, answers, strict=True)]
 
     def keys_of(self, names: Collection[Name]) -> dict[Name, str]:
-        """The keys of these records' documents, found by their fields, which a key may contradict."""
+        """The keys of these records' documents, found by the documents' fields; a key may contradict the fields."""
         refs = {name if isinstance(name, Ref) else name.ref for name in names}
         if not self._indexed or not refs:
             return {}
@@ -129,7 +129,7 @@ class Documents:
         return {name: keys[name] for name in names if name in keys}
 
     def _read(self, refs: Sequence[Ref], more: Mapping[str, str]) -> list[tuple[CheckpointDocument, dict[str, Any]]]:
-        """Documents with their fields, read at the keys that they should have, else at the keys of other layouts."""
+        """Documents with their fields, read at the keys of this layout or, if missing there, of other layouts."""
         fields = {**CHECKPOINT, **more}
         wanted = {} if self._misnamed else {self._keys.checkpoint(ref): ref for ref in refs}
         read = self._read_keys(wanted, fields)

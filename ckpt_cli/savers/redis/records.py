@@ -73,8 +73,8 @@ def is_old(kind: Any, blob: Any) -> bool:
 def body(data: bytes) -> Payload:
     """The checkpoint object of a document.
 
-    Before format version 4, a step's Sends are stored as writes of the parent. ``pending_sends`` is always empty then,
-    and is left out.
+    Before format version 4, a step's Sends are stored as writes of the parent. In such a document ``pending_sends`` is
+    always empty, and is left out here.
     """
     if not data.startswith(_BEFORE_4):
         return Payload(TAG, data)

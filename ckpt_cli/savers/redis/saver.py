@@ -95,7 +95,7 @@ class RedisSaver(KeySaver):
         yield from sorted(heads, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
-        """One thread, by the pointer of its root graph if that has one."""
+        """One thread, by the pointer of its root graph if there is one."""
         pointed = self._pointed([(thread_id, "")])
         if pointed:
             return Thread(thread_id, pointed[thread_id, ""])
@@ -149,7 +149,7 @@ class RedisSaver(KeySaver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Writes, found by their documents' fields, because the sorted set may lack some."""
+        """Writes, found by their documents' fields, because the sorted set may lack some writes."""
         ids = None if checkpoint_ids is None else {*checkpoint_ids}
         documents = self._finder([thread_id]).writes([thread_id], ids) if ids is None or ids else ()
         writes = (one for one in self._documents.writes(documents, values))
@@ -172,7 +172,7 @@ class RedisSaver(KeySaver):
         yield from sorted(self._documents.writes(documents, values), key=_canonical)
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """Check the generation, then ask the server."""
+        """Check that ckpt can write this generation, then that the server takes writes."""
         if Ability.WRITE not in self.abilities:
             raise NotSupported(f"{self._connection.address.location}: {self._schema.generation} is read, not written")
         super().must_be_writable(trying=trying)
@@ -207,7 +207,11 @@ class RedisSaver(KeySaver):
         return [document.ref for document in self._find_documents(thread_ids)]
 
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
-        """Threads with heads: the checkpoint of the root graph's pointer, else its highest, else the highest of any."""
+        """Threads with heads.
+
+        The head is the checkpoint that the root graph's pointer names, else the root graph's highest, else the
+        thread's highest.
+        """
         finder = self._finder(thread_ids)
         spaces = [*finder.spaces(thread_ids)] if self._schema.pointers else []
         rooted = {thread_id for thread_id, ns in spaces if ns == ""}

@@ -31,7 +31,7 @@ class Scan(Finder):
         self.forget()
 
     def forget(self) -> None:
-        """Forget the scanned keys: another moment begins."""
+        """Forget the scanned keys, because another moment begins."""
         self._scanned: dict[bool, dict[str | None, list[str]]] = {False: {}, True: {}}
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:

@@ -60,7 +60,7 @@ def detect(connection: Connection, keys: Keys, index: Index | None) -> Schema:
     """Detect the schema from some checkpoints and some writes.
 
     Raises:
-        DatabaseUnreachable: the database has neither documents nor an index of LangGraph's.
+        DatabaseUnreachable: the database has neither documents nor LangGraph's index.
     """
     sample = [*islice(connection.keys(keys.pattern(None, writes=False)), _SAMPLE)] if index is None else index.some()
     documents = [fields for fields in _documents(connection, sample) if any(fields.values())]
@@ -83,7 +83,7 @@ def _is_old(connection: Connection, keys: Keys, index: Index | None) -> bool:
     commands = (("JSON.GET", key, "$.type", "$.blob") for key in islice(sample, _SAMPLE))
     writes = [json.loads(answer) for answer in connection.read(commands) if isinstance(answer, bytes)]
     are_old = [is_old(*one["$.type"], *one["$.blob"]) for one in writes if one["$.type"] == ["json"] and one["$.blob"]]
-    return 2 * sum(are_old) > len(are_old)  # by majority: one may be damaged
+    return 2 * sum(are_old) > len(are_old)  # the majority decides, because one value may be damaged
 
 
 def _is_misnamed(fields: Mapping[str, list[Any]]) -> bool:

@@ -74,7 +74,7 @@ class KeySaver(Saver):
         return Place(self.identity, "", f"{self._connection.instance()}/{address.space}")
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """Check that the server is no replica; if `trying`, try commands: few users may read their own rights."""
+        """Check that the server is no replica; if `trying`, also try commands, as few users may read their rights."""
         location = self._connection.address.location
         if self._connection.is_replica:
             raise read_only(location, "it is a replica")

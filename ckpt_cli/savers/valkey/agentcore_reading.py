@@ -15,8 +15,10 @@ from ckpt_cli.savers.valkey import agentcore_records as records
 
 _CHECKPOINT = "agentcore:checkpoint:"
 _WRITES = "agentcore:writes:"
-_STARTS = (500, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's start: usually enough, enough for a long id, all
-_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's end
+# Bytes to read from a checkpoint's start, tried in turn: the first number is usually enough, the second is enough for a
+# long id, the third reads everything.
+_STARTS = (500, 1 << 16, 1 << 29)
+_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read from a checkpoint's end, tried in turn
 _PAGE = 100  # checkpoints that are read at once
 _SHORT = """
 local found = redis.call('LRANGE', KEYS[1], 0, -1)
@@ -41,7 +43,7 @@ class Space(NamedTuple):
     """The checkpoints of one namespace of one actor's thread.
 
     Attributes:
-        place: the part of its keys before the checkpoint's id.
+        place: the part of the namespace's keys before the checkpoint's id.
         ids: the checkpoints' ids, ascending.
     """
 
@@ -54,7 +56,7 @@ Threads = dict[str, dict[str, Space]]
 
 
 class AgentCoreReader:
-    """Finds and reads one connection's checkpoints; what a scan found is kept until `forget`."""
+    """Finds and reads one connection's checkpoints; the names that a scan found are kept until `forget`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -62,7 +64,7 @@ class AgentCoreReader:
         self._threads: Threads | None = None
 
     def forget(self) -> None:
-        """Forget what a scan found: another moment begins."""
+        """Forget the names that a scan found, because another moment begins."""
         self._threads = None
 
     @property
@@ -93,14 +95,14 @@ class AgentCoreReader:
         return threads
 
     def refs(self, thread_ids: Iterable[str] | None = None, ns: str | None = None) -> Iterator[Ref]:
-        """The checkpoints of some threads or of all, each thread's ascending."""
+        """The checkpoints of some threads or of all, ascending within each thread."""
         for thread_id in dict.fromkeys(self.threads if thread_ids is None else thread_ids):
             for name, space in sorted(self.threads.get(thread_id, {}).items()):
                 if ns is None or name == ns:
                     yield from (Ref(thread_id, name, one) for one in space.ids)
 
     def rows(self, refs: Iterable[Ref]) -> Iterator[CheckpointRow]:
-        """The skeletons of those checkpoints that exist, in the order of `refs`; a damaged one gets no parent."""
+        """The skeletons of those checkpoints that exist, in the order of `refs`; damaged ones get no parent."""
         for page in pages(refs, _PAGE):
             keys = {ref: key for ref, key in zip(page, self._keys(_CHECKPOINT, page), strict=True) if key}
             starts = self._starts([*keys.values()])
@@ -132,7 +134,7 @@ class AgentCoreReader:
         return sum(count or 0 for count in self._connection.read(commands))
 
     def writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
-        """The writes of checkpoints, those of each in canonical order."""
+        """The writes of checkpoints, in canonical order within each checkpoint."""
         for page in pages(refs, _PAGE):
             keys = {ref: key for ref, key in zip(page, self._keys(_WRITES, page), strict=True) if key}
             whole = values is None or not self._scripts
@@ -155,7 +157,7 @@ class AgentCoreReader:
             yield f"{kind}{space.place}:{ref.checkpoint_id}" if space is not None else ""
 
     def _starts(self, keys: Sequence[str]) -> dict[str, records.Start | None]:
-        """The names in the checkpoints that exist, by key; None for one whose start can't be read."""
+        """The names in the checkpoints that exist, by key; None for a checkpoint whose start can't be read."""
         starts: dict[str, records.Start | None] = {}
         remaining = [*keys]
         for length in _STARTS:
@@ -166,7 +168,7 @@ class AgentCoreReader:
 
 
 def thread_names(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """A name for each pair of actor and thread: the thread's own name or, if that isn't unique, ``actor/thread``."""
+    """A name for each pair of actor and thread: the thread's own or, if that name isn't unique, ``actor/thread``."""
     full = {(actor, thread): f"{actor.replace('%', '%25').replace('/', '%2F')}/{thread}" for actor, thread in pairs}
     shared, taken = Counter(thread for _, thread in full), {*full.values()}
     return {pair: pair[1] if shared[pair[1]] == 1 and pair[1] not in taken else name for pair, name in full.items()}

@@ -37,19 +37,19 @@ class Start(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The part of its keys before its id (``models.py: checkpoint_key_prefix``)."""
+        """The part of the checkpoint's keys before the id (``models.py: checkpoint_key_prefix``)."""
         return f"{self.session_id}:{self.actor_id}:{self.ns}"
 
 
 def start(data: str) -> Start | None:
-    """The names from the start of a checkpoint; None if that is cut off, or isn't a checkpoint's."""
+    """The names from the start of a checkpoint; None if the text is cut off, or isn't a checkpoint's."""
     match = _START.match(data)
     fields = _json(f"[{','.join(match.groups())}]") if match is not None else None
     return None if fields is None else Start(fields[1], fields[2], fields[3], fields[4], fields[5] or None)
 
 
 def end(data: bytes) -> Payload | None:
-    """The metadata from the end of a checkpoint; None if that is cut off, or isn't a checkpoint's."""
+    """The metadata from the end of a checkpoint; None if the text is cut off, or isn't a checkpoint's."""
     match = _END.search(data)
     return None if match is None else _payload(_json(match[1]))
 
@@ -66,8 +66,8 @@ def writes(ref: Ref, stored: Sequence[bytes], *, short: bool) -> Iterator[Write]
     """The writes of a checkpoint, in the order they were put; if `short`, each long value is replaced by its size.
 
     AgentCoreValkeySaver only appends writes and stores no indexes. So the ordinary writes of a task are numbered here.
-    A special write has a fixed index. In other savers the last one of a channel replaces earlier ones; here the last
-    one gets that index, and earlier ones get lower indexes, four apart.
+    A special write has a fixed index. In other savers, a channel's last special write replaces the earlier writes.
+    Here the last write gets the fixed index, and the earlier writes get lower indexes, four apart.
     """
     documents = [_document(one) for one in stored]
     names = [(str(one.get("task_id") or ""), str(one.get("channel") or "")) for one in documents]

@@ -16,7 +16,7 @@ class RecordReader(Protocol):
     """Reads records of one layout by their names."""
 
     def forget(self) -> None:
-        """Forget the keys that a scan found: another moment begins."""
+        """Forget the keys that a scan found, because another moment begins."""
 
     def rows(self, refs: Iterable[Ref]) -> Iterator[CheckpointRow]:
         """The skeletons of those checkpoints that exist, in the order of `refs`."""
@@ -28,11 +28,11 @@ class RecordReader(Protocol):
         """Those checkpoints that exist, whole."""
 
     def writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
-        """The writes of checkpoints, those of each in canonical order."""
+        """The writes of checkpoints, in canonical order within each checkpoint."""
 
 
 class ScannedSaver(KeySaver):
-    """A saver that knows the names of all checkpoints before it reads one.
+    """A saver that knows the names of all checkpoints before it reads a checkpoint.
 
     Args:
         absent: see `KeySaver`.
@@ -44,7 +44,7 @@ class ScannedSaver(KeySaver):
 
     @abstractmethod
     def _refs(self, thread_ids: Collection[str], ns: str | None = None) -> Iterator[Ref]:
-        """The checkpoints of some threads, ascending in each; some may have expired."""
+        """The checkpoints of some threads, ascending within each thread; some checkpoints may have expired."""
 
     def _forget(self) -> None:
         self._reader.forget()

@@ -35,7 +35,7 @@ class Expansion:
 
         Raises:
             NotSupported: Valkey has no place for a record.
-            Refused: a record to add exists already, or one to replace or remove doesn't.
+            Refused: a record to add exists already, or a record to replace or remove doesn't exist.
         """
         plan = self._plan
         _refuse_doubles([*plan.remove, *map(name_of, (*plan.replace, *plan.add))])

@@ -13,8 +13,10 @@ from ckpt_cli.savers.valkey import records
 
 Space = tuple[str, str]
 
-_STARTS = (400, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's start: usually enough, enough for a long id, all
-_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's end
+# Bytes to read from a checkpoint's start, tried in turn: the first number is usually enough, the second is enough for a
+# long id, the third reads everything.
+_STARTS = (400, 1 << 16, 1 << 29)
+_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read from a checkpoint's end, tried in turn
 _ALL = "thread:{*"
 _PAGE = 500  # checkpoints whose writes are read at once
 _SHORT = """
@@ -59,7 +61,7 @@ class CheckpointReader:
         self._scripts = connection.major >= 7
 
     def forget(self) -> None:
-        """Forget the lists that a scan found: another moment begins."""
+        """Forget the lists that a scan found, because another moment begins."""
         self._known = {}
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[Space, list[str]]:
@@ -75,7 +77,7 @@ class CheckpointReader:
         return self._read_lists([*islice(self._connection.keys(_ALL), limit)])
 
     def _pattern(self, starts: Sequence[str]) -> str:
-        """The pattern for a scan: the first thread's own; if more threads are needed, the pattern of all lists."""
+        """The pattern for a scan: a moment's first thread is scanned alone; for any further thread, all lists are."""
         own = escape_pattern(starts[0]) + "*" if len(starts) == 1 else _ALL
         return own if not self._known.keys() - {own} else _ALL
 
@@ -87,8 +89,8 @@ class CheckpointReader:
     def _read_lists(self, keys: list[str]) -> dict[Space, list[str]]:
         """The namespaces of some lists, each with its ids.
 
-        A list's key doesn't show where the thread id ends. The fields of its checkpoints do; their keys are made from
-        the list's key and the ids in the list.
+        A list's key doesn't show where the thread id ends. So the thread id is read from the list's
+        checkpoints, whose keys are made from the list's key and the ids in the list.
         """
         answers = self._connection.read(("LRANGE", key, 0, -1) for key in keys)
         lists = {key: [text(i) for i in ids or ()] for key, ids in zip(keys, answers, strict=True)}
@@ -159,7 +161,7 @@ class CheckpointReader:
         return {ref: records.checkpoint(ref, data) for ref, data in zip(refs, answers, strict=True) if data}
 
     def writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
-        """The writes of checkpoints, those of each in canonical order."""
+        """The writes of checkpoints, in canonical order within each checkpoint."""
         for page in pages(refs, _PAGE):
             answers = self._whole(page) if values is None or not self._scripts else self._short(page, values)
             for ref, data in zip(page, answers, strict=True):

@@ -24,7 +24,7 @@ _END = re.compile(rb'"metadata":"([A-Za-z0-9+/=]*)"\}\Z')
 
 
 def start(data: str) -> tuple[str, str, str | None] | None:
-    """Thread, id and parent from the start of a checkpoint; None if that is cut off."""
+    """Thread, id and parent from the start of a checkpoint; None if the start is cut off."""
     match = _START.match(data)
     if match is None:
         return None
@@ -33,7 +33,7 @@ def start(data: str) -> tuple[str, str, str | None] | None:
 
 
 def end(data: bytes) -> Payload | None:
-    """The metadata from the end of a checkpoint; None if that is cut off."""
+    """The metadata from the end of a checkpoint; None if the end is cut off."""
     match = _END.search(data)
     return None if match is None else _payload("json", match[1].decode())
 
@@ -50,7 +50,7 @@ def checkpoint(ref: Ref, data: bytes) -> Checkpoint:
 
 
 def document_of(data: bytes | str) -> Document | None:
-    """The JSON object in a text; None if it is something else."""
+    """The JSON object in a text; None if the text is something else."""
     value = _json(data)
     return value if isinstance(value, dict) else None
 
@@ -61,14 +61,14 @@ def parent(document: Document | None) -> str | None:
 
 
 def is_others(ref: Ref, thread_id: str, checkpoint_id: str) -> bool:
-    """Whether the checkpoint at the key of `ref` is another one, whose name gives the same key."""
+    """Whether the key of `ref` holds another checkpoint, whose name gives the same key."""
     rest = f"{{{ref.thread_id}}}:{ref.ns}:{ref.checkpoint_id}"
     fits = rest.startswith(f"{{{thread_id}}}:") and rest.endswith(f":{checkpoint_id}")
     return fits and (thread_id, checkpoint_id) != (ref.thread_id, ref.checkpoint_id)
 
 
 def entries(ref: Ref, data: bytes | str) -> list[tuple[WriteKey, Any]]:
-    """The names and entries of a checkpoint's writes; what isn't an array counts as one write without a task."""
+    """The names and entries of a checkpoint's writes; a value that isn't an array is one write without a task."""
     value = _json(data)
     return [(_name(ref, one), one) for one in value] if isinstance(value, list) else [(_name(ref, None), value)]
 

@@ -32,7 +32,7 @@ def open_url(url: str) -> Saver:
 
 
 def _saver_for(connection: Connection) -> Saver:
-    """The saver that wrote a database's keys; for an empty database ValkeySaver, because that creates no keys itself.
+    """The saver that wrote a database's keys; ValkeySaver for an empty database, because it creates no keys at setup.
 
     Raises:
         DatabaseUnreachable: no LangGraph saver of Valkey wrote the keys.

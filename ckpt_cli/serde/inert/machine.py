@@ -1,6 +1,6 @@
 """A pickle machine that calls nothing: it follows the opcodes and records the values that they would build.
 
-langgraph 0.0.26 to 0.0.38 stored whole checkpoints as pickles; later releases use them for what msgpack refuses
+langgraph 0.0.26 to 0.0.38 stored whole checkpoints as pickles; later releases pickle values that msgpack refuses
 (``JsonPlusSerializer(pickle_fallback=True)``). Python's `Unpickler` isn't used, because nine bytes can make it
 allocate a gigabyte. Here memory grows only with the number of opcodes. The result is a graph of the records below.
 """
@@ -43,7 +43,7 @@ class Set:
 
 @dataclass(slots=True, eq=False)
 class Object:
-    """An object that a call of `made_by` would have made; its state, items and pairs would have been set afterwards."""
+    """An object that a call of `made_by` would have made; then the object would have got its state, items and pairs."""
 
     made_by: Any
     args: Any
@@ -72,7 +72,7 @@ class Machine:
         self.problem = ""
 
     def run(self, data: bytes) -> Any:
-        """The value that the pickle records; of a damaged one, the part before the damage (`problem` describes it)."""
+        """The value that the pickle records; for a damaged pickle, the part before the damage (see `problem`)."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # pickletools warns of odd escapes in a text
@@ -198,7 +198,7 @@ class Machine:
             self._pop()
 
     def _salvage(self) -> Any:
-        """The object at the bottom of the stack; each value above it is added to the container that it belongs to."""
+        """The object at the bottom of the stack; each value above is first added to the container where it belongs."""
         stack = self._stack
         for _ in range(sum(1 for item in stack if item is _MARK)):
             items = self._since_mark()

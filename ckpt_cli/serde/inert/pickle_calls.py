@@ -8,7 +8,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 
 @dataclass(frozen=True, slots=True)
 class PickleCall:
-    """A call that a pickle would have made; `state`, `items` and `pairs` would then have been given to the result."""
+    """A call that a pickle would have made; the result would then have got `state`, `items` and `pairs`."""
 
     module: str
     name: str
@@ -33,7 +33,7 @@ class PickleCall:
 def resolve_call(
     made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]
 ) -> PickleCall:
-    """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ stands for."""
+    """The call that a pickle's opcode REDUCE, NEWOBJ, INST or OBJ would have made."""
     rest = (kwargs, state, items, pairs)
     if not _is_global(made_by):
         if owner := _bound(made_by):

@@ -1,7 +1,7 @@
 """Turns the records of the pickle machine into values: always a finite tree, even if the pickle has cycles.
 
-A pickle is a graph. If an object contains itself, the inner one becomes a BROKEN node. A shared part counts each time
-it is used. Values that together exceed about `_GROWTH` times the pickle (the "billion laughs") are cut off, so that
+A pickle is a graph. If an object contains itself, the inner occurrence becomes a BROKEN node. A shared part counts each
+time it is used. Values that together exceed about `_GROWTH` times the pickle (the "billion laughs") are cut off. So
 memory stays bounded.
 """
 
@@ -19,7 +19,7 @@ LEVELS = 400
 
 _GROWTH = 64
 _ALWAYS_ALLOWED = 16 << 20  # units that even a small pickle may grow to
-_NODE = 64  # units of an element besides its text
+_NODE = 64  # units of an element without its text
 _KEY_LEVELS = 16
 _DIGITS = 14_000  # bits of an integer that Python still writes as a decimal
 
@@ -66,7 +66,7 @@ class Tree:
                 self._close(frame)
 
     def _part(self, frame: _Frame, part: Any) -> bool:
-        """Add the value of one part; False if its own parts must be turned into values first."""
+        """Add the value of one part; False if the parts of this part must be turned into values first."""
         if not isinstance(part, list | tuple | Dict | Set | Object):
             value = _atom(part)
             self._take_within_bounds(frame, value, _NODE + (len(value) if isinstance(value, str | bytes) else 0), 0)

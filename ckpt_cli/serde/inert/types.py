@@ -62,7 +62,7 @@ def _by_shape(call: PickleCall) -> Any:
 
 
 def _octets(value: Any, length: int) -> bytes:
-    """The packed fields of a date or time as bytes; Python 2 pickled them as text."""
+    """The packed fields of a date or time as bytes; Python 2 pickled such bytes as text."""
     octets = value.encode("latin-1") if isinstance(value, str) else value
     if not isinstance(octets, bytes) or len(octets) != length:
         raise ValueError(value)
@@ -79,7 +79,7 @@ def _day(octets: bytes) -> str:
 
 
 def _zone(args: list[Any]) -> str:
-    """The zone as an offset (ISO 8601), or its name in brackets (RFC 9557), because zone rules aren't looked up."""
+    """The zone as an offset (ISO 8601), or its name in brackets (RFC 9557), because ckpt looks up no zone rules."""
     if len(args) < 2:
         return ""
     name = text(args[1])
