@@ -87,7 +87,7 @@ def _at_end(value: Any, edit: Edit) -> Any:
 
 
 def _takes(value: Any, step: Any) -> bool:
-    """Whether the step may add a part: a key to a dict, or a field to an object that records only fields that were set."""
+    """Whether the step may add a part: a key to a dict, or a field to an object whose form may leave fields out."""
     value = inside(value)
     if isinstance(value, dict):
         return True
