@@ -93,7 +93,8 @@ class Names:
     def _recipe_known(self) -> bool:
         """Whether the way in which the release computed task ids is known.
 
-        In format `v` 1, only for langgraph 0.2.28 and newer: a channel version has a random part after ``.0.`` there.
+        In format `v` 1 this way is only known since langgraph 0.2.28. Channel versions show these releases: they have a
+        random part after ``.0.``.
         """
         version = next(iter(self._state.versions.values()), None)
         return self._state.v > 1 or (isinstance(version, str) and ".0." in version)
