@@ -39,7 +39,7 @@ class Steps:
 
     A habit is what a channel does with its writes (append, replace and so on), as decoded states prove. Only the head
     and the tip of the step's own branch are used as proof. The previous value of a channel is searched in at most
-    `BACK` older steps. So the changes of a step are the same however many other steps are shown.
+    `BACK` older steps. So the changes of a step don't depend on the other steps that are shown.
 
     Attributes:
         known: the checkpoints for which two things were read: their metadata and the writes that made them.
