@@ -123,8 +123,8 @@ def _sends(
 ) -> list[Any]:
     """The Sends that a checkpoint of format `v` < 4 starts with.
 
-    They are under its key ``pending_sends``. If the key is absent, or empty where channels have their own payloads, they
-    are the Sends that the parent's tasks wrote. The key is always empty or absent in JavaScript's SQLite and where
+    They are under its key ``pending_sends``. If the key is absent, or empty where channels have their own payloads,
+    they are the Sends that the parent's tasks wrote. The key is always empty or absent in JavaScript's SQLite and where
     channels have their own payloads (checkpoint-postgres 2.0, ``base.py: SELECT_PENDING_SENDS_SQL``).
     checkpoint-postgres 1.0 stored a pair of type tag and base64 under this key.
     """
