@@ -45,7 +45,7 @@ class Inspection:
         )
 
     def names(self, written: list[TaskWrite] | None = None) -> Names:
-        """The node of each task that left writes here; other checkpoints are read only if this one isn't enough.
+        """The node of each task that left writes on this checkpoint; others are read only if this one isn't enough.
 
         `written` are the writes stored on the checkpoint, if they were read before.
         """
@@ -87,13 +87,14 @@ class Inspection:
 
     @property
     def consumed(self) -> bool:
-        """Whether a child continues it."""
+        """Whether the checkpoint has a child, which continues it."""
         return bool(self._lineage.children.get(self._ref.checkpoint_id))
 
     def others(self) -> Iterator[State]:
         """The other readable checkpoints of the same graph.
 
-        First come those of this namespace, the nearest first, then those of other runs of the same subgraph.
+        The checkpoints of this namespace come first, the nearest ones before the others. Then come those of other runs
+        of the same subgraph.
         """
         thread_id, ns, lineage = self._ref.thread_id, self._ref.ns, self._lineage
         children = lineage.children.get(self._ref.checkpoint_id, ())
@@ -118,11 +119,11 @@ class Inspection:
         return status_of([write for write in written if write.task_id == task_id]) is Status.FINISHED
 
     def _ancestors(self) -> "Iterator[Station]":
-        """Its ancestors, from the parent back."""
+        """The checkpoint's ancestors, from its parent back."""
         return self._stations(list(self._lineage.line(self._ref.checkpoint_id))[1:])
 
     def _descendants(self) -> "Iterator[Station]":
-        """Itself, its first child, the first child of that, and so on."""
+        """The checkpoint, its first child, that child's first child, and so on."""
         return self._stations(self._first_children())
 
     def _first_children(self) -> Iterator[str]:
@@ -139,7 +140,7 @@ class Inspection:
             yield Station(state, self._reader.writes(ref), self.grown(state))
 
     def _prefetched(self, refs: Iterable[Ref]) -> Iterator[Ref]:
-        """The same refs, which the saver prefetches in growing pages, because most walks end after a step or two."""
+        """The same refs; the saver prefetches them in growing pages, because most walks end after a step or two."""
         left, size = iter(refs), 1
         while page := list(islice(left, size)):
             self._reader.saver.expect(page)
@@ -147,9 +148,9 @@ class Inspection:
             size = min(size * 4, self._reader.saver.page)
 
     def grown(self, state: State) -> bool:
-        """Whether its parent's writes made a checkpoint.
+        """Whether a checkpoint was made by the writes stored on its parent.
 
-        They did if it is the parent's first child, its step is the next one, and its source is a run.
+        It was if it is the parent's first child, its step is the parent's plus one, and its source is a run.
         """
         own_id, lineage = state.ref.checkpoint_id, self._lineage
         parent_id = lineage.parent(own_id)

@@ -1,7 +1,8 @@
-"""Makes one `State` of either layout of a stored checkpoint: one body, or a header and a payload for each channel.
+"""Turns a stored checkpoint into a `State`. It is stored in one of two layouts: as one body, or as a header and one
+payload for each channel.
 
-For changes, `whole` gives the checkpoint object with every value in it, and `placed` gives an edited object in the
-layout of the database.
+For changes, `whole` gives the checkpoint object with all its values, and `placed` gives an edited object in the layout
+of the database.
 """
 
 from binascii import a2b_base64
@@ -104,8 +105,9 @@ def _versions(value: Any) -> dict[str, Version]:
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:
     """Channel to value, from the header or body and from the payloads of single channels.
 
-    If both have a channel, its payload counts; so it is for a delta snapshot, for which the header holds ``true``. The
-    tag ``empty`` means that a channel has a version and no value (checkpoint-postgres 3.2, ``base.py: _load_blobs``).
+    If a channel is in the header and also has a payload, the payload counts. An example is a delta snapshot: the header
+    holds ``true`` for it. The tag ``empty`` means that a channel has a version and no value (checkpoint-postgres 3.2,
+    ``base.py: _load_blobs``).
     """
     inline = body.get("channel_values")
     broken = (v for k, v in body.items() if k not in _KEYS and isinstance(v, Node) and v.form is Form.BROKEN)
@@ -121,9 +123,10 @@ def _sends(
 ) -> list[Any]:
     """The Sends that a checkpoint of format `v` < 4 starts with.
 
-    They are in its key ``pending_sends``, else they are the Sends that its parent's tasks wrote. If channels have their
-    own payloads, and in JavaScript's SQLite, the key is always empty or absent (checkpoint-postgres 2.0, ``base.py:
-    SELECT_PENDING_SENDS_SQL``). checkpoint-postgres 1.0 stored a pair of type tag and base64 there.
+    They are under its key ``pending_sends``. If the key is absent, or empty where channels have their own payloads,
+    they are the Sends that the parent's tasks wrote. The key is always empty or absent in JavaScript's SQLite and where
+    channels have their own payloads (checkpoint-postgres 2.0, ``base.py: SELECT_PENDING_SENDS_SQL``).
+    checkpoint-postgres 1.0 stored a pair of type tag and base64 under this key.
     """
     v, own = body.get("v"), body.get("pending_sends")
     if isinstance(own, list) and len(own) == 2 and all(isinstance(part, str) for part in own):
@@ -161,8 +164,8 @@ def placed(
 ) -> Checkpoint:
     """A checkpoint object in the layout of `like`; a part that is the same as in `like` keeps its bytes.
 
-    If channels have their own payloads, simple values still go into the header, if it has a place for them. `marked`
-    is whether the header gets ``true`` for a delta snapshot (checkpoint-postgres 3.2, ``__init__.py: put``).
+    Where channels have their own payloads, simple values still go into the header if the header has a place for values.
+    If `marked`, the header gets ``true`` for a delta snapshot (checkpoint-postgres 3.2, ``__init__.py: put``).
     """
     stored_metadata = encode(metadata, like=like.metadata)
     if like.channels is None:
@@ -199,9 +202,9 @@ def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
     """A decoded body or header as a dict.
 
     Raises:
-        PayloadCorrupt: it is something else. The message contains a BROKEN node's own problem, and quotes a text:
-            JavaScript stores "[unable to serialize, …]" for a state that holds a BigInt.
-        KeyMissing: it is encrypted and the key is missing or wrong.
+        PayloadCorrupt: the value is something else. For a BROKEN node the message contains the node's problem; a text
+            is quoted, because JavaScript stores "[unable to serialize, …]" for a state that holds a BigInt.
+        KeyMissing: the value is encrypted and the key is missing or wrong.
     """
     if isinstance(value, dict) or named(value):
         return named(value)
@@ -229,7 +232,7 @@ def named(value: Any) -> dict[str, Any]:
 
 
 def read_metadata(value: Any) -> tuple[dict[str, Any], str]:
-    """Decoded metadata as a dict, and the problem of a part that can't be read, "" if all parts can.
+    """Decoded metadata as a dict, and the problem of a part that can't be read ("" if all parts can be read).
 
     `value` is None if no metadata was ever stored.
     """
@@ -249,8 +252,8 @@ def must_have_metadata(value: Any, ref: Ref) -> dict[str, Any]:
     """Decoded metadata as a dict, for a change that carries it over.
 
     Raises:
-        PayloadCorrupt: it can't be read at all.
-        KeyMissing: it is encrypted and the key is missing or wrong.
+        PayloadCorrupt: the metadata can't be read at all.
+        KeyMissing: the metadata is encrypted and the key is missing or wrong.
     """
     metadata, problem = read_metadata(value)
     if metadata or not problem:
@@ -262,6 +265,6 @@ def must_have_metadata(value: Any, ref: Ref) -> dict[str, Any]:
 
 
 def parents_of(metadata: Any) -> dict[str, str]:
-    """Outer namespace to the checkpoint there that called a subgraph's checkpoint; other entries are left out."""
+    """Outer namespace to its checkpoint that called the subgraph; entries without a text are left out."""
     recorded = named(named(metadata).get("parents"))
     return {ns: checkpoint_id for ns, checkpoint_id in recorded.items() if isinstance(checkpoint_id, str)}

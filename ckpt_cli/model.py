@@ -15,8 +15,8 @@ NULL_TASK = "00000000-0000-0000-0000-000000000000"
 class Payload(NamedTuple):
     """A value as stored: type tag (``msgpack``, ``json``, ``null``, ``msgpack+aes``, …) and bytes.
 
-    The tag is ``""`` where the schema has no column for it (langgraph 0.0 and 0.1): then it is a pickle if the first
-    byte is 0x80, else JSON text.
+    The tag is ``""`` where the schema has no column for it (langgraph 0.0 and 0.1). Then the bytes are a pickle if the
+    first byte is 0x80, else JSON text.
     """
 
     tag: str
@@ -45,7 +45,7 @@ class Thread(NamedTuple):
 
 
 class CheckpointRow(NamedTuple):
-    """A checkpoint's ids and its parent's, without values. It is cheap to read.
+    """The ids of a checkpoint and of its parent, without values: cheap to read.
 
     Attributes:
         parent_id: None for a root; may name a row that was never stored (langgraph 0.3, ``checkpoint_during=False``).
@@ -70,7 +70,7 @@ class Checkpoint(NamedTuple):
     Attributes:
         body: the whole checkpoint object or, if `channels` is set, the header: the object without those values.
         metadata: a payload too (JSON text in SQLite, JSONB in Postgres, msgpack in ``langgraph dev``).
-        channels: one payload for each channel if the engine stores them so (Postgres, MySQL), else None.
+        channels: one payload for each channel if the engine stores channels one by one (Postgres, MySQL), else None.
     """
 
     row: CheckpointRow
@@ -85,7 +85,7 @@ class Write(NamedTuple):
     Attributes:
         idx: position in the task's list of writes; ``__error__`` -1, ``__scheduled__`` -2, ``__interrupt__`` -3,
             ``__resume__`` -4 (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``). It is text if the
-            database holds something that is no integer; no library writes that.
+            stored value is not an integer, which no library writes.
         task_path: ``~__pregel_pull, NODE`` and so on; "" if the schema or the row has none.
         payload: None if a listing did not read it; then `size` is its number of bytes.
     """
@@ -142,7 +142,8 @@ class Seen(NamedTuple):
     Attributes:
         ref: one checkpoint with its payloads. With an empty `checkpoint_id`: all ids of the namespace, or of the
             thread if `ns` is ``*``, and the keys of all their writes.
-        writes: whether the hash covers the writes too; if not, an application may continue the thread meanwhile.
+        writes: whether the hash also covers the writes. If it doesn't, an application may continue the thread before
+            the plan is applied.
         head: whether the hash covers only the id of the namespace's head and the keys of the head's writes.
     """
 
@@ -164,7 +165,7 @@ class Plan(NamedTuple):
         add: records that must not exist yet.
         replace: the new content of records that must exist.
         remove: records that must exist and are deleted.
-        basis: what must not have changed since the plan was computed.
+        basis: the records that must not have changed since the plan was computed.
         recent: the newest checkpoint of each thread that was written to moments ago.
     """
 
@@ -185,7 +186,9 @@ Row = Mapping[str, Scalar]
 
 
 class RowChange(NamedTuple):
-    """One physical row (an SQL row, a Redis key, a document) before and after; the log keeps it, undo swaps it.
+    """One physical row (an SQL row, a Redis key, a document) before and after a change.
+
+    The operation log keeps both; undo swaps them.
 
     Attributes:
         relation: table or collection.
@@ -201,5 +204,5 @@ class RowChange(NamedTuple):
 
     @property
     def inverse(self) -> "RowChange":
-        """The change that undoes it."""
+        """The change that undoes this one."""
         return RowChange(self.relation, self.key, self.after, self.before)

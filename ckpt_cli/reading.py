@@ -47,9 +47,9 @@ class Reader:
         self._pinned: str | None = None
 
     def moment(self, read: Callable[[], T]) -> T:
-        """The result of `read`, which sees the database at one moment (`Saver.moment`); it starts with empty caches.
+        """The result of `read`, which sees the database at one moment (`Saver.moment`).
 
-        Only the tree of a pinned thread is kept.
+        The caches are emptied first, except for the tree of a pinned thread.
         """
 
         def fresh() -> T:
@@ -88,7 +88,10 @@ class Reader:
         return thread
 
     def lineage(self, thread_id: str, ns: str = "") -> Lineage:
-        """The tree of one namespace, from ids and parents alone. All rows of the thread are read, for short ids."""
+        """The tree of one namespace, from ids and parents alone.
+
+        All rows of the thread are read, because short ids need them.
+        """
         key = (thread_id, ns)
         if key not in self._lineages:
             self._lineages[key] = Lineage(row for row in self.rows(thread_id) if row.ns == ns)
@@ -102,7 +105,7 @@ class Reader:
         return self._rows[1]
 
     def head(self, thread_id: str, ns: str = "") -> CheckpointRow:
-        """The newest row; LangGraph's saver returns it for a config without a checkpoint id.
+        """The newest row, which LangGraph's saver returns for a config without a checkpoint id.
 
         Raises:
             CheckpointNotFound: the namespace has no checkpoint; other namespaces of the thread are candidates.
@@ -118,10 +121,10 @@ class Reader:
         return rows[0]
 
     def namespace(self, thread_id: str, text: str) -> str:
-        """The namespace with this name, else the only one that begins with it, else the text unchanged.
+        """The namespace named `text`, else the only namespace that begins with `text`, else `text` unchanged.
 
         Raises:
-            UsageError: several begin with it.
+            UsageError: several namespaces begin with `text`.
         """
         if not text or self.saver.newest(thread_id, text, 1):
             return text
@@ -139,7 +142,7 @@ class Reader:
         """Like `resolve`, where ``THREAD:REV`` may name a checkpoint of another thread.
 
         Raises:
-            UsageError: it can be read as a checkpoint of several existing threads.
+            UsageError: the text can be read as a checkpoint of several existing threads.
         """
         own = self.saver.row(Ref(thread_id, ns, text)) if thread_id else None
         if own is not None or is_only_a_revision(text):

@@ -29,7 +29,7 @@ class Counts:
 class RoughCounts(Counts):
     """The counts of a list with too many repeated elements to match them in bounded work.
 
-    It is a class of its own so that JSON has the field only where it says something.
+    This is a class of its own, so that other counts don't have the field `by_position` in JSON.
 
     Attributes:
         by_position: some elements were compared with those in the same place.

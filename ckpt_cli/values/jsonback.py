@@ -24,7 +24,7 @@ def implied_form(module: str) -> Form:
 
 
 def from_json(data: Any) -> Any:
-    """The value with this JSON form; plain JSON is its own value.
+    """The value that has this JSON form; plain JSON is returned unchanged.
 
     Raises:
         UsageError: the ``$`` keys describe no value, or a secret is masked.

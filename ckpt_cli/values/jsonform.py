@@ -1,8 +1,9 @@
 """Decoded values as JSON that can be read back without loss: ``--json`` prints it, and an editor opens it.
 
-An object is ``{"$type": "package.module.Class", …fields}``. Bytes are ``{"$bytes": base64}``, dicts with other keys
-than text ``{"$map": [[key, value], …]}``, floats that JSON has no word for ``{"$float": "nan"}``. A user's own key that
-begins with ``$`` gets one more ``$``. If class and fields don't show how an object was recorded, other ``$`` keys do:
+An object is ``{"$type": "package.module.Class", …fields}``. Bytes are ``{"$bytes": base64}``. A dict with a key that is
+not text is ``{"$map": [[key, value], …]}``. A float that JSON can't express is ``{"$float": "nan"}``. A user's own key
+that begins with ``$`` gets one more ``$``. If class and fields don't show how an object was recorded, other ``$`` keys
+do:
 
 - ``$value``: the one argument (UUID, Decimal, set, Enum, datetime), or fields that are no dict
 - ``$args``: the positional arguments (date, timedelta, Path, Send)
@@ -10,7 +11,7 @@ begins with ``$`` gets one more ``$``. If class and fields don't show how an obj
 - ``$form``: the `Form`; left out for ``value`` (except of a datetime), ``args``, ``method``, ``array``, and for
   ``pydantic`` of a LangChain class or ``kwargs`` of another one
 - ``$module``: the module, if it doesn't end at the last dot of ``$type``
-- ``$state``, ``$items``: of a pickled object, if they are no dict of fields
+- ``$state``, ``$items``: parts of a pickled object; a state that is a dict of fields needs no ``$state``
 - ``$masked``: the value is a mask in place of a secret
 - ``$snapshot``, ``$undefined``, ``$opaque``, ``$broken``, ``$tuple`` (as a key): a value of that kind
 """
@@ -30,7 +31,7 @@ _SCALARS = frozenset({str, int, bool, type(None)})
 
 
 def to_json(value: Any, reveal: bool = False) -> Any:
-    """The JSON form of a value; secrets are masked unless `reveal`. It is iterative, so depth doesn't matter."""
+    """The JSON form of a value nested at any depth; secrets are masked unless `reveal`."""
     return _Writer(reveal).write(value)
 
 

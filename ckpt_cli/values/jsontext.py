@@ -12,8 +12,8 @@ def parse(text: str, what: str = "this", *, hint: str = "") -> Any:
     """The data of a JSON text; `what` names it in errors.
 
     Raises:
-        UsageError: it is no JSON, an object has a key twice, or a number is NaN or infinite. Line, column and a caret
-            show where.
+        UsageError: the text is no JSON, an object has a key twice, or a number is NaN or infinite. Line, column and a
+            caret show where.
     """
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)

@@ -1,4 +1,4 @@
-"""Values with a meaning in LangGraph: messages, interrupts, Sends, overwrites; of every release, Python and JS."""
+"""Values with a meaning in LangGraph (messages, interrupts, Sends, overwrites), from every release in Python and JS."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class Message(NamedTuple):
 
     Attributes:
         role: ``human``, ``ai``, ``tool``, ``system``, ``remove``, ``function``, or the role of a ChatMessage.
-        text: the text of its content; a part that is no text becomes its type in brackets (``[image_url]``).
+        text: the text of its content; each part that is no text is shown as its type in brackets (``[image_url]``).
         tool_calls: for each call, a dict with ``name``, ``args`` and ``id``.
         tool_call_id: the call that a tool message answers.
     """
@@ -42,7 +42,7 @@ class Message(NamedTuple):
 
 
 class Interrupt(NamedTuple):
-    """A question; the graph waits for its answer.
+    """A question that the graph asked; the graph waits for the answer.
 
     Attributes:
         id: None if it isn't stored. Before langgraph 0.6 it can be computed from `ns`, if that is stored.
@@ -102,12 +102,12 @@ def message(value: Any) -> Message | None:
 
 
 def is_conversation(value: Any) -> bool:
-    """Whether `messages` would give a list; this costs a tenth of it."""
+    """Whether `messages` would return a list; this check takes a tenth of the time of `messages`."""
     return isinstance(value, list) and bool(value) and all(_message_fields(item) is not None for item in value)
 
 
 def messages(value: Any) -> list[Message] | None:
-    """The elements of a list as messages; None unless all are messages, and for an empty list."""
+    """The elements of a list as messages; None if the list is empty or some element is no message."""
     if not isinstance(value, list) or not value:
         return None
     parsed = []
@@ -199,7 +199,7 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def interrupts(value: Any) -> list[Interrupt]:
-    """The interrupts in an ``__interrupt__`` write: one or a list, as objects of any release or JavaScript's dicts."""
+    """The interrupts in an ``__interrupt__`` write, which holds one or a list: objects of any release, or JS dicts."""
     parsed = []
     for item in value if isinstance(value, list) else [value]:
         fields = _class_fields(item, "Interrupt")
@@ -213,7 +213,7 @@ def interrupts(value: Any) -> list[Interrupt]:
 
 
 def has_response_schema(item: Any) -> bool:
-    """Whether an interrupt comes from a LangGraph that stores the schema of the answer (1.2.22; 1.2.10 didn't)."""
+    """Whether a LangGraph that stores the schema of the answer wrote this interrupt (1.2.22 does, 1.2.10 didn't)."""
     return "response_schema" in (_class_fields(item, "Interrupt") or {})
 
 
@@ -221,7 +221,7 @@ _INTERRUPT = frozenset({"id", "value", "ns", "when", "resumable", "response_sche
 
 
 def send(value: Any) -> Send | None:
-    """The Send in a value; None if it is none. For Sends of JavaScript, which are plain dicts, see `js_send`."""
+    """The Send in a value; None if the value is no Send. JavaScript's Sends are plain dicts: see `js_send`."""
     fields = _class_fields(value, "Send")
     if fields is not None:
         node, arg = fields.get("node"), fields.get("arg")
@@ -243,7 +243,7 @@ def js_send(value: Any) -> Send | None:
 
 
 def overwrite(value: Any) -> Overwrite | None:
-    """The ``Overwrite`` in a value: an object, or a dict in one of two forms; None if it is none.
+    """The ``Overwrite`` in a value (an object, or a dict in one of two forms); None if the value is none.
 
     langgraph 1.2 ``channels/binop.py: _get_overwrite``; the second form is an ``Overwrite`` that went through JSON.
     """

@@ -35,7 +35,7 @@ def arguments(node: Node) -> Arguments:
 
 
 def is_secret(value: Any) -> bool:
-    """Whether a value is a pydantic ``SecretStr`` or the like; payloads hold its secret in clear text (ext 0)."""
+    """Whether a value is a pydantic ``SecretStr`` or the like. In payloads its secret is clear text (ext 0)."""
     if not isinstance(value, Node):
         return False
     return value.name in ("SecretStr", "SecretBytes") or (

@@ -63,8 +63,8 @@ class Opened(NamedTuple):
 class Node(Comparable):
     """An object that was read, not built.
 
-    `raw` is its payload in the encoding it came from (for msgpack the bytes inside the ext); `load` decodes it at the
-    first use. `load` never raises: what cannot be decoded becomes a BROKEN node.
+    `raw` is the object's payload in its original encoding (for msgpack, the bytes inside the ext). `load` decodes the
+    payload at the first use. `load` never raises: a payload that cannot be decoded gives a BROKEN node.
     """
 
     __slots__ = ("_load", "_opened", "encoding", "raw")
@@ -91,12 +91,12 @@ class Node(Comparable):
 
     @property
     def opened(self) -> bool:
-        """Whether it was decoded already."""
+        """Whether the object was decoded already."""
         return self._opened is not None
 
     @property
     def module(self) -> str:
-        """The module named when the object was written; "" if none was."""
+        """The module that was recorded when the object was written; "" if none was recorded."""
         return self._open().module
 
     @property
@@ -122,23 +122,23 @@ class Node(Comparable):
 
     @property
     def method(self) -> str:
-        """The class method that would have built it (METHOD and some LC2), else ``""``."""
+        """The class method that would have built the object (METHOD and some LC2), else ``""``."""
         return self._open().method
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Class, form, method and problem: what two nodes must have in common before their states are compared."""
+        """Class, form, method and problem; the states of two nodes are only compared if all these are equal."""
         opened = self._open()
         return opened.module, opened.name, opened.form, opened.method, opened.problem
 
     @property
     def unordered(self) -> bool:
-        """Whether it is a set, whose order means nothing."""
+        """Whether the object is a set, whose order means nothing."""
         return self.type in _SETS
 
     @property
     def problem(self) -> str:
-        """Why it cannot be decoded, and where if only a part is broken (``truncated @ $[2]``); "" unless BROKEN."""
+        """Why the object can't be decoded, and where if only a part is broken (``truncated @ $[2]``); else ""."""
         return self._open().problem
 
     @property
@@ -148,7 +148,7 @@ class Node(Comparable):
 
     @property
     def fields(self) -> dict[str, Any] | None:
-        """The named fields, for the forms that have them; None for the others."""
+        """The named fields; None for forms without named fields."""
         opened = self._open()
         state = opened.state
         if opened.form is Form.LC2:
@@ -192,5 +192,5 @@ def broken(problem: str, raw: bytes = b"", *, needs_key: bool = False) -> Node:
 
 
 def opaque(tag: str, raw: bytes) -> Node:
-    """A node for bytes under an unknown type tag or extension code; they are stored again as they are."""
+    """A node for bytes under an unknown type tag or extension code; the bytes are stored again unchanged."""
     return Node(Opened("", tag, Form.OPAQUE, raw), encoding=tag, raw=raw)

@@ -1,4 +1,4 @@
-"""The parts of a value: its fields, by name, and its elements, by position. It works for every form of recording."""
+"""The parts of a value in every form of recording: its fields, by name, and its elements, by position."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,7 +39,7 @@ def positions(value: Any) -> list[Any] | tuple[Any, ...] | None:
     if elements is not None or send(value) is not None:
         return elements
     if value.form is Form.PICKLE and isinstance(value.state, dict):
-        # `state` has the fields; whatever else the pickle recorded (args, items, …) is one element each
+        # `state` has the fields; everything else that the pickle recorded (args, items, …) counts as one element each
         return [part for name, part in value.state.items() if name != "state" and part not in (None, [], {})]
     args = list(arguments(value)[0])
     return args or None

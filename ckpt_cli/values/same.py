@@ -16,7 +16,7 @@ class Comparable:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What two objects must have in common before their states are compared."""
+        """The states of two objects are only compared if their identities are equal."""
         raise NotImplementedError
 
     @property
@@ -33,7 +33,7 @@ class Comparable:
 def same(a: Any, b: Any) -> bool:
     """Whether two values have the same type and content: 1 is not 1.0 and not True, nan is nan.
 
-    It is iterative: values may be nested as deep as they like.
+    Values may be nested at any depth, because the function is iterative.
     """
     stack = [(a, b)]
     while stack:
@@ -61,7 +61,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def unlike(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """The pairs of elements that aren't the same object; both sequences have one length. It runs at the speed of C."""
+    """The pairs of elements that aren't the same object, found at the speed of C. Both sequences have one length."""
     return compress(zip(a, b, strict=True), map(is_not, a, b))
 
 
@@ -70,7 +70,7 @@ def _equal_floats(a: float, b: float) -> bool:
 
 
 def _compare_dicts(a: dict[Any, Any], b: dict[Any, Any], stack: list[tuple[Any, Any]]) -> bool:
-    """Whether two dicts have the same keys; pairs of their values are added to `stack`, still to be compared."""
+    """Whether two dicts have the same keys; the pairs of their values, still to be compared, are added to `stack`."""
     if len(a) != len(b):
         return False
     if not all(isinstance(key, str) for key in a):
@@ -89,7 +89,10 @@ def _exact(key: Any) -> Any:
 
 
 def _compare_objects(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]]) -> bool:
-    """Whether two objects may be equal; unless their bytes are, their states are added to `stack`."""
+    """Whether two objects may be equal: their bytes or their identities are.
+
+    If only the identities are equal, the pair of states, still to be compared, is added to `stack`.
+    """
     if a.raw is not None and a.raw == b.raw and a.encoding == b.encoding:
         return True
     if a.identity != b.identity:
@@ -102,7 +105,7 @@ def _compare_objects(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]])
 
 
 def _sorted(items: list[Any]) -> list[Any]:
-    """The elements of a set, sorted; Python stores a set of texts in another order in each process."""
+    """The elements of a set, sorted, because each Python process stores the same set of texts in another order."""
     try:
         return sorted(items, key=_sort_key)
     except RecursionError:

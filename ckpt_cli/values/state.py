@@ -17,15 +17,16 @@ class State(NamedTuple):
     """One checkpoint, decoded.
 
     Attributes:
-        v: the checkpoint format: 4 since langgraph 0.5, 3 since 0.3.24, 2 and 1 before, 0 if it has none.
-        values: channel to value as stored; a delta channel is absent or a SNAPSHOT node, an undecodable one BROKEN.
+        v: the checkpoint format: 4 since langgraph 0.5, 3 since 0.3.24, 2 and 1 before, 0 if none is stored.
+        values: channel to value as stored. A delta channel is absent or a SNAPSHOT node; a value that can't be decoded
+            is a BROKEN node.
         versions: channel to version, also of channels that hold nothing.
-        seen: node to the version of each channel that it has seen.
+        seen: node to the version of each channel that the node has seen.
         updated: the channels that the last step wrote to; None if not recorded.
         sends: Sends that the checkpoint itself holds (``pending_sends``, v < 4).
         metadata: as stored, {} if it can't be read.
         metadata_problem: why some metadata can't be read; "" if all can.
-        damage: why a part other than the channel values can't be read; versions may be missing then. "" if all can.
+        damage: why a part other than the channel values can't be read ("" if all can). Then versions may be missing.
     """
 
     ref: Ref
@@ -43,7 +44,7 @@ class State(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """Why something can't be read: `damage`, else the first broken channel, else metadata; None if all can."""
+        """The first problem: `damage`, else that of a broken channel, else that of metadata; None if there is none."""
         if self.damage:
             return self.damage
         for name, value in self.values.items():
@@ -82,7 +83,7 @@ class TaskWrite:
 
     @property
     def task_id(self) -> str:
-        """The task that wrote it."""
+        """The id of the task that wrote this."""
         return self.row.task_id
 
     @property

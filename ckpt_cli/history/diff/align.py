@@ -22,7 +22,7 @@ class Alignment:
         moved: places of elements that are in both lists, but in another order.
         removed: places in the first list of elements that the second doesn't have.
         added: places in the second list of elements that the first doesn't have.
-        exact: False if there are too many repeated elements to match them: then some pairs are just in the same place.
+        exact: False if there are too many repeated elements to match. Then some pairs only have the same place.
     """
 
     pairs: list[tuple[int, int]]
@@ -85,7 +85,7 @@ def _in_place(
     block: Block,
     moved: tuple[set[int], set[int]],
 ) -> list[tuple[int, int]]:
-    """The pairs of elements in a block that have the same type and position and no ids: elements that changed."""
+    """The elements of a block that changed: pairs with the same type and position, and without ids."""
     moved_old, moved_new = moved
     left = [i for i in range(block[0], block[1]) if i not in moved_old]
     right = [j for j in range(block[2], block[3]) if j not in moved_new]
@@ -123,7 +123,7 @@ def _key(item: Any, raw: bool) -> Hashable:
 
 
 def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
-    """A number that is equal for equal values; with `raw`, a node's number comes from its bytes, without decoding."""
+    """A hash that is equal for equal values; with `raw`, a node is hashed by its bytes, without decoding."""
     if isinstance(value, Node):
         if raw and value.raw is not None:
             return hash((value.encoding, value.raw))

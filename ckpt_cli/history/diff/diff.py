@@ -1,6 +1,6 @@
 """How two values differ in their structure: fields, list elements by id or content, set members.
 
-Equal bytes are equal values and are never decoded. Values at more than `_DEEPEST` levels just differ, without details.
+Equal bytes are equal values and are never decoded. Below `_DEEPEST` levels, a difference has no details.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Path = tuple[Any, ...]
 
 
 def differences(before: Mapping[Any, Any], after: Mapping[Any, Any], path: Path = ()) -> list[Difference]:
-    """The differences between two states, or two other mappings, one `Difference` a key."""
+    """The differences between two states or other mappings: one `Difference` for each key that differs."""
     result = []
     for key in dict.fromkeys([*before, *after]):
         here = (*path, key)
@@ -93,7 +93,7 @@ def _members(old: Sequence[Any], new: Sequence[Any], path: Path) -> Difference:
 
 
 def _elements(old: Sequence[Any], new: Sequence[Any], path: Path) -> tuple[Counts, list[Difference]]:
-    """The elements that differ, in the order of the newer list; a removed one comes where it was."""
+    """The counts and the elements that differ, in the order of the newer list; removed elements keep their place."""
     alignment = align(old, new)
     parts: list[tuple[float, Difference]] = []
     place, kept_before = 0.0, iter([*alignment.pairs, (len(old), 0)])

@@ -25,14 +25,14 @@ class Matching(NamedTuple):
     exact: bool = True
 
     def loose(self, old: int, new: int) -> Iterator[Block]:
-        """The blocks between the pairs that have unmatched keys in both lists, which have these lengths."""
+        """The blocks between the pairs, if they have unmatched keys in both lists; `old` and `new` are the lengths."""
         for (i, j), (end, last) in pairwise([(-1, -1), *self.pairs, (old, new)]):
             if end > i + 1 and last > j + 1:
                 yield i + 1, end, j + 1, last
 
 
 def match(old: Sequence[Hashable], new: Sequence[Hashable]) -> Matching:
-    """The longest matching blocks, the longest first, as long as the work is below `WORK`; then the unique keys."""
+    """The matched keys: the longest blocks first, until the work reaches `WORK`; after that, the unique keys."""
     from difflib import SequenceMatcher
 
     often = Counter(new)
@@ -58,7 +58,7 @@ def match(old: Sequence[Hashable], new: Sequence[Hashable]) -> Matching:
 
 
 def _unique(old: Sequence[Hashable], new: Sequence[Hashable]) -> Matching:
-    """As many keys as possible of those that occur once in both lists; it is exact if no shared key occurs twice."""
+    """The longest matching of keys that occur once in both lists; it is exact if no shared key occurs twice."""
     times_old, times_new = Counter(old), Counter(new)
     places = {key: j for j, key in enumerate(new)}
     shared = [(i, places[key]) for i, key in enumerate(old) if times_old[key] == times_new[key] == 1]
@@ -66,9 +66,9 @@ def _unique(old: Sequence[Hashable], new: Sequence[Hashable]) -> Matching:
 
 
 def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of these pairs whose second numbers ascend; the first ones do already."""
+    """The most pairs whose second numbers ascend; the first numbers ascend already."""
     ends: list[int] = []  # the lowest second number that a part of each length can end with
-    chosen: list[int] = []  # the pair that it belongs to
+    chosen: list[int] = []  # the pair with that number
     before: list[int | None] = []
     for at, (_, j) in enumerate(pairs):
         length = bisect_left(ends, j)

@@ -1,4 +1,4 @@
-"""RFC 6902 patches between two JSON documents: applied in order to the first they give the second.
+"""RFC 6902 patches between two JSON documents: applied in order to the first document, they give the second.
 
 Only ``add``, ``remove`` and ``replace`` are used, so that any implementation can apply them. Elements of a list are
 matched as in `history.diff.align`. Removals go from the end and additions from the beginning, so that every index is

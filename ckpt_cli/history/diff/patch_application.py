@@ -22,7 +22,7 @@ def apply_patch(document: Any, operations: Any) -> Any:
     """The document after all operations.
 
     Raises:
-        UsageError: it is no patch; the message names the operation.
+        UsageError: `operations` is no patch; the message names the operation.
         PathNotFound: a path leads nowhere.
         Refused: a ``test`` fails.
     """
@@ -37,7 +37,7 @@ def pointer(text: Any) -> list[str]:
     """The tokens of a JSON pointer (RFC 6901).
 
     Raises:
-        UsageError: it is no JSON pointer.
+        UsageError: the text is no JSON pointer.
     """
     if not isinstance(text, str) or (text and text[0] != "/") or re.search(r"~(?![01])", text):
         raise UsageError(f"{text!r} is no JSON pointer", hint="/channel/key/0; ~1 is a slash in a key, ~0 a tilde")

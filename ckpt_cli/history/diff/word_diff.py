@@ -7,7 +7,7 @@ SAME, REMOVED, ADDED = "same", "removed", "added"
 
 _TOKEN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]|\w+[^\S\n]*|[^\w\s]|\s+")
 _LINE = re.compile(r"[^\n]*\n?")
-_MOST = 800  # tokens on one side; in the worst case, matching takes the square of this
+_MOST = 800  # tokens on one side; in the worst case, matching takes the square of this number
 _ALIKE = 0.3
 
 

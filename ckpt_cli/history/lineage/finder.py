@@ -1,6 +1,6 @@
-"""Finds the checkpoint that a revision names, reading no more than the form of the revision needs.
+"""Finds the checkpoint that a revision names, and reads no more than the form of the revision needs.
 
-The head, an exact id and ancestors are read row by row; prefixes, branches, steps and times need the lineage of the
+The head, an exact id and ancestors are read row by row. Prefixes, branches, steps and times need the lineage of the
 namespace.
 """
 
@@ -62,8 +62,8 @@ class Finder:
         """The checkpoint that a revision names.
 
         Raises:
-            UsageError: it is no revision; AmbiguousRevision if it names several.
-            CheckpointNotFound: it names none.
+            UsageError: the text is no revision; AmbiguousRevision if it names several checkpoints.
+            CheckpointNotFound: the revision names no checkpoint.
         """
         exact = self._rows.row(text) if text not in ("@", "HEAD") else None
         if exact is not None:
@@ -120,13 +120,13 @@ class Finder:
         raise self._no_step(step, known)
 
     def _stepped(self, checkpoint_ids: list[str]) -> dict[str, int]:
-        """The steps of some checkpoints, as recorded, else as their ids contain them."""
+        """Checkpoint id to step: the recorded step, else the step that the id contains."""
         recorded = self._rows.steps(checkpoint_ids)
         steps = {i: recorded.get(i, ids.step(i)) for i in checkpoint_ids}
         return {i: step for i, step in steps.items() if step is not None}
 
     def _no_step(self, step: int, line: Mapping[str, int]) -> CheckpointNotFound:
-        """The error for a step that the head's line doesn't have; its candidates are such steps on other branches."""
+        """The error for a step that the head's line doesn't have; candidates have this step on other branches."""
         lineage = self._rows.lineage()
         aside = self._stepped([i for i in lineage.rows if i not in line and _may_be(i, step)])
         elsewhere = [i for i, own in aside.items() if own == step]
@@ -178,7 +178,11 @@ class Finder:
 
 
 def _may_be(checkpoint_id: str, step: int) -> bool:
-    """Whether metadata may have this step, given the step in the id: copies have one less, and 14 bits wrap around."""
+    """Whether metadata may have this step, judging by the step in the id.
+
+    In a copy, the step in the id is one less than in metadata. The id has only 14 bits for the step, so it starts again
+    at 0 after 16,383.
+    """
     own = ids.step(checkpoint_id)
     return own is None or (step - own) % 0x4000 in (0, 1)
 

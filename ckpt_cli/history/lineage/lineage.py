@@ -1,7 +1,7 @@
 """The tree of one namespace of one thread, from skeleton rows alone: lines of ancestors, tips, forks, branches.
 
-Damaged rows are taken as they are stored: a parent that was never stored, a row that is its own parent, parents that
-form a circle. Every row stays reachable from a root.
+Damaged rows are accepted: a row whose parent was never stored, a row that is its own parent, rows whose parents form a
+circle. Every row can still be reached from a root.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ class Lineage:
         return checkpoint_id in self.rows
 
     def parent(self, checkpoint_id: str) -> str | None:
-        """The stored parent; None for roots, if the parent was never stored, and where a circle of parents is cut."""
+        """The parent if it is stored; None for roots, and where a circle of parents is cut."""
         parent = self.rows[checkpoint_id].parent_id
         return parent if parent in self.rows and checkpoint_id not in self._cut else None
 
@@ -55,7 +55,7 @@ class Lineage:
         return parent if parent is not None and parent not in self.rows else None
 
     def circular(self, checkpoint_id: str) -> bool:
-        """Whether the row's parent is also its descendant, which no library writes; the row counts as a root then."""
+        """Whether the row's parent is also its descendant; then the row counts as a root. No library writes this."""
         return checkpoint_id in self._cut
 
     @property
@@ -108,7 +108,7 @@ class Lineage:
 def _circular(rows: dict[str, CheckpointRow]) -> set[str]:
     """The lowest row of every circle of parents.
 
-    In all that the libraries write, a child's id is higher than its parent's. Only rows that break this are followed.
+    The libraries always give a child a higher id than its parent. Only rows that break this rule are followed.
     """
     doubtful = [
         i for i, row in rows.items() if row.parent_id in rows and row.parent_id is not None and row.parent_id >= i

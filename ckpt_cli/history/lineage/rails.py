@@ -11,8 +11,8 @@ class Rail:
     """The drawing at the left of one checkpoint, as in ``git log --graph``.
 
     Attributes:
-        joins: the line of signs above it, if lanes come together there (``├─╯``); else "".
-        lanes: the signs in its own line: ``●`` in its lane, ``│`` in each lane that passes by.
+        joins: the signs of an extra line above the checkpoint, if lanes come together there (``├─╯``); else "".
+        lanes: the signs in the checkpoint's line: ``●`` in its own lane, ``│`` in each lane that passes by.
     """
 
     joins: str

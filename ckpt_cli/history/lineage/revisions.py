@@ -1,4 +1,4 @@
-"""The grammar of revisions: what a person types to name a checkpoint; `history.lineage.finder` finds it."""
+"""The grammar of revisions, which people type to name a checkpoint; `history.lineage.finder` finds the checkpoint."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def parse(text: str) -> Revision:
     """The parsed revision, from its text alone.
 
     Raises:
-        UsageError: it is no revision.
+        UsageError: the text is no revision.
     """
     if text in _HEADS and text:
         return Revision(RevisionKind.HEAD)
@@ -81,6 +81,6 @@ def is_only_a_revision(text: str) -> bool:
 
 
 def between(lineage: Lineage, older: str, newer: str) -> list[str]:
-    """The checkpoints of ``older..newer``, newest first: on the newer one's line, and not on the older one's."""
+    """The checkpoints of ``older..newer``, newest first: those on the line of `newer` but not of `older`."""
     older_line = set(lineage.line(older))
     return [checkpoint_id for checkpoint_id in lineage.line(newer) if checkpoint_id not in older_line]

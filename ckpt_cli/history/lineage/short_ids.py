@@ -12,10 +12,11 @@ EMPTY = '""'
 
 
 class ShortIds:
-    """The short form of each id of a thread: the shortest one that no other id of the thread begins with.
+    """The short form of each id of a thread: the shortest form that fits no other id of the thread.
 
-    uuid6 ids begin with the time, so those of one run differ only late; their last group is random and is used instead.
-    A short form is unique among the last groups and the beginnings of all other ids, since a person may type either.
+    uuid6 ids begin with the time, and the ids of one run have the same first characters. So the beginning of the last
+    group, which is random, is used instead. No other id and no other last group begins with a short form, because a
+    person may type the beginning of either.
     """
 
     def __init__(self, checkpoint_ids: Iterable[str]) -> None:
@@ -23,7 +24,7 @@ class ShortIds:
         self._names = sorted((name, i) for i in self._ids for name in _names(i))
 
     def __call__(self, checkpoint_id: str) -> str:
-        """The short form of an id; also of one that isn't in the thread, such as a parent that was never stored."""
+        """The short form of an id; the id needn't be in the thread: it may be a parent that was never stored."""
         if not checkpoint_id:
             return EMPTY
         for name in _names(checkpoint_id):
@@ -33,7 +34,7 @@ class ShortIds:
         return checkpoint_id
 
     def find(self, prefix: str) -> list[str]:
-        """The ids that begin with this, or whose last group does, ascending."""
+        """The ids that begin with `prefix` or whose last group begins with `prefix`, ascending."""
         at = bisect_left(self._names, (prefix, ""))
         matching = set()
         while at < len(self._names) and self._names[at][0].startswith(prefix):

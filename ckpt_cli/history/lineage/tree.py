@@ -1,7 +1,7 @@
-"""How a tree of checkpoints is drawn: which ones get a line of their own, which are folded, how far each is indented.
+"""How a tree of checkpoints is drawn: which of them have their own line, which are folded, how far each is indented.
 
 The line that leads to the head goes straight down; at a fork the other branches are drawn first, one rail to the right.
-Elsewhere the branch with most checkpoints goes straight down, so n checkpoints never need more than log2(n) rails.
+Elsewhere the branch with the most checkpoints goes straight down, so n checkpoints never need more than log2(n) rails.
 Every checkpoint is in exactly one row. This module knows ids and edges, no text.
 """
 
@@ -21,8 +21,8 @@ class Row:
     """One line of the drawing: a checkpoint, or a straight run of them that is folded.
 
     Attributes:
-        depth: the number of rails at its left; all of them continue below.
-        joint: whether a branch begins with this checkpoint; the branch leaves the last of those rails here.
+        depth: the number of rails at the left of the row; all of them continue below.
+        joint: whether a branch begins with this checkpoint; the branch leaves the last of these rails here.
         checkpoint_id: None if the row is a fold.
         run: the folded checkpoints, oldest first.
         aside: the checkpoints of branches that leave from here and are not drawn.
@@ -60,7 +60,7 @@ def rows(lineage: Lineage, marked: Marked, *, full: bool = False) -> Iterator[Ro
 
 
 def _some(marked: Iterable[str]) -> set[str]:
-    """All of them; if they are many, the first few and the newest."""
+    """All marked checkpoints; if there are many, only the first few and the newest."""
     ordered = sorted(marked)
     return set(ordered) if len(ordered) <= _TURNS else {*ordered[:_FIRST], *ordered[-_LAST:]}
 
@@ -77,7 +77,7 @@ class _Drawing:
         self._keep = set(lineage.rows) if full else self._kept(marked)
 
     def _upwards(self, tips: Iterable[str]) -> set[str]:
-        """The tips and everything they descend from."""
+        """The tips and all their ancestors."""
         ancestors: set[str] = set()
         for tip in tips:
             for checkpoint_id in self._lineage.line(tip):
@@ -151,7 +151,7 @@ class _Drawing:
         return [i for i in self._lineage.children.get(checkpoint_id, ()) if i not in self._visible]
 
     def _below(self, starts: Iterable[str]) -> Iterator[str]:
-        """These and all their descendants."""
+        """These checkpoints and all their descendants."""
         todo = list(starts)
         while todo:
             at = todo.pop()

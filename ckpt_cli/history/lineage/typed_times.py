@@ -12,10 +12,10 @@ _HINT = "write 2h, 3d, 1d12h, 2026-11-01 or 2026-11-01T10:00"
 
 
 def moment(text: str, now: float) -> float:
-    """A typed time in seconds since 1970; one without an offset is in the time zone of this machine.
+    """A typed time in seconds since 1970; a time without an offset is in the time zone of this machine.
 
     Raises:
-        UsageError: it is no time.
+        UsageError: the text is no time.
     """
     words = text.strip().removesuffix("ago").strip()
     if re.fullmatch(_AGO, words):

@@ -1,1 +1,1 @@
-"""What channels make of writes: reducers, named or learned; delta channels, rebuilt; recorded steps, replayed."""
+"""Reducers that were named or learned; they rebuild delta channels and replay recorded steps."""

@@ -1,9 +1,9 @@
-"""Rebuilds delta channels. The value of a delta channel is stored in some checkpoints only, its writes in all.
+"""Rebuilds delta channels. Only some checkpoints store the value of a delta channel, but all store its writes.
 
-To get the value at a checkpoint, take the nearest ancestor that stores one, and give the writes on the path from there,
-in canonical order, to the graph's reducer. The writes that are stored on that ancestor count; those stored on the
-checkpoint itself belong to the next one (langgraph 1.2 ``channels/delta.py``; checkpoint 4.3 ``base/__init__.py:
-get_delta_channel_history``).
+To get the value at a checkpoint, start from the nearest ancestor that stores a value. The graph's reducer applies the
+writes from there on to this value, in canonical order. The writes that are stored on that ancestor count; the writes
+stored on the checkpoint itself belong to the next checkpoint (langgraph 1.2 ``channels/delta.py``; checkpoint 4.3
+``base/__init__.py: get_delta_channel_history``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ class Station:
     """One checkpoint on a line, with its writes.
 
     Attributes:
-        grown: whether its parent's writes made its values; False for a fork, an update or a replay.
+        grown: whether the parent's writes made the checkpoint's values; False for a fork, an update or a replay.
     """
 
     state: State
@@ -55,9 +55,9 @@ class Rebuilt:
 
     Attributes:
         seed: the nearest ancestor's stored value; ABSENT if the channel began empty.
-        writes: what was written since, oldest first.
-        spans: the parts of its history between one stored value and the next.
-        marked: whether some checkpoint shows that it is a delta channel; else it may be another channel that is empty.
+        writes: the values written since then, oldest first.
+        spans: the parts of the channel's history between one stored value and the next.
+        marked: whether some checkpoint shows that this is a delta channel; if not, it may be an ordinary empty channel.
     """
 
     seed: Any = ABSENT
@@ -72,7 +72,7 @@ class Rebuilt:
 
     @property
     def reducer(self) -> Reducer | None:
-        """The reducer that explains the spans; without spans, the one that the kind of values suggests."""
+        """The reducer that explains the spans; without spans, the reducer that the kind of values suggests."""
         if self.spans:
             evidence = self.evidence
             return evidence.reducer if evidence else None
@@ -87,7 +87,7 @@ class Rebuilt:
 
     @property
     def value(self) -> Any:
-        """The channel's value; if no reducer explains the history, an object with its seed and its writes."""
+        """The channel's value; if no reducer explains the history, an object with the seed and the writes."""
         if not self.writes:
             return [] if self.seed is ABSENT else self.seed
         reducer = self.reducer
@@ -131,9 +131,10 @@ def rebuild(
 
     Args:
         state: the checkpoint.
-        channels: those to rebuild.
-        ancestors: its line from the parent back; only as many are read as the channels need.
-        ahead: gives the checkpoint itself and its line of first children, where a later snapshot may show the reducer.
+        channels: the channels to rebuild.
+        ancestors: the checkpoint's ancestors, from its parent back; only as many are read as the channels need.
+        ahead: gives the checkpoint, its first child, that child's first child, and so on; a snapshot found there may
+            show the reducer.
     """
     walks = {channel: _Walk(channel, channel in marked(state)) for channel in channels}
     for station in ancestors:
@@ -188,7 +189,7 @@ class _Walk:
 
 
 def _learn_ahead(unproven: dict[str, Rebuilt], stations: Iterable[Station]) -> None:
-    """Add the span up to a later snapshot, so that the writes before the first snapshot are explained too."""
+    """Add the span up to a later snapshot; it can show the reducer where there is no older snapshot."""
     writes = {channel: list(rebuilt.writes) for channel, rebuilt in unproven.items()}
     for place, station in enumerate(islice(stations, _AHEAD)):
         for channel in list(writes):

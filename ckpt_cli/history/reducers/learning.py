@@ -39,7 +39,7 @@ _SHORT = {
 
 @dataclass(slots=True)
 class Tally:
-    """How many of the steps of a channel each reducer explains.
+    """The number of a channel's steps that each reducer explains.
 
     Attributes:
         steps: the number of steps with writes.
@@ -70,7 +70,8 @@ class Tally:
     def candidates(self) -> list[Evidence]:
         """The reducers that explain all steps, the most specific first; [] if nothing was recorded.
 
-        If no step emptied the channel, a reducer that empties it is only a candidate if no other explains the steps.
+        If no step emptied the channel, a reducer that would empty it is only a candidate if no other reducer explains
+        the steps.
         """
         alive = [r for r, count in zip(REDUCERS, self._explained, strict=True) if count == self.steps]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
@@ -81,7 +82,7 @@ class Tally:
     def likely(self) -> list[Evidence]:
         """The candidates; if there are none, the reducer that explains the most steps.
 
-        The steps that it doesn't explain may come from elsewhere than the graph.
+        The steps that this reducer doesn't explain may have another origin than the graph.
         """
         most = max(self._explained)
         if not most or most == self.steps:
@@ -93,7 +94,7 @@ class Tally:
 class Merging:
     """Checks, step by step, whether the reducer `MESSAGES` ("message merge") explains a channel's steps.
 
-    The ids of a list that only grows are remembered, so that a long conversation isn't parsed at each step.
+    While a list only grows, its ids are remembered, so that a long conversation isn't parsed again at each step.
     """
 
     def __init__(self) -> None:
@@ -130,7 +131,7 @@ class Merging:
         return True
 
     def _added(self, before: list[Any], step: ChannelStep) -> set[str] | None:
-        """The ids of the messages that were added behind an unchanged list; None if the step did something else."""
+        """The ids of the messages that were added at the end of the list; None if the step did something else."""
         new = [item for write in step.writes for item in (write if isinstance(write, list) else [write])]
         after, end = step.after, len(before)
         if not isinstance(after, list) or len(after) != end + len(new) or not all(map(is_, before, after)):
@@ -146,7 +147,7 @@ class Merging:
 
 
 def named(name: str) -> Reducer | None:
-    """The reducer with this name, long or short; None if there is none."""
+    """The reducer with this long or short name; None if there is none."""
     full_name = _SHORT.get(name.strip().lower(), name.strip().lower())
     return next((reducer for reducer in REDUCERS if reducer.name == full_name), None)
 

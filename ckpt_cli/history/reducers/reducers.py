@@ -1,7 +1,7 @@
-"""Reducers as pure functions on values, and which of them explain what was recorded.
+"""Reducers as pure functions on values, and the test whether a reducer explains the recorded steps.
 
-The graph's own functions are not in a database. But in real histories, each common reducer gives the recorded value of
-every step of a channel or of none. So a channel's reducer can be learned, and the evidence for it can be shown.
+The graph's own functions are not in a database. But in real histories, a common reducer either gives the recorded value
+at every step of a channel or at none. So a channel's reducer can be learned, and the evidence for it can be shown.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +42,7 @@ class Reducer:
     """The types that `fold` may give; None if any."""
 
     def step(self, before: Any, writes: Sequence[Any]) -> Any:
-        """The value after one step. If there is an ``Overwrite``, only that counts (``channels/binop.py``)."""
+        """The value after one step. If a write is an ``Overwrite``, only this write counts (``channels/binop.py``)."""
         replaced = [wrapped for write in writes if (wrapped := overwrite(write)) is not None]
         return replaced[-1].value if replaced else self.fold(before, writes)
 
@@ -69,7 +69,7 @@ class ChannelStep:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How many of the recorded steps a reducer explains."""
+    """The number of recorded steps that a reducer explains."""
 
     reducer: Reducer
     explained: int
@@ -138,12 +138,14 @@ def _gather(before: Any, writes: Sequence[Any]) -> Any:
 
 
 def _flat(writes: Sequence[Any]) -> list[Any]:
-    """Each write, or the elements of one that is a list (1.2 ``channels/topic.py: _flatten``)."""
+    """The writes; a write that is a list is replaced by its elements (1.2 ``channels/topic.py: _flatten``)."""
     return [item for write in writes for item in (write if isinstance(write, list) else [write])]
 
 
 def _merge_messages(before: Any, writes: Sequence[Any]) -> Any:
-    """Messages merged by id: the same id replaces in place, a RemoveMessage removes, one without an id is new.
+    """Messages merged by id. A message with a known id replaces the old one, a RemoveMessage removes it.
+
+    A message without an id is new.
 
     langgraph 1.2 ``graph/message.py: add_messages`` and ``pregel/_messages.py: _messages_delta_reducer``.
     """
@@ -183,7 +185,7 @@ class Shorthand:
 
 
 def as_message(value: Any) -> Message | None:
-    """The message in a value, None if it is none; like the library, it accepts a text or a pair of role and text."""
+    """The message in a value, else None. As in the library, a text or a pair of role and text is a message too."""
     if isinstance(value, str):
         return Message("human", None, value)
     if isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value):
@@ -214,7 +216,7 @@ REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, AN
 def evidence(
     steps: Iterable[ChannelStep], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
 ) -> list[Evidence]:
-    """How many steps each reducer explains; `replayed` means that one `ChannelStep` has the writes of many steps."""
+    """The evidence for each reducer; `replayed` means that one `ChannelStep` has the writes of many steps."""
     recorded = list(steps)
     counts = [sum(explains(reducer, step, replayed=replayed) for step in recorded) for reducer in reducers]
     return [Evidence(r, count, len(recorded)) for r, count in zip(reducers, counts, strict=True)]

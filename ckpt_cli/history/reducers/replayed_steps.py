@@ -1,6 +1,6 @@
 """Replays a recorded step: applies its writes to the state before it, and compares the result with the recorded state.
 
-Writes stored with checkpoint N, folded by the channels' reducers, give its first ``loop`` child (langgraph 1.2
+The reducers apply the writes stored on a checkpoint, and the result is its first ``loop`` child (langgraph 1.2
 ``pregel/_algo.py: apply_writes``). Updates, copies and second children have their own writes or none.
 """
 
@@ -19,8 +19,8 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
-_SPANS = 4  # spans of a delta channel's history that its reducer is learned from
-_ORDERED = 5  # tasks of a step whose writes are tried in every order
+_SPANS = 4  # spans of a delta channel's history from which its reducer is learned
+_ORDERED = 5  # the most tasks of a step whose writes are tried in every order
 
 
 class Verdict(StrEnum):
@@ -35,7 +35,7 @@ class Judgement(NamedTuple):
     """The verdict about a step.
 
     Attributes:
-        why: the reason in words; "" if all agrees.
+        why: the reason in words; "" if all channels agree.
         channels: the channels that the writes don't explain.
     """
 
@@ -46,11 +46,11 @@ class Judgement(NamedTuple):
 
 @dataclass
 class Reducers:
-    """The reducers of channels: those that the user named, else those that the steps of a line prove.
+    """The reducers of channels, as the user named them or, if not, as the steps of a line prove them.
 
     Attributes:
         named: channel to the reducer that the user named.
-        tallies: channel to what its steps show so far.
+        tallies: channel to the `Tally` of its steps so far.
         deltas: delta channel to the evidence for its reducer, or to a guessed reducer, or to None.
     """
 
@@ -66,7 +66,7 @@ class Reducers:
                 self.tallies.setdefault(channel, Tally()).add(step)
 
     def learn_deltas(self, deltas: Mapping[str, Evidence | Reducer | None]) -> None:
-        """Add what is known about the reducers of delta channels; a guess doesn't replace evidence."""
+        """Add the known reducers of delta channels; a guess doesn't replace evidence."""
         for channel, reducer in deltas.items():
             if isinstance(reducer, Evidence) or not self.deltas.get(channel):
                 self.deltas[channel] = reducer
@@ -105,7 +105,7 @@ class Reducers:
 def judge(
     before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]], reducers: Reducers
 ) -> Judgement:
-    """Compare what the writes make of the state `before` with the state `after` that was recorded."""
+    """Apply the writes to the state `before`, and compare the result with the recorded state `after`."""
     reasons: dict[str, str] = {}
     for channel in dict.fromkeys([*before, *after, *written]):
         old, new = before.get(channel, ABSENT), after.get(channel, ABSENT)
@@ -127,10 +127,10 @@ def judge(
 def in_another_order(
     before: Mapping[str, Any], after: Mapping[str, Any], tasks: Sequence[Mapping[str, list[Any]]], reducers: Reducers
 ) -> bool:
-    """Whether the writes of tasks make the recorded state in some order; True without trying if there are many tasks.
+    """Whether the tasks' writes make the recorded state in some order; if there are many tasks, True without a test.
 
-    langgraph 0.1 and 0.2 applied tasks in the order of the graph's nodes (``pregel/algo.py: apply_writes``), which is
-    recorded nowhere; later versions sort them by path.
+    langgraph 0.1 and 0.2 applied tasks in the order of the graph's nodes (``pregel/algo.py: apply_writes``). This order
+    is recorded nowhere. Later versions sort the tasks by path.
     """
     if len(tasks) > _ORDERED:
         return True
@@ -146,7 +146,7 @@ def in_another_order(
 def _by_itself(old: Any, new: Any, *, fades: bool) -> bool:
     """Whether a channel may change in this way without a write.
 
-    It may begin with the empty value of its type; a channel that fades may become empty.
+    A channel may begin with the empty value of its type; a channel that fades may become empty.
     """
     if old is ABSENT:
         return new in (0, "", [], {}) or (isinstance(new, Node) and items(new) == [])
@@ -171,7 +171,7 @@ class Line:
         Args:
             state: the checkpoint.
             written: in canonical order.
-            grown: whether these writes made the checkpoint, so that a stored value is evidence for a reducer.
+            grown: whether these writes made the checkpoint; then a stored value is evidence for a reducer.
         """
         stored = {channel: unwrapped(value) for channel, value in state.values.items()}
         deltas = self._carried(state, stored, list(written), grown=grown)

@@ -1,4 +1,4 @@
-"""What channels do with writes; a decoded state and the writes that led to it prove it."""
+"""What channels do with writes, as a decoded state and the writes before it prove."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
@@ -9,20 +9,20 @@ from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.values.known import messages, overwrite
 from ckpt_cli.values.same import same
 
-_PROOF = 3  # the newest steps that wrote to a channel; together they prove what it does with lists
+_PROOF = 3  # the newest steps that wrote to a channel; together they prove what the channel does with lists
 _SEVERAL = 2  # numbers that make a sum
 _LARGEST = 2.0**63
 
 
 class Habit(StrEnum):
-    """What a channel does with writes, as far as a decoded state proved it."""
+    """What a channel does with writes, as far as a decoded state proved."""
 
     APPENDS = "appends"
     FIRST = "first"
     """The channel holds the one list that was written: it may append lists or keep the last one."""
     SUMS = "sums"
     REPLACES = "replaces"
-    REDUCES = "reduces"  # the value is not what was written last: a reducer of some other kind made it
+    REDUCES = "reduces"  # the value is not the last write: some other reducer made the value
     MERGES_MESSAGES = "talks"
     """The channel holds messages; a text or a pair of role and text that is written to it becomes a message."""
 
@@ -33,7 +33,7 @@ def keeps_last_write(habit: Habit | None) -> bool:
 
 
 def numeric(values: Iterable[Any]) -> bool:
-    """Whether all are numbers that can be summed: no booleans, and nothing too large for a float."""
+    """Whether all values are numbers that can be summed: no booleans, and nothing too large for a float."""
     return all(
         isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST for value in values
     )
@@ -47,7 +47,7 @@ def prove_habits(
     Args:
         values: the state.
         written: channel to the values that each step wrote, newest step first.
-        fully_known: the channels for which `written` has everything that was ever written.
+        fully_known: the channels for which `written` has all values that were ever written.
     """
     channels = [channel for channel, steps in written.items() if steps and channel in values]
     habits = {channel: _habit(values[channel], written[channel], channel in fully_known) for channel in channels}
@@ -88,8 +88,8 @@ def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
 def combine_habits(near: Mapping[str, Habit], far: Mapping[str, Habit]) -> dict[str, Habit]:
     """The habits that two states of one graph prove together: those of the nearer state, unless the other proves more.
 
-    For example, a value may equal the last write by chance, which looks like REPLACES. A state in which they differ
-    disproves that.
+    For example, a value that equals the last write by chance looks like REPLACES. A state in which value and last write
+    differ disproves this.
     """
     together = {**far, **near}
     for channel, habit in far.items():

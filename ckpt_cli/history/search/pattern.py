@@ -1,8 +1,8 @@
-"""The pattern that `ckpt grep` searches for, and a plain word in it; a payload without the word needn't be decoded.
+"""The pattern that `ckpt grep` searches for, and a plain word that every match contains.
 
-With most patterns, every match contains some plain word. msgpack stores text as UTF-8, and JSON stores ASCII letters
-unchanged unless an escape is near. So a payload without the word has no match. Numbers, dates and paths are not stored
-as text, but the search sees their text; so a word that such a text could contain is not used.
+Most patterns have such a word. msgpack stores text as UTF-8, and JSON stores ASCII letters unchanged unless an escape
+is near. So a payload without the word has no match and needn't be decoded. Numbers, dates and paths are not stored as
+text, but the search looks at their text. So a word that could be in such a text is not used.
 """
 
 import re
@@ -46,7 +46,7 @@ class Needle:
         fixed: the pattern is plain text.
 
     Raises:
-        UsageError: it is no regular expression; a caret shows where.
+        UsageError: the pattern is no regular expression; a caret shows where.
     """
 
     def __init__(self, pattern: str, *, fixed: bool = False, ignore_case: bool = False) -> None:
@@ -68,7 +68,7 @@ class Needle:
         self._exact = "" if folded else max(runs, key=len, default="")
 
     def may_hold(self, payload: Payload) -> bool:
-        """Whether a payload may have a match, so that it must be decoded; True if its encoding doesn't show it."""
+        """Whether a payload may have a match and so must be decoded; True if its encoding hides the text."""
         if self._finds is None:
             return True
         if payload.tag == "msgpack":
@@ -99,7 +99,7 @@ class Needle:
 
 
 def _runs(regex: "re.Pattern[str]") -> Iterator[str]:
-    """The plain texts that every match contains, from the parsed pattern; none if this Python has no such parser."""
+    """The plain texts that every match contains, from the parsed pattern; none if this Python has no `re._parser`."""
     try:
         from re import _parser  # type: ignore[attr-defined]
 
@@ -114,7 +114,7 @@ def _required(parsed: Any) -> Iterator[str]:
         name = str(op)
         if name == "LITERAL":
             run += chr(arg)
-        elif name not in ("AT", "ASSERT", "ASSERT_NOT"):  # they match no characters
+        elif name not in ("AT", "ASSERT", "ASSERT_NOT"):  # these match no characters
             yield run
             run = ""
             yield from _inside(name, arg)
@@ -122,7 +122,7 @@ def _required(parsed: Any) -> Iterator[str]:
 
 
 def _inside(name: str, arg: Any) -> Iterator[str]:
-    """The plain texts that a group must contain, or a repetition that happens at least once."""
+    """The plain texts that a group, or a repetition with at least one round, must contain."""
     if name == "SUBPATTERN" and not arg[1] and not arg[2]:
         yield from _required(arg[3])
     elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and arg[0] > 0:

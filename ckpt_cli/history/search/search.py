@@ -1,6 +1,6 @@
 """Where a pattern appears in the history of a namespace: each text once, with its first and its last checkpoint.
 
-Neighbouring checkpoints hold nearly the same objects. An object with equal bytes is searched once, and its matches are
+Neighbouring checkpoints hold nearly the same objects. Objects with equal bytes are searched only once: the matches are
 remembered by a hash of the bytes.
 """
 
@@ -16,7 +16,7 @@ from ckpt_cli.values.natural import arguments, text
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf, parts
 
-_NESTED = 60  # levels of objects that are remembered one by one; a deeper one is searched as a part of its owner
+_NESTED = 60  # levels of objects that are remembered one by one; a deeper object is searched as a part of its owner
 
 Path = tuple[Any, ...]
 
@@ -53,7 +53,7 @@ class Search:
         return broken
 
     def find(self, value: Any, path: Path = ()) -> Iterator[MatchedText]:
-        """Every matching text in a value: strings, keys of dicts, numbers, and the text of dates and the like."""
+        """Every matching text in a value: a string, a key of a dict, a number, or the text of a date and the like."""
         return self._walk(value, path, 0)
 
     def _walk(self, value: Any, path: Path, nested: int) -> Iterator[MatchedText]:
@@ -87,7 +87,7 @@ class Search:
             yield MatchedText((*path, *inner.path), inner.mark, inner.match)
 
     def _search_new(self, node: Node, path: Path, nested: int) -> list[MatchedText]:
-        """The matches in an object that was not searched before, with their paths from it."""
+        """The matches in an object that was not searched before; their paths begin at the object."""
         may_match = self._needle.may_hold_raw(node.encoding, node.raw or b"")
         if (may_match or node.opened) and node.form is Form.BROKEN:
             self._broken.append((path, node))
@@ -134,10 +134,10 @@ class Sighting:
     """A matching text in the history of one namespace.
 
     Attributes:
-        path: where it is in `first`.
-        first: the checkpoint with the lowest id that holds it.
-        last: the checkpoint with the highest id that holds it.
-        checkpoints: how many hold it.
+        path: the path of the text in the checkpoint `first`.
+        first: the checkpoint with the lowest id that holds the text.
+        last: the checkpoint with the highest id that holds the text.
+        checkpoints: the number of checkpoints that hold the text.
     """
 
     place: Place
@@ -157,7 +157,7 @@ class Sightings:
         self._all: dict[tuple[Place, Path, int], Sighting] = {}
 
     def add(self, checkpoint_id: str, place: Place, texts: Iterable[MatchedText]) -> None:
-        """Add the matches in one checkpoint; a text that only moved in its list is the same sighting."""
+        """Add the matches in one checkpoint; if a text only moved in its list, this is the same sighting."""
         for one in texts:
             names = tuple(step for step in one.path if not isinstance(step, int))
             sighting = self._all.get((place, names, one.mark))
@@ -174,8 +174,8 @@ class Sightings:
         """The sightings in the order of their first checkpoints, without those that only repeat the state.
 
         Most texts of an input or a write are in the state of the next checkpoint too, and old metadata repeats the
-        writes. So a sighting there only counts if the state doesn't have the text from then on: the write is pending
-        or special, or its channel is a delta channel. `parents` has pairs of a checkpoint id and its parent's.
+        writes. So a sighting outside the state only counts if the following states don't have the text: the write is
+        pending or special, or its channel is a delta channel. `parents` has pairs of checkpoint id and parent id.
         """
         parent_of = dict(parents)
         in_state: dict[int, list[Sighting]] = {}

@@ -30,11 +30,11 @@ NOT_NODES = frozenset({"__input__", INTERRUPT, "__snapshot_bumps__"})
 """Keys of ``versions_seen`` that are not nodes."""
 
 _TO = "branch:to:"
-_DIGITS = 1000  # a counter has 32; Python refuses to read more than 4,300
+_DIGITS = 1000  # a counter has 32 digits; Python refuses to read more than 4,300
 
 
 def counter(version: Version | None) -> int:
-    """How often a channel had changed: the version's number, or its part before the dot; 0 if there is none."""
+    """How often a channel had changed: the version's number, or the part of its text before the dot; 0 for None."""
     return order(version)[0]
 
 
@@ -54,7 +54,7 @@ def newer(version: Version | None, seen: Version | None) -> bool:
 
 
 def sources(channel: str) -> list[str]:
-    """The nodes that a join waits for, from its name; [] for other channels.
+    """The nodes that a join waits for, as the join's name lists them; [] for other channels.
 
     Node names are joined by ``+``, so a node name that contains ``+`` is split too.
     """
@@ -97,7 +97,7 @@ _RESERVED = frozenset({START, ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED,
 
 
 def is_edge(channel: str, state: State) -> bool:
-    """Whether a channel is a plain edge of v < 3: it has the name of a node that ran, and that node wrote to it.
+    """Whether a channel is a plain edge of v < 3. Such a channel has the name of a node that ran and wrote to it.
 
     StateGraph never allowed a channel of the user to have the name of a node.
     """
@@ -111,14 +111,14 @@ def user_channels(state: State) -> list[str]:
 
 
 def missing(state: State) -> list[str]:
-    """The user's channels that have a version and no value: delta channels (langgraph 1.2) or empty ones."""
+    """The user's channels that have a version and no value: delta channels (langgraph 1.2) or empty channels."""
     if state.v < 4:
         return []
     return [c for c in state.versions if c not in state.values and not is_control(c, state)]
 
 
 def deltas(state: State) -> list[str]:
-    """The delta channels whose value isn't stored here: metadata has a counter of each (``pregel/_checkpoint.py``)."""
+    """The delta channels without a stored value; metadata has a counter of each of them (``pregel/_checkpoint.py``)."""
     counters = state.metadata.get("counters_since_delta_snapshot")
     return [c for c in counters if c not in state.values] if isinstance(counters, dict) else []
 

@@ -32,7 +32,7 @@ class Edit:
     """One part to edit.
 
     Attributes:
-        steps: its path; the first step is the channel.
+        steps: the path of the part; the first step is the channel.
         value: None for UNSET.
     """
 
@@ -87,7 +87,7 @@ def _at_end(value: Any, edit: Edit) -> Any:
 
 
 def _takes(value: Any, step: Any) -> bool:
-    """Whether a part may be added: a key of a dict, or a field of a form that records only the fields it got."""
+    """Whether the step may add a part: a key to a dict, or a field to an object whose form may leave fields out."""
     value = inside(value)
     if isinstance(value, dict):
         return True
@@ -119,7 +119,8 @@ def apply_patch_to_state(state: ChannelValues, operations: Any) -> dict[str, Any
     """The state after an RFC 6902 patch of its JSON form, as ``diff --json`` gives.
 
     Raises:
-        UsageError, PathNotFound, Refused: as `apply_patch` does; also if a value of the patch can't be read.
+        UsageError, PathNotFound, Refused: as in `apply_patch`.
+        UsageError: a value of the patch can't be read.
     """
     document = {channel: to_json(value, reveal=True) for channel, value in state.items()}
     after = apply_patch(document, operations)

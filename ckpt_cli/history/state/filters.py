@@ -16,8 +16,8 @@ from ckpt_cli.values.node import Form, Node
 
 _DEEPEST = 12
 _LONGEST = 2000
-_NESTED = 150  # levels of an expression: a sum of n terms has n; simpleeval takes three Python frames a level
-_BITS = 4096  # of a product; more than the largest float has
+_NESTED = 150  # levels of an expression: a sum of n terms has n levels; simpleeval takes three Python frames a level
+_BITS = 4096  # the most bits of a product; more than the largest float has
 
 
 class _Absent(Exception):
@@ -80,8 +80,8 @@ class Filter:
         absent: name to the number of records that don't have it.
         failed: problem (a text compared with a number) to the number of records where it occurred.
         decided: the number of records that were decided.
-        of_state: whether some name was read from a record's state; the caller that gives the values of names sets it.
-        names: the names that the expression needs of a record.
+        of_state: whether some name was read from a record's state. The caller that gives the names' values sets this.
+        names: the names that a record must have for the expression.
         equality: key and text if the expression is just ``key == "text"``, which a database can search; else None.
     """
 
@@ -98,7 +98,7 @@ class Filter:
         self.decided = 0
 
     def matches(self, names: Callable[[str], Any]) -> bool:
-        """Whether a record fits; one that lacks a name, or has a value of the wrong type, doesn't.
+        """Whether a record fits. A record that lacks a name or has a value of the wrong type doesn't fit.
 
         `names` gives the value of a name, or raises LookupError.
         """
@@ -125,7 +125,7 @@ class Filter:
         """Raise an error if the expression failed on every record.
 
         Raises:
-            UsageError: it failed on every record that has the names.
+            UsageError: the expression failed on every record that has the names.
         """
         if self.failed and not self.decided:
             raise UsageError(f"--where fails on every {self._record}: {self.failed.most_common(1)[0][0]}")

@@ -1,6 +1,6 @@
 """Edits one part of a value: the containers around the part are copied, all other parts stay the same objects.
 
-So an encoder recognizes untouched parts by identity, and by the bytes that nodes keep.
+So an encoder recognizes untouched parts: they are the same objects, and nodes keep their bytes.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 
 _FIELDS = frozenset({Form.KWARGS, Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
-_LEVELS = 100  # below so many levels, a part that differs is taken from the new value as a whole
+_LEVELS = 100  # below this many levels, a part that differs is taken from the new value as a whole
 
 Keys = tuple[Any, ...]
 
@@ -90,7 +90,7 @@ def without_part(value: Any, keys: Keys) -> Any:
 
 
 def graft(old: Any, new: Any, levels: int = _LEVELS) -> Any:
-    """The new value, in which each part that didn't change is the very object of the old value."""
+    """The new value; each unchanged part of it is the same object as in the old value."""
     if same(old, new):
         return old
     if not levels:

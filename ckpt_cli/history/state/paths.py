@@ -1,7 +1,7 @@
 """Paths inside state, as people type them: ``messages[-1].content``, ``files["a b"].size``, ``["odd.channel"]``.
 
 A step by name is a text key of a dict or a field of an object. A step in brackets is a position in a list, set, tuple
-or deque, or a key of any plain type of a dict. No live attribute is read: fields are those that were recorded.
+or deque, or a dict's key of any plain type. No attribute of a Python object is read, only recorded fields.
 """
 
 import json
@@ -29,7 +29,7 @@ def parse(text: str) -> list[Any]:
     """The steps of a path: text for keys and fields, int, float, bool or None for positions and other keys.
 
     Raises:
-        UsageError: it is no path; a caret shows where.
+        UsageError: the text is no path; a caret shows where.
     """
     steps: list[Any] = []
     at = 0
@@ -86,7 +86,7 @@ def follow(value: Any, steps: Sequence[Any], start: Sequence[Any] = ()) -> Any:
     """The part that a path leads to from a value; `start` is the path of that value, for errors.
 
     Raises:
-        PathNotFound: it leads nowhere. The message names the deepest part that exists, and what that part contains.
+        PathNotFound: the path leads nowhere. The message names the deepest part that exists, and its contents.
     """
     for at, step in enumerate(steps):
         part = find(value, step)
@@ -107,7 +107,7 @@ def find(value: Any, step: Any) -> tuple[Any, Any] | None:
 
 
 def _by_key(keyed: dict[Any, Any], step: Any) -> tuple[Any, Any] | None:
-    """The item with this key, else with a key that is written the same; JSON and old releases made all keys text."""
+    """The item with this key, else the item whose key has the same text: JSON and old releases made all keys text."""
     if step in keyed:
         return step, keyed[step]
     for key, item in keyed.items():

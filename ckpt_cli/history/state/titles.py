@@ -17,7 +17,7 @@ def from_values(values: Mapping[str, Any]) -> str:
 
 
 def from_changes(changes: Iterable[Change]) -> str:
-    """The first human message in an input, else its first text; "" if it has neither."""
+    """The first human message in an input, else the input's first text; "" if there is neither."""
     listed = list(changes)
     return from_values({change.channel: change.after for change in listed}) or next(
         (line for change in listed for line in _texts(change.after)), ""
@@ -34,7 +34,7 @@ def from_input(value: Any) -> str:
 def _first_human(value: Any, conversation: bool = False) -> str:
     """The text of the first human message in a value; "" if there is none.
 
-    Pairs of role and text count as messages; a list that is itself such a pair only counts in a `conversation`.
+    Pairs of role and text count as messages. If `value` itself is such a pair, it only counts in a `conversation`.
     """
     listed = isinstance(value, list) and (conversation or not any(isinstance(item, str) for item in value))
     parsed = messages(spelled_out(value) if listed else [value])

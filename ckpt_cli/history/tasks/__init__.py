@@ -1,1 +1,1 @@
-"""Which tasks ran or will run at a checkpoint, which node each is, and which writes are whose."""
+"""The tasks that ran or will run at a checkpoint, the node of each task, and the writes of each task."""

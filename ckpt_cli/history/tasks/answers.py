@@ -1,8 +1,8 @@
-"""Answers to interrupts as they are stored: which task asked, which answers it has, which it has not taken yet.
+"""Stored answers to interrupts: the task that asked, its answers, and the answers that it has not taken yet.
 
 langgraph 1.2 ``pregel/_algo.py: _scratchpad`` and ``types.py: interrupt``: a task's answers are a list under
-``__resume__``, one for each call of ``interrupt``, in the order of the calls. The task stores the list again when it
-has taken an answer from it; so the list alone doesn't say whether an answer was taken.
+``__resume__``, one for each call of ``interrupt``, in the order of the calls. When the task has taken an answer, it
+stores the same list again. So the list alone doesn't show whether an answer was taken.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -60,8 +60,8 @@ def find_question(
 ) -> AskedQuestion | None:
     """The question with this id that waits at a checkpoint with these writes; None if no task asks it.
 
-    The task is the one in the deepest subgraph that has the id. The outer graphs only pass the question on; an answer
-    that is stored under one of their own tasks is not read.
+    If tasks in several graphs have the id, the task in the deepest subgraph asked. The outer graphs only pass the
+    question on, and nobody reads an answer that is stored under a task of an outer graph.
     """
     asking = _asking_writes(writes, asked_id)
     if not asking:
@@ -84,9 +84,9 @@ def _depth(ns: str) -> int:
 
 
 def _asking_writes(writes: Sequence[TaskWrite], asked_id: str) -> list[TaskWrite]:
-    """The ``__interrupt__`` writes of the unfinished tasks of one checkpoint that ask a question or pass it on.
+    """The ``__interrupt__`` writes with this id, from those tasks of one checkpoint that are not finished.
 
-    In the functional API both a called task and its caller ask with the same id.
+    Such a task asks the question or passes it on. In the functional API, a called task and its caller have the same id.
     """
     finished = {write.task_id for write in writes if write.channel not in CONTROL_WRITES}
     return [w for w in writes if w.channel == INTERRUPT and w.task_id not in finished and asked_id in _ids(w)]
@@ -99,10 +99,10 @@ def _ids(write: TaskWrite) -> set[str | None]:
 def is_answered(question: AskedQuestion, asked_id: str) -> bool:
     """Whether the question has an answer that its task has not taken yet.
 
-    Since langgraph 1.2.20 a later question's id is computed from the number of answers before it, so the id shows it.
-    For older releases, and if the path names no node, only the spelling that `mark_untaken` gives shows it. Releases
-    before 0.6 store no question ids, and don't store the list again when they take an answer. There the question counts
-    as waiting.
+    Since langgraph 1.2.20, the id of a later question is computed from the number of earlier answers, so the id shows
+    this. In older releases, and if the path names no node, only the spelling from `mark_untaken` shows this. Releases
+    before 0.6 store no question ids, and don't store the list again when a task takes an answer. For those releases the
+    question counts as waiting.
     """
     if question.resume is None or question.resume.row.payload is None:
         return False
@@ -115,9 +115,9 @@ def is_answered(question: AskedQuestion, asked_id: str) -> bool:
 def failed_with_answer(question: AskedQuestion, asked_id: str, called: bool) -> bool:
     """Whether a failed task had already taken the answer to this question when it failed.
 
-    Since langgraph 1.2.20 the id shows whether a question was asked after all stored answers; then it has no answer. In
-    older releases, an error that is stored beside an answer came after that answer. If a subgraph asked the question
-    and no longer has it, the question was answered there; `called` is whether the task has called a subgraph.
+    Since langgraph 1.2.20, the id shows whether the question was asked after all stored answers; such a question has no
+    answer. In older releases, an error that is stored beside an answer came after the answer. A question that a
+    subgraph asked and no longer asks was answered in the subgraph; `called` is whether the task has called a subgraph.
     """
     if question.resume is None:
         return called and asked_id != _own_id(question, 0)
@@ -133,9 +133,9 @@ def _own_id(question: AskedQuestion, count: int) -> str:
 
 
 def mark_untaken(payload: Payload) -> Payload:
-    """The same list of answers in a spelling that the library doesn't use; it marks that no task has taken the list.
+    """The same list of answers, marked as not taken by any task: in a spelling that the library doesn't use.
 
-    An encrypted list is returned unchanged. It is marked when it is encrypted, by `UNTAKEN_NONCE`.
+    An encrypted list is returned unchanged: it gets its mark, `UNTAKEN_NONCE`, when it is encrypted.
     """
     data = payload.data
     if payload.tag == "msgpack" and data and data[0] & 0xF0 == _SHORT:

@@ -6,7 +6,7 @@ from ckpt_cli.history.state.channels import START
 
 
 def values_by_channel(outputs: Any, source: str) -> dict[str, list[Any]]:
-    """What was written to each channel.
+    """Channel to the values that were written to the channel.
 
     Metadata stores an input either as the application passed it or under ``__start__``.
     """

@@ -20,7 +20,7 @@ class Call:
     Attributes:
         caller: the checkpoint in the outer namespace; None if it isn't known.
         checkpoint_ids: the subgraph's checkpoints from this call, ascending.
-        nested: how many checkpoints the subgraphs inside this one have; 0 for all but the first call of a namespace.
+        nested: the number of checkpoints in the subgraphs inside this one; 0 for all but a namespace's first call.
     """
 
     ns: str
@@ -40,7 +40,7 @@ def node(ns: str) -> str:
 
 
 def task(ns: str) -> str | None:
-    """The task that called it; None for a subgraph with a memory of its own."""
+    """The task that called this subgraph; None for a subgraph with a memory of its own."""
     return ns.rpartition("|")[2].partition(":")[2] or None
 
 
@@ -50,11 +50,11 @@ def inside(namespaces: Iterable[str], ns: str) -> list[str]:
 
 
 def named(namespaces: Collection[str], text: str) -> str:
-    """The namespace with this name, else the only one that begins with it; subgraphs inside that one don't count.
+    """The namespace named `text`, else the only one that begins with `text`; subgraphs inside a match don't count.
 
     Raises:
-        NotFound: there is none.
-        UsageError: there are several.
+        NotFound: no namespace begins with `text`.
+        UsageError: several namespaces begin with `text`.
     """
     if text in namespaces:
         return text
@@ -79,7 +79,7 @@ def calls(
         ns: the namespace.
         members: the checkpoint ids of each namespace.
         callers: task id to the checkpoint that the task started from.
-        parents: (namespace, checkpoint id) to the checkpoint of `ns` that its metadata names, as far as it was read.
+        parents: (namespace, checkpoint id) to the checkpoint of `ns` that the metadata names, where it was read.
     """
     result: list[Call] = []
     for child in (other for other in inside(members, ns) if above(other) == ns):

@@ -25,8 +25,8 @@ class Due(NamedTuple):
     Attributes:
         node: None if it isn't recorded: an entrypoint of the functional API that never finished.
         fired: the channels that triggered it.
-        triggers: every channel known to trigger the node.
-        packet: the index of its Send; None for a task that edges start.
+        triggers: every channel that is known to trigger the node.
+        packet: the index of the task's Send; None for a task that edges start.
     """
 
     node: str | None
@@ -36,11 +36,11 @@ class Due(NamedTuple):
 
 
 class Wiring:
-    """The nodes of a graph and what triggers them, as far as checkpoints show it.
+    """The nodes of a graph and the channels that trigger them, as far as checkpoints show both.
 
     Attributes:
         triggers: node to every channel that was seen to trigger it.
-        silent: channels that have no listeners but those in `triggers`, as a finished step proved.
+        silent: channels with no listeners except those in `triggers`, as a finished step proved.
     """
 
     def __init__(self, state: State, history: History = tuple) -> None:
@@ -53,7 +53,7 @@ class Wiring:
         self.learn(state)
 
     def learn(self, state: State) -> None:
-        """Learn from one checkpoint: from the names of its channels, and from what its nodes have seen."""
+        """Learn from the names of a checkpoint's channels and from its ``versions_seen``."""
         for node, seen in state.seen.items():
             if node not in NOT_NODES and not node.endswith(":edges"):
                 self._add(node, seen)
@@ -71,10 +71,10 @@ class Wiring:
                 self._listeners.setdefault(channel, set()).add(node)
 
     def learn_step(self, parent: "_Trace", child: "_Trace") -> None:
-        """Learn from a finished step: a node that listens to a channel set in the parent has seen it in the child.
+        """Learn from a finished step: if the parent sets a channel, the nodes that listen have seen it in the child.
 
-        Updates and forks run nothing. Where no source is recorded (langgraph 0.0), a step ran a node only if `seen`
-        differs from the parent's. A step from format 2 or lower to 3 proves nothing, because 3 has other channel names.
+        Updates and forks run nothing. Where no source is recorded (langgraph 0.0), a step ran a node only if parent and
+        child differ in `seen`. A step from format 2 or lower to 3 proves nothing, because 3 has other channel names.
         """
         if parent.v < 3 <= child.v:
             return
@@ -134,7 +134,7 @@ class _StepPairs:
 
 
 def is_settled(state: State, wiring: Wiring) -> bool:
-    """Whether the listeners of every channel that holds a value are known; it may be known that there are none."""
+    """Whether the listeners of every channel that holds a value are known (or that a channel has none)."""
     return all(wiring.listeners(channel) is not None for channel in _edges(state))
 
 
@@ -157,7 +157,7 @@ def _edges(state: State) -> Iterator[str]:
 
 
 def _bare(state: State) -> bool:
-    """Whether a graph of bare Pregel nodes wrote this: no ``__start__``, and nodes listen to channels of any name."""
+    """Whether a graph of bare Pregel nodes wrote this: no ``__start__``, and nodes listen to channels with any name."""
     if START in state.versions or state.source not in ("input", "loop"):
         return False
     return not any(target(channel) for channel in state.versions)
@@ -184,8 +184,8 @@ def _triggered(channel: str, state: State, wiring: Wiring) -> Iterable[str]:
 def ready(channel: str, value: Any) -> bool:
     """Whether a channel that holds this value triggers its node.
 
-    A join waits until it has every name; a deferred node's channel holds a pair ``[value, false]`` until its time
-    (1.2 ``channels/last_value.py: LastValueAfterFinish``, ``named_barrier_value.py``).
+    A join waits until its value has the names of all its nodes. The channel of a deferred node holds a pair ``[value,
+    false]`` until the node may run (1.2 ``channels/last_value.py: LastValueAfterFinish``, ``named_barrier_value.py``).
     """
     parts = items(value)
     if parts is not None and len(parts) == 2 and isinstance(parts[1], bool):
@@ -212,7 +212,7 @@ def _sends(state: State) -> Iterator[Due]:
 def _entrypoint(state: State, wiring: Wiring) -> list[Due]:
     """The task that takes ``__start__``, if no listener of ``__start__`` is known; else none.
 
-    Its node can't be computed here; the writes that the task leaves may show it.
+    The task's node can't be computed here; the writes that the task leaves may show the node.
     """
     if START in state.values and wiring.listeners(START) is None:
         return [Due(None, (START,), frozenset({START}))]

@@ -1,8 +1,8 @@
 """The node of each task that left writes on a checkpoint.
 
-It is read from the first of these that shows it: the task's path; its id, which is recomputed for every possible node;
-the namespace that an interrupt contains (langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which contain the id of
-the task that called them.
+The first of these sources that shows the node is used: the task's path; the task's id, which is recomputed for every
+possible node; the namespace in an interrupt (langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which contain the
+id of the calling task.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,9 +45,9 @@ class Names:
         return by_path or self._by_id.get(task_id) or self._by_namespace(task_id)
 
     def of_this_step(self, task_id: str) -> bool:
-        """Whether this is one of the tasks that the step began with.
+        """Whether the step began with this task.
 
-        Tasks that another task called are not, nor are updates and the delta writes that are stored for a whole run.
+        False for a task that another task called, for an update, and for delta writes that are stored for a whole run.
         """
         place = self._place
         if caller(self._paths[task_id]) is not None:
@@ -57,13 +57,13 @@ class Names:
     def unmatched(self, due: Iterable[Due]) -> bool:
         """Whether a due node has no recorded task and a recorded task has no node.
 
-        The two may belong together; that shows when more triggers are learned.
+        The task may be the node's; if so, more triggers will show this.
         """
         nodes = {self.node(i) for i in self._writes if self.of_this_step(i)}
         return None in nodes and any(task.packet is None and task.node not in nodes for task in due if task.node)
 
     def task_of(self, due: Due) -> str | None:
-        """The id of a due task: the recorded one, else the one it will have; None if that is unknown."""
+        """The id of a due task: the recorded id, else the id that the task will have; None if both are unknown."""
         if due.packet is not None:
             return self._sent(due.node or "", due.packet)
         if due.node is None:
@@ -91,9 +91,10 @@ class Names:
 
     @property
     def _recipe_known(self) -> bool:
-        """Whether it is known how the release computed task ids.
+        """Whether the way in which the release computed task ids is known.
 
-        In format `v` 1 it is known since langgraph 0.2.28, where a channel version has a random part after ``.0.``.
+        In format `v` 1 this way is only known since langgraph 0.2.28. Channel versions show these releases: they have a
+        random part after ``.0.``.
         """
         version = next(iter(self._state.versions.values()), None)
         return self._state.v > 1 or (isinstance(version, str) and ".0." in version)
@@ -104,7 +105,7 @@ class Names:
         return next(self._place.pull(node, self._all_triggers(node) if self._state.v > 1 else sorted(fired)))
 
     def _all_triggers(self, node: str) -> list[str]:
-        """Every trigger of a node; since format `v` 2 each node of a StateGraph also has a channel ``branch:to:``."""
+        """Every trigger of a node; since format `v` 2, a StateGraph's node is also triggered by ``branch:to:NODE``."""
         triggers = set(self._wiring.triggers.get(node, ()))
         if self._state.v < 2 or START in triggers or (self._place is not None and self._place.javascript):
             return sorted(triggers)
@@ -126,7 +127,7 @@ class Names:
         return nodes
 
     def _possible_ids(self, place: Place) -> Iterator[tuple[str, str]]:
-        """Every task id that a task here could have, with its node."""
+        """Every id that a task could have here, each with the node of the task."""
         edge_channels = [c for c in self._state.values if channels.is_edge(c, self._state)]
         packets = len(items(self._state.values.get(TASKS)) or []) + len(self._state.sends)
         failed = [i for i, writes in self._writes.items() if any(w.channel == ERROR_SOURCE for w in writes)]
@@ -138,7 +139,7 @@ class Names:
             yield from ((place.handler(node, task_id), node) for task_id in failed)
 
     def _nodes(self) -> list[str]:
-        """Every name that may be a node's.
+        """Every name that a node may have.
 
         The name of a join contains its source nodes. Before format `v` 3, a node wrote to a channel with its own name.
         """
@@ -173,9 +174,10 @@ def place(state: State) -> Place | None:
 
 
 def is_javascript(state: State) -> bool:
-    """Whether LangGraph.js wrote a checkpoint: its versions are plain numbers, and it always has a list of plain Sends.
+    """Whether LangGraph.js wrote a checkpoint: the versions are plain numbers, and there is a list of plain Sends.
 
-    In Postgres that list is a blob and may be missing. Then only the time shows it: Python never ends it with a Z.
+    In Postgres this list is a blob and may be missing. Then only the timestamp shows the writer: Python never ends a
+    timestamp with Z.
     """
     if not all(isinstance(version, int) for version in state.versions.values()):
         return False

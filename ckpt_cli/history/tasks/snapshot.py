@@ -46,12 +46,12 @@ class Task(NamedTuple):
     """One task of the step that begins at a checkpoint.
 
     Attributes:
-        id: None if nothing was recorded under it and it can't be computed.
-        node: None if it can't be known.
+        id: None if no stored row has this task's id and the id can't be computed.
+        node: None if the node can't be known.
         path: ``~__pregel_pull, NODE`` and so on, where stored.
         error: as stored: ``repr`` text, or ``{"message", "name"}`` in JavaScript.
-        interrupts: the questions that it asked last, answered or not.
-        writes: what it wrote, control writes included.
+        interrupts: the questions that the task asked last, answered or not.
+        writes: all the task's writes, control writes included.
         answered: question id to ``[answer]``, for each question whose answer the task hasn't taken yet; ``[]`` if the
             answer can't be read.
     """
@@ -67,12 +67,12 @@ class Task(NamedTuple):
 
     @property
     def answers(self) -> list[Any]:
-        """The answers that it continues with when the thread is resumed, as far as they can be read."""
+        """The answers, as far as they can be read, with which the task continues when the thread is resumed."""
         return [answer for some in self.answered.values() for answer in some]
 
     @property
     def open(self) -> list[Interrupt]:
-        """Its questions that have no answer yet."""
+        """The task's questions that have no answer yet."""
         return [one for one in self.interrupts if one.id not in self.answered]
 
 
@@ -81,8 +81,8 @@ class Snapshot(NamedTuple):
 
     Attributes:
         tasks: the known tasks of the step, Sends first and then by name.
-        consumed: a child continues this checkpoint, so none of its tasks waits any more.
-        complete: every task of the step is in `tasks`; False if that can't be known, as in a damaged checkpoint.
+        consumed: whether the checkpoint has a child; then none of the tasks waits any more.
+        complete: whether `tasks` surely has every task of the step; False for a damaged checkpoint, for example.
     """
 
     tasks: list[Task]
@@ -91,7 +91,7 @@ class Snapshot(NamedTuple):
 
     @property
     def next(self) -> list[str] | None:
-        """The nodes still to run, or all that ran if the checkpoint has a child; None if that can't be known."""
+        """The nodes that must still run, or all nodes that ran if the checkpoint has a child; None if unknown."""
         names = [task.node for task in self.tasks if self.consumed or task.status is not Status.FINISHED]
         known = [name for name in names if name is not None]
         return known if self.complete and len(known) == len(names) else None
@@ -129,10 +129,10 @@ def snapshot(
     Args:
         state: the checkpoint.
         writes: the writes stored on it, in canonical order.
-        consumed: whether a child continues it.
-        history: the other checkpoints of the same graph; called only if this checkpoint leaves something open.
-        namespaces: those of the thread; called only if a task's node is not found otherwise, or a question waits.
-        ended: whether the run of this subgraph ended here; called only if nothing else shows it.
+        consumed: whether the checkpoint has a child, which continues it.
+        history: gives the other checkpoints of the same graph; called only if this checkpoint is not enough.
+        namespaces: gives the thread's namespaces; called only if a task's node is still unknown, or a question waits.
+        ended: says whether the run of this subgraph ended here; called only if nothing else shows the end.
         below: gives, for a subgraph's namespace, the writes on its newest checkpoint. Answers to questions that were
             asked in the subgraph are stored there.
     """
@@ -159,7 +159,11 @@ def snapshot(
 def _with_answers(
     task: Task, writes: Sequence[TaskWrite], namespaces: Callable[[], Iterable[str]], below: Below | None
 ) -> Task:
-    """A waiting task with its answers: it is ANSWERED if all questions have one, FAILED if it failed with them."""
+    """A waiting task with its answers.
+
+    Its status is ANSWERED if every question has an answer, and FAILED if the task took the answers and then ended with
+    an error.
+    """
     ids = {i.id for i in task.interrupts if i.id} if task.status is Status.WAITING else set()
     if not ids:
         return task
@@ -178,7 +182,7 @@ def _with_answers(
 def _found_all(tasks: list[Task]) -> bool:
     """Whether the tasks that were found by their writes are all tasks of the step.
 
-    They are if one waits for an answer and none failed: at an interrupt, LangGraph lets the other tasks finish.
+    This is so if one task waits for an answer and none failed: at an interrupt, LangGraph lets the other tasks finish.
     """
     return any(t.status is Status.WAITING for t in tasks) and all(t.status is not Status.FAILED for t in tasks)
 
@@ -201,7 +205,8 @@ def _task(task_id: str | None, node: str | None, writes: list[TaskWrite]) -> Tas
 def status_of(writes: Sequence[TaskWrite]) -> Status:
     """How far the task that left these writes has come.
 
-    A task is finished if and only if it has an output write; a failed one may run again and then ask.
+    A task is finished if and only if it has an output write. A failed task may run again and then ask a question, so a
+    question counts more than an error.
     """
     channels = {write.channel for write in writes}
     if channels - CONTROL_WRITES:

@@ -1,8 +1,8 @@
-"""What a step changed, computed from what its tasks wrote, without the state before or after it.
+"""The changes that a step made, computed from the writes of its tasks, without the state before or after the step.
 
-A write records what a task gave to a channel, not what the channel made of it. The channel's reducer decides whether a
-list is appended or replaced, and the reducer is not recorded. A `Habit` says what the channel does with its writes, as
-a decoded state proved it. Without a habit, a `Change` only says that the value was written.
+A write records the value that a task gave to a channel, not the channel's new value. The channel's reducer decides
+whether a list is appended or replaces the old one, and the reducer is not recorded. A `Habit` says what the channel
+does with its writes, as a decoded state proved. Without a habit, a `Change` only says that the value was written.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -63,12 +63,12 @@ class Change(NamedTuple):
     """What one step did to one channel.
 
     Attributes:
-        after: what was written: the sum for SUMMED, the new items for ADDED, the new and the edited items for EDITED,
-            a list of all values for SEVERAL.
+        after: the value that was written; the sum for SUMMED, the new items for ADDED, the new and the edited items for
+            EDITED, a list of all values for SEVERAL.
         before: the value that was replaced, for CHANGED.
         to: node to number of Sends, for SENT.
         size: bytes written.
-        unsure: for SET: the same value may have been there already.
+        unsure: for SET, whether the channel may have had the same value already.
     """
 
     channel: str
@@ -96,7 +96,7 @@ def step_changes(
     habits: Mapping[str, Habit],
     before: Before = lambda _: NOTHING,
 ) -> list[Change]:
-    """What these outputs changed, one `Change` a channel, in the order of the writes.
+    """The changes that these outputs made, channel by channel, in the order of the writes.
 
     `before` gives the value that was last written to a channel before this step, or `NOTHING`, or `UNKNOWN`.
     """
@@ -124,7 +124,7 @@ def channel_changes(
     before: Before = lambda _: NOTHING,
     size: int = 0,
 ) -> list[Change]:
-    """What the values written to one channel changed; [] if nothing."""
+    """The changes that the values written to one channel made; [] if they changed nothing."""
     replaced = [wrapped.value for value in values if (wrapped := overwrite(value)) is not None]
     if replaced:
         return [Change(channel, ChangeKind.REPLACED, replaced[-1], size=size)]
@@ -149,7 +149,7 @@ def channel_changes(
 
 
 def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
-    """All the values as one list of messages; None if there are none or some item is no message."""
+    """All the values as one list of messages; None if the list is empty or some item is no message."""
     if habit is Habit.MERGES_MESSAGES:
         items = [item for value in values for item in spelled_out(value)]
     else:
@@ -183,7 +183,7 @@ def is_broken(value: Any) -> bool:
 
 
 def compare_values(channel: str, before: Any, after: Any) -> Change:
-    """What a step changed in a channel, from the values before and after it."""
+    """The change that a step made in a channel, from the values before and after the step."""
     if isinstance(before, list) and isinstance(after, list) and (edited := _edited(channel, before, after)):
         return edited
     if isinstance(after, list) and before is not UNKNOWN:
@@ -196,7 +196,7 @@ def compare_values(channel: str, before: Any, after: Any) -> Change:
 
 
 def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
-    """What happened to the items of a list; None if it was replaced as a whole."""
+    """The change of a list's items; None if the list was replaced as a whole."""
     from ckpt_cli.history.diff.align import align
 
     alignment = align(before, after)

@@ -1,7 +1,8 @@
 """Which nodes made each checkpoint of a namespace.
 
-The tasks of a step are found in the writes of its parent. A task's path names its node. In a database without paths,
-a possible node is checked by recomputing its task's id; metadata of old releases names the nodes that had an output.
+The tasks that made a checkpoint are found in the writes stored on its parent. A task's path names the task's node. In a
+database without paths, a possible node is checked by recomputing the task's id. Metadata of old releases names the
+nodes that had an output.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ class StepNodes:
     def nodes(self, checkpoint_id: str) -> dict[str, int]:
         """The nodes that made a checkpoint and how many tasks each had, in the order of their writes; {} if unknown.
 
-        For an update it is the node given as ``as_node``, if that is recorded; an input has none.
+        For an update, the node is the one given as ``as_node``, if it is recorded; an input has no node.
         """
         note = self.attribution.note(checkpoint_id)
         if note.source == "input":
@@ -45,7 +46,7 @@ class StepNodes:
         return nodes
 
     def _nodes_of_writes(self, checkpoint_id: str, unnamed: str) -> dict[str, int]:
-        """The nodes of the tasks whose writes made a checkpoint; `unnamed` is used for those that can't be named."""
+        """The nodes of the tasks whose writes made a checkpoint; a node that can't be named is called `unnamed`."""
         by_task: dict[str, list[TaskWrite]] = {}
         for write in self.attribution.credited(checkpoint_id) or ():
             if caller(path(write)) is None:
@@ -58,7 +59,7 @@ class StepNodes:
         return nodes
 
     def node(self, write: TaskWrite) -> str | None:
-        """The node of the task that wrote this; None if it can't be known."""
+        """The node of the task that wrote this; None if the node can't be known."""
         task_path = path(write)
         if task_path:
             index = sent(task_path)
@@ -68,13 +69,13 @@ class StepNodes:
         return self._recomputed(write)
 
     def _packets(self, checkpoint_id: str) -> list[str | None]:
-        """The nodes of the Sends that a checkpoint starts with, None for those whose value was not read."""
+        """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
         written = [write for write in self.attribution.credited(checkpoint_id) or () if write.channel == TASKS]
         sends = [js_send(write.value) if write.read else None for write in written]
         return [send.node if send is not None else None for send in sends]
 
     def _called_by_send(self, write: TaskWrite, index: int) -> str | None:
-        """The node that a Send called: from the Send's value, else from the task's id, tried with every Send target."""
+        """The node that a Send called: read from the Send's value, else the Send target that gives the task's id."""
         packets = self._packets(write.row.checkpoint_id)
         name = packets[index] if index < len(packets) else None
         if name is not None:
@@ -106,9 +107,9 @@ class StepNodes:
         return any(sent(path(write)) is not None and self.node(write) is None for write in writes)
 
     def _recomputed(self, write: TaskWrite) -> str | None:
-        """The node whose task would have this id; it is needed where no task path is stored.
+        """The node whose task would have the id of this write's task; needed where no task path is stored.
 
-        If no computed id is equal, it is the node that an edge called, if there was one such node and one task.
+        If no computed id is equal: the node that edges called, if there was only one such node and only one task.
         """
         checkpoint_id = write.row.checkpoint_id
         packets, places = self._packets(checkpoint_id), self._places(write)
@@ -132,20 +133,20 @@ class StepNodes:
         return self._after(place, task_id) if place.v < _EDGES_NAMED else None
 
     def _after(self, place: Place, task_id: str) -> str | None:
-        """The node that a plain edge started in an old release, where the edge has the name of its source node."""
+        """The node that a plain edge of an old release started; such an edge has the name of its source node."""
         outputs = (outputs_by_node(note.outputs, note.source) for note in self.attribution.notes.values())
         nodes = dict.fromkeys(node for output in outputs for node in output)
         origins = self.nodes(place.checkpoint_id)
         return next((n for n in nodes for origin in origins if task_id in place.pull(n, (origin,))), None)
 
     def _called_by_edges(self, checkpoint_id: str) -> list[str]:
-        """The nodes that the step before called through edges; an edge's channel contains the node's name."""
+        """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
         writes = self.attribution.credited(checkpoint_id) or ()
         targets = (channels.target(write.channel) for write in writes)
         return list(dict.fromkeys(target for target in targets if target is not None))
 
     def _read_triggers(self) -> dict[str, set[str]]:
-        """Node to the channels that trigger it, among all channels that have a write that was read."""
+        """Node to the channels that trigger it, as far as these channels have writes that were read."""
         triggers: dict[str, set[str]] = {}
         for channel in {write.channel for stored in self.attribution.writes.values() for write in stored}:
             if (node := channels.target(channel)) is not None:
@@ -154,5 +155,5 @@ class StepNodes:
 
 
 def _task_key(write: TaskWrite) -> str:
-    """What identifies a write's task: its id, or its path with ``durability="exit"``, where ids may be equal."""
+    """A key for a write's task: the task's id, or its path with ``durability="exit"``, where ids may be equal."""
     return write.row.task_path if write.row.task_path.startswith("~~") else write.task_id

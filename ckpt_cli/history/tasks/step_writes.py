@@ -1,4 +1,4 @@
-"""What each step wrote, by channel: from metadata if that records it, else from the writes that made its checkpoint."""
+"""What each step wrote, by channel: from metadata if it has the outputs, else from the writes of the step's tasks."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class StepWrites:
         return None if credited is None else _values(credited)
 
     def written_above(self, checkpoint_id: str, most: int) -> Iterator[Written]:
-        """What this step and up to `most` - 1 older ones wrote, newest first; it ends before the first unknown step."""
+        """The writes of this step and up to `most` - 1 older steps, newest first, up to the first unknown step."""
         for at in islice(self.attribution.lineage.line(checkpoint_id), most):
             written = self.written(at)
             if written is None:
@@ -57,7 +57,11 @@ class StepWrites:
         return write.read and bool(write.value == write.channel)
 
     def is_recorded(self, checkpoint_id: str) -> bool:
-        """Whether metadata records what a step wrote. It has all steps; langgraph 0.2 stored writes of some only."""
+        """Whether metadata records the outputs of a step.
+
+        Metadata is preferred because it has the outputs of all steps; langgraph 0.2 stored the writes of only some
+        steps.
+        """
         parent = self.attribution.lineage.parent(checkpoint_id)
         entrypoint = parent is not None and self.attribution.is_entrypoint(parent)
         return self.attribution.note(checkpoint_id).outputs is not None and not entrypoint
@@ -68,7 +72,10 @@ class StepWrites:
         return values_by_channel(note.outputs, note.source)
 
     def holds_all_recorded(self, checkpoint_id: str, outputs: Sequence[TaskWrite]) -> bool:
-        """Whether each channel has as many of these writes as metadata records; then they are better than its JSON."""
+        """Whether each channel has as many of these writes as metadata records.
+
+        If so, use these writes: they have the exact values, and metadata has only their JSON.
+        """
         recorded = Counter({channel: len(values) for channel, values in self.recorded(checkpoint_id).items()})
         return recorded == Counter(write.channel for write in outputs if write.channel != TASKS)
 

@@ -1,4 +1,4 @@
-"""What each step of a namespace changed, from as much of its metadata, writes and states as was read."""
+"""The changes of each step of a namespace, from the metadata, writes and states that were read."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -35,14 +35,14 @@ _GIVES_NEW_VALUE = (ChangeKind.SET, ChangeKind.CHANGED, ChangeKind.REPLACED)
 
 
 class Steps:
-    """What each step of one namespace changed.
+    """The changes of each step of one namespace.
 
-    A habit is what a channel does with its writes (append, replace and so on), as decoded states prove it. Only the
-    head and the tip of the step's own branch are used as proof, and the previous value of a channel is searched in at
-    most `BACK` older steps. So the changes of a step don't depend on which other steps are shown.
+    A habit is what a channel does with its writes (append, replace and so on), as decoded states prove. Only the head
+    and the tip of the step's own branch are used as proof. The previous value of a channel is searched in at most
+    `BACK` older steps. So the changes of a step don't depend on the other steps that are shown.
 
     Attributes:
-        known: the checkpoints of which metadata was read, and the writes that made them.
+        known: the checkpoints for which two things were read: their metadata and the writes that made them.
         outlined: whether the channel names of all writes were read, without their values.
     """
 
@@ -62,7 +62,7 @@ class Steps:
         return of_head if tip == head else combine_habits(self._habits.get(tip, _NO_HABITS), of_head)
 
     def changes(self, checkpoint_id: str) -> list[Change] | None:
-        """What a step changed; None if nothing that was read shows it, and for a fork, which is a copy."""
+        """The changes of a step; None if no data that was read shows them, and for a fork, which is a copy."""
         if checkpoint_id in self._compared:
             return self._compared[checkpoint_id]
         if self._attribution.note(checkpoint_id).source == "fork":
@@ -79,7 +79,7 @@ class Steps:
         return self.changes(parent) if parent is not None and self._attribution.takes_input(checkpoint_id) else None
 
     def pending_changes(self, writes: Sequence[TaskWrite]) -> list[Change]:
-        """What a finished task will change when the other tasks of its step are done, as far as its writes show it."""
+        """The changes that a finished task will make when its step ends, as far as the task's writes show them."""
         return step_changes(self._writes.outputs(writes), self.habits(writes[0].row.checkpoint_id)) if writes else []
 
     def add_input(self, state: State) -> None:
@@ -87,7 +87,7 @@ class Steps:
         self._compared[state.ref.checkpoint_id] = [Change(START, ChangeKind.SET, state.values[START])]
 
     def compare(self, state: State, parent: State) -> None:
-        """Compare two decoded states; needed if no writes show what the step between them changed."""
+        """Compare two decoded states; needed if no writes show the changes of the step between them."""
         moved = [c for c in channels.user_channels(state) if state.versions.get(c) != parent.versions.get(c)]
         self._compared[state.ref.checkpoint_id] = [
             compare_values(channel, parent.values.get(channel, UNKNOWN), state.values[channel])
@@ -102,7 +102,8 @@ class Steps:
     def below_edits(self, checkpoint_id: str) -> str | None:
         """The first checkpoint past a group of updates that no writes explain; None if there is no such group.
 
-        Past means towards the root, starting from this checkpoint. Its state proves habits from its own ancestors.
+        Past means towards the root, starting from the given checkpoint. The state of the checkpoint that is returned
+        proves habits from its own ancestors.
         """
         edited = False
         for at in islice(self._lineage.line(checkpoint_id), PROVEN):
@@ -117,7 +118,7 @@ class Steps:
     def learn(self, state: State, tip: str) -> None:
         """Learn habits from a decoded checkpoint on a tip's line; call it for the tip itself first.
 
-        A delta channel stores no value that could prove its habit; it gathers what is written (langgraph 1.2).
+        A delta channel stores no value that could prove its habit; such a channel gathers all writes (langgraph 1.2).
         """
         written: dict[str, list[list[Any]]] = {}
         channels_with_unknown_writes: set[str] = set()
@@ -135,7 +136,7 @@ class Steps:
         self._habits[tip] = combine_habits(self._habits.get(tip, _NO_HABITS), learned)
 
     def _reach_first_input(self, checkpoint_id: str, steps: int) -> bool:
-        """Whether the line of a checkpoint has exactly so many steps and begins with an input."""
+        """Whether the line of a checkpoint has exactly this many steps and begins with an input."""
         line = list(islice(self._lineage.line(checkpoint_id), steps + 1))
         if len(line) != steps or self._lineage.rows[line[-1]].parent_id is not None:
             return False
@@ -161,7 +162,7 @@ class Steps:
         return None
 
     def _previous(self, checkpoint_id: str, channel: str) -> Any:
-        """What an older step last wrote to a channel: `NOTHING` if no step wrote to it, `UNKNOWN` if not known."""
+        """The last value that older steps wrote to a channel; `NOTHING` if none did, `UNKNOWN` if it isn't known."""
         at = self._lineage.parent(checkpoint_id)
         for _ in range(BACK):
             if at is None:
@@ -179,7 +180,7 @@ class Steps:
     def _written_by(self, at: str) -> Written | None:
         """What a step wrote to channels.
 
-        If the states were compared, it is the difference, and None for a channel if that isn't its whole new value.
+        If the states were compared, this is the difference; a channel has None if its difference isn't its new value.
         """
         if at not in self._compared:
             return self._writes.written(at)

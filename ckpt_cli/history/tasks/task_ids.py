@@ -1,9 +1,9 @@
 """Task ids and task paths: which node a task is, computed from what is stored with its writes.
 
-A task's path names its node (checkpoint-sqlite 3.1.2 and newer store it). In a database without paths the id still
-shows it: the id is a hash over the checkpoint's id, the node's namespace, the step, the node and its triggers, so any
-possible node can be checked. Releases compute the hash in different ways (``pregel/_algo.py: prepare_single_task``, and
-``pregel/algo.ts`` of LangGraph.js). An id computed in the way of another release is never equal by chance.
+A task's path names the task's node (checkpoint-sqlite 3.1.2 and newer store the path). In a database without paths, the
+task's id still shows the node. The id is a hash over the checkpoint's id, the node's namespace, the step, the node and
+its triggers, so any possible node can be checked. Releases compute the hash in different ways (``pregel/_algo.py:
+prepare_single_task``, and ``pregel/algo.ts`` of LangGraph.js). The hashes of two releases are never equal by chance.
 """
 
 import json
@@ -48,7 +48,7 @@ class Place(NamedTuple):
     """Where tasks start: what all task ids of one checkpoint have in common.
 
     Attributes:
-        step: the step the tasks run in, one above the checkpoint's own.
+        step: the step in which the tasks run: the checkpoint's own step plus one.
         javascript: whether the ids that LangGraph.js would compute are tried first.
     """
 
@@ -88,7 +88,7 @@ class Place(NamedTuple):
         return str(uuid5(UUID(self.checkpoint_id), "__interrupt__"))
 
     def synthetic(self, task_id: str) -> bool:
-        """Whether ``durability="exit"`` made this id up for a delta channel's writes; then no task has this id."""
+        """Whether this id belongs to no task: with ``durability="exit"``, the writes of delta channels get such ids."""
         return task_id.startswith((f"{self.step:08d}-", "ffffffff-"))
 
     def _inside(self, node: str) -> str:
@@ -112,7 +112,7 @@ class Place(NamedTuple):
     def _described(self, node: str, triggers: Sequence[str], place: int) -> Iterator[str]:
         """The ids of releases before 0.2.28, which hash the task's metadata.
 
-        Since 0.2.0 (and in LangGraph.js 0.2.3) they hash the namespace too.
+        Since 0.2.0 (and in LangGraph.js 0.2.3) these releases hash the namespace too.
         """
         metadata = {
             "langgraph_step": self.step,
@@ -133,8 +133,9 @@ class Place(NamedTuple):
 def trigger_sets(triggers: Iterable[str], fired: Iterable[str] = ()) -> Iterator[tuple[str, ...]]:
     """The sets of triggers that a task id may be computed from, the likely ones first.
 
-    Since langgraph 0.3.19 an id is computed from all triggers of the node; before, and in JavaScript, only from those
-    that fired. A join that was never written to leaves no trace in its checkpoint, so smaller sets are tried too.
+    Since langgraph 0.3.19 an id is computed from all triggers of the node. In older releases and in JavaScript, it is
+    computed only from the triggers that fired. A join that was never written to leaves no trace in its checkpoint, so
+    smaller sets are tried too.
     """
     every, likely = sorted(set(triggers) | set(fired)), tuple(sorted(set(fired)))
     first = [tuple(every), likely]
@@ -151,7 +152,7 @@ def interrupt_id(task_ns: str) -> str:
 
 
 def with_id(interrupt: Interrupt) -> Interrupt:
-    """The interrupt with its id; langgraph stores it since 0.6, before it is computed from `ns` (0.4 ``types.py``)."""
+    """The interrupt with its id. langgraph stores the id since 0.6; before, `ns` gave the id (0.4 ``types.py``)."""
     if interrupt.id is not None or not interrupt.ns:
         return interrupt
     return interrupt._replace(id=interrupt_id("|".join(interrupt.ns)))

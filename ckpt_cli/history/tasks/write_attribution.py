@@ -1,7 +1,7 @@
 """Which writes made which checkpoint.
 
-The writes stored with a checkpoint come from the tasks that started from it, and they made its *first* ``loop`` child.
-A second child (a replay, an update, a fork) is not credited with them.
+The writes stored on a checkpoint come from the tasks that started there. These writes made the checkpoint's *first*
+``loop`` child. They did not make a second child (a replay, an update, a fork).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -53,8 +53,8 @@ class WriteAttribution:
     """The metadata and writes of one namespace that were read so far, and which writes made which checkpoint.
 
     Attributes:
-        notes: what was read of metadata, by checkpoint id.
-        writes: the writes that were read, by the checkpoint that they are stored on.
+        notes: checkpoint id to the metadata that was read.
+        writes: checkpoint id to the writes stored on the checkpoint, if they were read.
         has_outputs: whether metadata records the output of nodes, as releases up to 0.4 do.
     """
 
@@ -70,7 +70,7 @@ class WriteAttribution:
         """Gives the oldest child of a checkpoint that has one of these sources."""
 
     def note(self, checkpoint_id: str) -> Note:
-        """What metadata says about a checkpoint; if it was not read, only the step that the id contains."""
+        """What metadata says about a checkpoint; if metadata was not read, only the step in the checkpoint's id."""
         return self.notes.get(checkpoint_id) or Note("", ids.step(checkpoint_id), {})
 
     def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
@@ -88,22 +88,22 @@ class WriteAttribution:
         return cast(Callable[P, T], cached)
 
     def relatives(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """These checkpoints, and those whose source must be known to find the writes that made these.
+        """These checkpoints, and the relatives whose source must be known to find the writes that made them.
 
-        They are the parents and grandparents, and all children of those.
+        The relatives are the parents and grandparents of these checkpoints, and all children of both.
         """
         relatives, widened = set[str](), set[str]()
         for checkpoint_id in checkpoint_ids:
             relatives.add(checkpoint_id)
             for older in islice(self.lineage.line(checkpoint_id), 1, 3):
-                if older not in widened:  # a fork may have many thousand children, and each of them has it above
+                if older not in widened:  # a fork may be the ancestor of many thousand of these checkpoints
                     widened.add(older)
                     relatives.add(older)
                     relatives.update(self.lineage.children[older])
         return relatives
 
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """The checkpoints whose stored writes show what made these, and which node each of those writes comes from."""
+        """The checkpoints whose stored writes show the tasks that made these, and the node of each such task."""
         return {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
 
     def _credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
@@ -112,7 +112,7 @@ class WriteAttribution:
         return writes or None
 
     def _parent_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
-        """The writes on its parent that made a checkpoint."""
+        """The writes on the parent of a checkpoint that made this checkpoint."""
         parent = self.lineage.parent(checkpoint_id)
         if parent is None or source == "fork":
             return []
@@ -127,7 +127,7 @@ class WriteAttribution:
     def _input_writes(self, checkpoint_id: str) -> list[TaskWrite]:
         """The writes of an input.
 
-        Unlike other writes they are stored on the input's own checkpoint, because the ``__start__`` task starts there.
+        Unlike other writes, these are stored on the input's own checkpoint: the ``__start__`` task starts there.
         """
         own = [write for write in self.writes.get(checkpoint_id, []) if not is_update(write)]
         by_start = [write for write in own if pulled(path(write)) == START]
@@ -136,7 +136,7 @@ class WriteAttribution:
         return [write for write in own if not write.row.task_path]
 
     def is_entrypoint(self, checkpoint_id: str) -> bool:
-        """Whether an entrypoint of the functional API started from here; it takes its input itself."""
+        """Whether an entrypoint of the functional API started from here; an entrypoint takes its input itself."""
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
     def _first_with_source(self, parent: str, sources: frozenset[str]) -> str | None:
@@ -169,7 +169,7 @@ def path(write: TaskWrite) -> str:
 
 
 def is_update(write: TaskWrite) -> bool:
-    """Whether ``update_state`` wrote it, not a task (langgraph 1.2 ``pregel/main.py: _bulk_update``)."""
+    """Whether ``update_state`` made this write, not a task (langgraph 1.2 ``pregel/main.py: _bulk_update``)."""
     row = write.row
     if row.task_path:
         return row.task_path.startswith("~__interrupt__")
