@@ -19,9 +19,9 @@ def short_ids(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
 
 
 def recently_written(reader: Reader, rows: Iterable[CheckpointRow]) -> tuple[Ref, ...]:
-    """The newest of one thread's checkpoints if it was made less than a minute ago, else nothing.
+    """The newest checkpoint of a thread if it was made less than a minute ago, else nothing.
 
-    A run of the thread may then be under way.
+    After such a recent checkpoint, the thread may still be running.
     """
     newest = max(rows, key=lambda row: row.checkpoint_id, default=None)
     written_at = None if newest is None else ids.unix_time(newest.checkpoint_id)
@@ -51,7 +51,7 @@ def describe_new_head(
 
 
 def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
-    """Lines about stored work that the new checkpoint doesn't inherit, because of which its tasks run again."""
+    """Lines about stored results that the new checkpoint doesn't inherit, so that its tasks run again."""
     finished = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     if finished and not snapshot.consumed:
         had, again = ("has", "it runs") if len(finished) == 1 else ("have", "they run")
