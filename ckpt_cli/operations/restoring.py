@@ -57,7 +57,7 @@ class Restored:
 
 
 def find_restored(saver: Saver, log: OperationLog, number: int) -> Restored:
-    """Find the checkpoints that the undo of an operation restores, changes and removes; only row names are read."""
+    """Find the checkpoints that the undo of an operation restores, changes and removes; no images are read."""
     restored = Restored()
     for relation, key, before, after in log.hashes(number):
         name = saver.record_of(relation, key)

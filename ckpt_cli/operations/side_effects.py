@@ -103,7 +103,7 @@ def load_accepted(log: LogFile) -> list[SideEffect]:
 
 
 def load_accepted_times(log: LogFile) -> dict[Names, float]:
-    """The times when side effects were accepted permanently, in seconds since 1970; a time may not be stored."""
+    """The stored times when side effects were accepted permanently, in seconds since 1970; some have no time."""
     return {one[:4]: at for one, at in _stored(log) if at is not None}
 
 

@@ -23,7 +23,7 @@ class Survey:
         rows: the rows of the log and the tags that are wiped.
         operations: the operations that lose rows, in order.
         undoable: the operations among these that could be undone until now.
-        planned: the operations among these that were interrupted or are running now; only rows show how they ended.
+        planned: the operations among these that were interrupted or are running now; their rows show how they ended.
         others: whether the log has operations with rows of other threads, or with a reason.
     """
 

@@ -112,7 +112,7 @@ class Choice:
             yield from (row.ref for row in self._saver.newest(thread_id, ns, _PER_NAMESPACE))
 
     def _all_of_changed_namespaces(self, row_keys: RowKeys) -> list[Ref]:
-        """All checkpoints of these namespaces; used if the newest are changed or can't be read without a full scan."""
+        """All checkpoints of these namespaces, needed if the newest are changed or their reading is a full scan."""
         return [row.ref for thread_id, ns in self._namespaces(row_keys) for row in self._saver.rows(thread_id, ns)]
 
     def _namespaces(self, row_keys: RowKeys) -> list[tuple[str, str]]:

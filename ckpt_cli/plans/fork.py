@@ -16,7 +16,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
 
     The copy has the parent and the channels of the original, but not the original's writes. The copy's source is
     ``fork``. The copy's step is one higher, but its id encodes the step of the original. The library's copy drops the
-    application's metadata; ckpt's copy keeps them.
+    application's metadata; ckpt's copy keeps this metadata.
     """
     origin = read_origin(reader, row.ref)
     made = make_child(

@@ -96,7 +96,7 @@ def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:
 
 
 def _called_subgraphs(reader: Reader, thread_id: str, ns: str, node: str | None, task_id: str) -> Iterator[str]:
-    """The namespaces of subgraphs that a task called. Without a task id, it is a subgraph with its own memory."""
+    """The namespaces of subgraphs that a task called. If a subgraph has its own memory, they contain no task id."""
     for space in inside(reader.saver.namespaces(thread_id), ns):
         first, *more = space[len(ns) :].removeprefix("|").split("|")
         name, _, owner = first.partition(":")

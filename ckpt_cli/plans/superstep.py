@@ -29,7 +29,7 @@ class TaskOutput:
     """The writes of a task, or of an input or update that counts as a task.
 
     Attributes:
-        path: the library applies the writes of tasks in the order of their paths.
+        path: the task's path; the library applies the writes of tasks in the order of the paths.
         node: the node whose ``versions_seen`` advances.
         triggers: the channels that triggered the task. An input has no triggers and doesn't count as a step.
     """
@@ -61,7 +61,7 @@ class Channels:
     ephemeral: frozenset[str] = frozenset()
 
     def apply(self, tasks: Iterable[TaskOutput], after: Callable[[Version | None], Version]) -> set[str]:
-        """Apply the writes of tasks, and give the updated channels; `after` gives the next version of a version."""
+        """Apply the writes of tasks, and give the updated channels; `after` gives the version after another version."""
         ordered = sorted(tasks, key=lambda task: task.path)
         is_step = any(task.triggers for task in ordered)
         for task in ordered:
@@ -154,7 +154,7 @@ class Channels:
 
 
 def written_triggers(node: str, versions: Mapping[str, Version]) -> list[str]:
-    """The channels that trigger a node and were written at least once; a checkpoint doesn't name any others."""
+    """The channels that trigger a node and were written at least once. Checkpoints don't name other channels."""
     return [channel for channel in versions if channel == node == START or target(channel) == node]
 
 

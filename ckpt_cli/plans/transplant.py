@@ -89,7 +89,7 @@ def _find_copied(reader: Reader, row: CheckpointRow) -> CopiedIds:
 
 
 def _was_called_by_copied(metadata: Mapping[str, Any], ns: str, copied: CopiedIds, ran: set[str]) -> bool:
-    """Whether a task of a copied checkpoint called this subgraph, as its recorded parents or its task id show."""
+    """Whether a task of a copied checkpoint called this subgraph. Without recorded parents, the task id shows this."""
     parents = parents_of(metadata)
     if not parents:
         return ns.rpartition(":")[2] in ran

@@ -72,7 +72,7 @@ def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> I
 
 
 def describe_end(tasks: Snapshot) -> list[str]:
-    """Lines for an update as END: which tasks' writes are kept, which tasks are abandoned, which answers are lost."""
+    """Lines for an update as END: the tasks with kept writes, the abandoned tasks, and the tasks with lost answers."""
     if tasks.consumed:
         return []
     kept = count_names(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
