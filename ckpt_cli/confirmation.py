@@ -101,7 +101,7 @@ def _confirm_and_apply(
 
 
 def _undo_command(session: Session, view: PlanView, log: OperationLog) -> str:
-    """The command that undoes an applied plan; it has ``--same-database`` if no row is left that proves the log."""
+    """The command that undoes an applied plan, with ``--same-database`` if no row is left that proves the log."""
     saver = session.reader.saver
     option = "" if saver.moment(lambda: is_provable(saver, log)) else " --same-database"
     return f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''}{option}"

@@ -1,9 +1,9 @@
 """Ctrl-C ends ckpt within a second, even during a long database statement, with one line about the outcome.
 
-Python raises KeyboardInterrupt only when Python code runs again. While C code waits for a database, that may take
-minutes. So a second thread also waits for the signal (``signal.set_wakeup_fd``). It cancels the running statements that
-can be cancelled, and ends the process if the main thread has not ended it in time. A change is then in the same state
-as after a crash: its transaction is rolled back, and the operation log says what was planned.
+Python raises KeyboardInterrupt only when Python code runs again. This may take minutes if C code is waiting for a
+database. So a second thread also waits for the signal (``signal.set_wakeup_fd``). This thread cancels all running
+statements that can be cancelled. If the main thread doesn't end the process in time, the second thread ends it. A
+change is then in the same state as after a crash: its transaction is rolled back, and the operation log has the plan.
 """
 
 import _thread
@@ -25,7 +25,7 @@ _state = SimpleNamespace(
 
 
 def watch_ctrl_c() -> None:
-    """Let Ctrl-C end this process. The main thread calls this once; if Ctrl-C is ignored, it stays ignored."""
+    """Let Ctrl-C end this process, unless the process ignores Ctrl-C. The main thread calls this once."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     read_end, write_end = os.pipe()
@@ -37,12 +37,12 @@ def watch_ctrl_c() -> None:
 
 
 def was_pressed() -> bool:
-    """Whether Ctrl-C was pressed; if so, later errors are only its consequence."""
+    """Whether Ctrl-C was pressed. If so, later errors are only consequences of Ctrl-C."""
     return bool(_state.was_pressed)
 
 
 def note_outcome(words: str) -> None:
-    """Note what a change has done so far; if Ctrl-C is pressed, the last line shows this."""
+    """Store a text about the progress of a change; if Ctrl-C is pressed, the last line shows this text."""
     _state.outcome = words
 
 
@@ -72,7 +72,7 @@ def leave_to_child() -> Iterator[None]:
 
 
 def claim_last_line() -> bool:
-    """Whether the calling thread is the first; only that thread prints the last line and ends the process."""
+    """Whether the calling thread is the first to call this. Only the first thread prints the last line and exits."""
     return not _state.is_watched or _state.last_line.acquire(blocking=False)
 
 

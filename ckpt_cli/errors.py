@@ -22,7 +22,7 @@ class UsageError(CkptError):
 
 
 class AmbiguousRevision(UsageError):
-    """A revision fits several checkpoints; `candidates` lists them."""
+    """A revision fits several checkpoints; `candidates` lists these checkpoints."""
 
 
 class MissingExtra(UsageError):
@@ -40,17 +40,17 @@ class DatabaseDamaged(DatabaseUnreachable):
 
 
 class NotFound(CkptError):
-    """No such thread, checkpoint, channel or path."""
+    """There is no such thread, checkpoint, channel or path."""
 
     exit_code = 4
 
 
 class ThreadNotFound(NotFound):
-    """No thread has that id; the hint names the most similar ids."""
+    """No thread has this id; the hint names the most similar ids."""
 
 
 class CheckpointNotFound(NotFound):
-    """No checkpoint of that thread fits the revision."""
+    """No checkpoint of the thread fits the revision."""
 
 
 class ChannelNotFound(NotFound):
@@ -78,7 +78,7 @@ class NotSupported(CkptError):
 
 
 class Refused(CkptError):
-    """Nothing was written: not confirmed, not allowed, or somebody else changed the data meanwhile."""
+    """Nothing was written: the change wasn't confirmed, isn't allowed, or somebody else changed the data meanwhile."""
 
     exit_code = 7
 

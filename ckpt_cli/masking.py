@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 MASK = "***"
 
-_PIECE = 4  # so many successive characters of a secret are never shown
+_PIECE = 4  # this many successive characters of a secret are never shown
 _VARIABLES = (
     "PGPASSWORD",
     "MYSQL_PWD",
@@ -40,14 +40,17 @@ def keep_secret(*texts: str) -> None:
 
 
 def hide_urls(text: str) -> str:
-    """The text with the users and passwords of URLs masked: all up to the last ``@``, to mask rather too much."""
+    """The text with the users and passwords of URLs masked.
+
+    All characters up to the last ``@`` are masked, because it is safer to mask too much than too little.
+    """
     return _IN_URL.sub(rf"\1{MASK}@", text)
 
 
 def hide(text: str) -> str:
     """The text without remembered secrets, and without anything that looks like a secret.
 
-    No four successive characters of a remembered secret are left: not as they are, not percent-encoded, not decoded.
+    No four successive characters of a remembered secret are left, whether plain, percent-encoded or decoded.
     """
     text = _LOGIN.sub(rf"\1{MASK}@", hide_urls(text))
     text = _NAMED.sub(rf"\1{MASK}", text)

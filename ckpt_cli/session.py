@@ -1,6 +1,6 @@
 """`Session`, which every command gets: the database, its logs, the clock, and functions that talk to the person.
 
-The database is opened at its first use. This module knows no terminal and no database engine.
+The database is opened at its first use. This module depends on no terminal and on no database engine.
 """
 
 import os
@@ -49,14 +49,14 @@ class Session:
 
     Attributes:
         database: the value of ``--db`` or ``$CKPT_DB``; None means the only database in the current folder.
-        key_env: the environment variable with the AES key; a variable that the person named must be set.
+        key_env: the environment variable with the AES key; any variable other than the default must be set.
         clock: gives seconds since 1970.
         say: prints a line for the person on stderr.
         options: the person's options for a change.
-        may_change: the command may change the database, so it also rolls back a write that a crash interrupted.
-        ask: shows a plan, and gives whether the person confirms it.
+        may_change: the command may change the database. Then a write that a crash interrupted is rolled back first.
+        ask: shows a plan, and returns True if the person confirms the plan.
         same_database: the person says that a log belongs to this database, although nothing proves it.
-        ask_again: asks a second question about the plan that was shown last, and gives whether the answer is yes.
+        ask_again: asks a second question about the plan that was shown last, and returns True if the answer is yes.
     """
 
     database: str | None
@@ -120,7 +120,7 @@ class Session:
         return self.read(make)
 
     def why_unwritable(self) -> str:
-        """The reason why the database would refuse a change, as far as reading shows; empty if no reason is known."""
+        """The reason why the database would refuse a change, found without writing; empty if no reason is known."""
         try:
             self.reader.saver.must_be_writable(trying=False)
         except (Refused, NotSupported) as error:
@@ -128,7 +128,10 @@ class Session:
         return ""
 
     def side_effects(self) -> "list[SideEffectLine]":
-        """The triggers, rules and foreign keys of the database; a line says whether a person accepted it for good."""
+        """The triggers, rules and foreign keys of the database, one line each.
+
+        Each line also says whether a person accepted that side effect permanently.
+        """
         from ckpt_cli.operations.side_effects import load_accepted, make_lines
 
         saver = self.reader.saver
@@ -137,9 +140,10 @@ class Session:
         return make_lines(side_effects, () if log is None else load_accepted(log))
 
     def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
-        """Show a plan, ask for confirmation, and apply it; `changes` are the differences that it makes in a state.
+        """Show a plan, ask for confirmation, and apply the plan.
 
-        With `forget`, a second question is asked, and the deleted threads are also wiped from the log.
+        `changes` are the differences that the plan makes in a state. With `forget`, a second question is asked, and
+        the deleted threads are also wiped from the log.
 
         Raises:
             Refused: the plan was not confirmed, or the rows from which it was computed have changed; nothing was
@@ -150,7 +154,7 @@ class Session:
         return change(self, plan, changes, forget)
 
     def undo(self, number: int | None) -> "PlanView":
-        """Show the undo of an operation, by default the newest, ask for confirmation, and apply it."""
+        """Show the undo of an operation (by default the newest), ask for confirmation, and apply the undo."""
         from ckpt_cli.confirmation import undo
 
         return undo(self, number)
@@ -173,7 +177,7 @@ class Session:
             self.say(f"without --dry-run this would be refused: {why}")
 
     def _warn_of_interrupted_operations(self) -> None:
-        """For databases without transactions: warn of interrupted operations, of which the data may contain half."""
+        """Warn of interrupted operations: a database without transactions may contain half of such an operation."""
         if not self._has_logs():
             return
         for operation in self.logs.interrupted_operations():
@@ -191,7 +195,7 @@ class Session:
         return {tag.name: tag.ref.checkpoint_id for tag in read_tags(log, thread_id) if tag.ref.ns == ns}
 
     def _has_logs(self) -> bool:
-        """Whether any database has a log; if none has, a command that reads need not import the code of the log."""
+        """Whether any database has a log. If not, a command that only reads doesn't import the code of the log."""
         from ckpt_cli.operations.place import state_folder
 
         try:

@@ -11,7 +11,8 @@ _UNTYPABLE = re.compile("[\x00\ud800-\udc7f\udd00-\udfff]")
 def argument(text: str) -> str:
     """The text as one word for bash and zsh: quoted if needed, with control characters escaped as in ``$'…'``.
 
-    A command line can't contain a NUL or half a surrogate pair. Text with these gives ``…``, which names nothing.
+    A command line can't contain a NUL or half a surrogate pair. A text with one of these becomes ``…``, which names
+    nothing.
     """
     if _UNTYPABLE.search(text):
         return "…"

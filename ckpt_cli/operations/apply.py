@@ -71,7 +71,7 @@ def write(
     expand: Callable[[], Iterable[RowChange]],
     accepted: Collection[SideEffect] = (),
 ) -> int:
-    """Log and apply the row changes that `expand` gives inside the transaction; gives the operation's number."""
+    """Log and apply row changes, and return the operation's number; `expand` gives them inside the transaction."""
     logged: list[int] = []
     ctrl_c.note_outcome("nothing was written")
     candidates, place = sample_checkpoints(saver), saver.place()
@@ -94,7 +94,7 @@ def write(
             ctrl_c.note_outcome(f"operation {logged[0]} is applied; `ckpt undo {logged[0]}` takes it back")
             _finish(log, logged[0])
     except Exception:
-        with suppress(CkptError):  # the next change settles it then
+        with suppress(CkptError):  # in that case the next change settles the operation
             settle(saver, log)
         raise
     return logged[0]
@@ -108,9 +108,9 @@ def _finish(log: OperationLog, number: int) -> None:
 
 
 def basis_of(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
-    """A part of a plan's basis: a digest of what the database now has under this name.
+    """A part of a plan's basis: a digest of the records that the database now has under this name.
 
-    The basis is what the plan was computed from; `verify` compares it again before the plan is written.
+    The plan was computed from these records. `verify` compares the digests again before the plan is written.
     """
     if writes and _is_whole_thread(ref):
         return next(basis_of_threads(saver, [ref.thread_id]))[1]
@@ -120,7 +120,7 @@ def basis_of(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
 def basis_of_heads(saver: Saver, thread_id: str, ns: str = "") -> tuple[Seen, ...]:
     """The heads of a namespace and of all graphs around it, for the basis of a plan that moves the head.
 
-    An outer graph can continue without a new checkpoint in this namespace, so its head is watched as well.
+    An outer graph can continue without a new checkpoint in this namespace, so the head of that graph counts as well.
     """
     parts = ns.split("|") if ns else []
     spaces = ["|".join(parts[:depth]) for depth in range(len(parts) + 1)]

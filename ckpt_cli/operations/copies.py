@@ -1,4 +1,4 @@
-"""Finds copies of threads by their checkpoint ids, which `ckpt fork --to` and the library's own copies keep."""
+"""Finds copies of threads: `ckpt fork --to` and the library's own copies keep the checkpoint ids of the original."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from ckpt_cli.savers.contract import Saver
 
 @dataclass(slots=True)
 class Copies:
-    """The ids of threads that share checkpoint ids with some other threads, sorted.
+    """The ids of threads that share checkpoint ids with the given threads, sorted.
 
     Attributes:
         present: the threads that are in the database.
@@ -51,7 +51,7 @@ def find_copies(saver: Saver, log: OperationLog, thread_ids: Collection[str]) ->
 
 
 def _threads_with(saver: Saver, ids: Collection[str], known: Collection[str]) -> set[str]:
-    """The threads of the database that have one of these checkpoint ids; without the known threads."""
+    """The threads of the database that have one of these checkpoint ids, except the known threads."""
     every = (thread.thread_id for thread in saver.threads())
     others = (thread_id for thread_id in every if thread_id not in known)
     holders: set[str] = set()

@@ -1,4 +1,4 @@
-"""The SQLite file with the operations and tags of one database; the first write makes it, a read never does."""
+"""The SQLite file with the operations and tags of one database. The first write makes the file; a read never does."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _PATIENCE = {"ro": 0.5, "rw": 5.0}  # seconds to wait for a lock; a command that
 
 
 class LogFile:
-    """One SQLite file that only its owner can read; readers open it read-only, and only if it exists."""
+    """One SQLite file that only its owner can read. Reading opens the file read-only, and only if the file exists."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -59,13 +59,13 @@ class LogFile:
                 except sqlite3.OperationalError as error:
                     if "readonly" not in str(error):
                         raise
-                    # A killed ckpt left the file half written; SQLite rolls that back on a writable connection.
+                    # A killed ckpt left the file half written. SQLite rolls the write back on a writable connection.
                     self._open_file("rw")
         return self._open_connection
 
     @contextmanager
     def transaction(self) -> "Iterator[sqlite3.Connection]":
-        """One transaction, which is on disk when the block ends; it makes the file if there is none.
+        """Run the block in one transaction, which is on disk when the block ends; the file is made if there is none.
 
         Raises:
             Failed: the file can't be written.
@@ -212,7 +212,7 @@ class LogFile:
         return Failed(message if doing == "read" else f"{message}; nothing was written", hint=hint)
 
     def _must_be_regular(self) -> None:
-        """Check that the file and SQLite's files next to it are regular files: opening a FIFO would wait for ever.
+        """Check that the file and SQLite's files next to it are regular files, as opening a FIFO would wait for ever.
 
         Raises:
             Failed: one of them is not a regular file.
@@ -224,14 +224,14 @@ class LogFile:
 
 
 def _means_damage(error: Exception) -> bool:
-    """Whether SQLite reports that the file is not a database, is damaged, or has other tables than a log."""
+    """Whether SQLite reports that the file is not a database, is damaged, or lacks tables of a log."""
     import sqlite3
 
     return type(error) is sqlite3.DatabaseError or str(error).startswith("no such ")
 
 
 def _must_be_no_link(path: Path) -> None:
-    """Refuse a log behind a symbolic link: other users may read the target, or somebody else made the link.
+    """Refuse a log behind a symbolic link: other users may read the link's target, or another user made the link.
 
     Raises:
         OSError: the file or its folder is a link, or another user made the folder of all logs as a link.

@@ -1,8 +1,8 @@
 """Wipes deleted threads from the operation log: their rows, their tags, and their names in texts.
 
 A deletion stores the threads to forget together with its images (`Heading.forget`). The images stay until the deletion
-is complete, because they show after a crash how it ended. Then everything is wiped in one transaction, and the file is
-rewritten. If a crash interrupts the wiping, the next `settle` finishes it.
+is complete, because they show after a crash how the deletion ended. Then everything is wiped in one transaction, and
+the file is rewritten. If a crash interrupts the wiping, the next `settle` finishes the wiping.
 """
 
 import re
@@ -25,7 +25,7 @@ WIPED = "forgotten"
 """The summary of an operation whose rows were all wiped."""
 
 _LEFT_OUT = "…"
-_SHORT = 4  # characters; in texts, a shorter id is only wiped where it is a whole word
+_SHORT = 4  # characters; an id that is shorter than this is wiped from texts only as a whole word
 _CHANGES = '"changes"'
 _BY_ROW, _BY_THREAD = {"operation", "relation", "key"}, {"thread_id"}
 
@@ -61,8 +61,9 @@ def read_traces(saver: Saver, log: OperationLog) -> Iterator[list[Trace]]:
 def traces_of_threads(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Iterator[Trace]:
     """The rows of the log that belong to some threads, or may belong to them.
 
-    A row may belong to them if its thread is unclear and the same operation has no record of that other thread.
-    Examples: blobs under another spelling of the thread id (MySQL), or extra rows of a foreign saver.
+    In an operation with rows of these threads, a row may belong to them if it names no thread, or if it names a thread
+    of which the operation has no record. Examples: blobs under another spelling of the thread id (MySQL), or extra rows
+    of a foreign saver.
     """
     for rows in read_traces(saver, log):
         if any(row.thread_id in thread_ids for row in rows):
@@ -71,7 +72,7 @@ def traces_of_threads(saver: Saver, log: OperationLog, thread_ids: Collection[st
 
 
 def finish(saver: Saver, log: OperationLog) -> None:
-    """Wipe the threads that complete operations have marked as to be forgotten.
+    """Wipe the threads that complete operations have marked for forgetting.
 
     Raises:
         Failed: the log can't be rewritten now; the next change or ``ckpt operations --settle`` will do it.
@@ -88,7 +89,7 @@ def finish(saver: Saver, log: OperationLog) -> None:
 
 
 def is_pending(log: OperationLog) -> bool:
-    """Whether something in the log must still be wiped, or its file be rewritten."""
+    """Whether something in the log must still be wiped, or the log's file must be rewritten."""
     return bool(log.rows("SELECT 1 FROM forgetting LIMIT 1", since=2))
 
 
@@ -131,7 +132,7 @@ def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> 
         if phases.get(number) is Phase.PLANNED:
             continue
         wiped = Counter({number: _wipe_operation(log, connection, number)})
-        if phases.get(number) is not Phase.ABANDONED:  # nothing was deleted: only the rows of this operation are wiped
+        if phases.get(number) is not Phase.ABANDONED:  # otherwise no thread was deleted
             planned = {operation for operation, phase in phases.items() if phase is Phase.PLANNED}
             wiped += _wipe_threads(saver, log, connection, threads[number], planned)
         _store_counts(
@@ -186,7 +187,7 @@ def _store_counts(connection: "sqlite3.Connection", wiped: Mapping[int, int]) ->
 def _wipe_texts(
     log: OperationLog, connection: "sqlite3.Connection", touched: Collection[int], thread_ids: Collection[str]
 ) -> None:
-    """Wipe the texts of operations that have no rows left; from other texts only the names of the threads."""
+    """Wipe the texts of operations that have no rows left. Other texts only lose the names of the threads."""
     for operation in log.operations():
         if operation.number in touched and operation.is_forgotten:
             texts = WIPED, ""

@@ -1,4 +1,4 @@
-"""Images of database rows for the log: compressed, exact with the types of values, and comparable by a hash."""
+"""Images of database rows for the log: compressed, with the exact types of values, and comparable by a hash."""
 
 import json
 import zlib
@@ -64,7 +64,7 @@ def parse_key(text: str) -> Row:
 
 
 def _image(row: Row) -> bytes:
-    """All columns, sorted: a JSON object that has the length in place of each bytes value, then these bytes values."""
+    """All columns, sorted: a JSON object in which lengths replace the bytes values, and then these bytes values."""
     columns = sorted(row.items())
     header = {name: [len(value)] if isinstance(value, bytes) else value for name, value in columns}
     return b"".join([json.dumps(header).encode(), _END, *(v for _, v in columns if isinstance(v, bytes))])

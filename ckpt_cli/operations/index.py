@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ckpt_cli.savers.about import Place
 
 _NAME = "index"
-_MOST_BYTES = 1 << 20  # bytes that are read, from the end
+_MOST_BYTES = 1 << 20  # at most this many bytes are read, from the end of the file
 _FOLDER = re.compile(r"[0-9a-f]{20}(-[0-9]{1,6})?")
 
 
@@ -64,7 +64,7 @@ class Index:
 
 
 def _parse(line: bytes) -> Entry | None:
-    """The entry of a line; None if the line isn't an entry, or if ckpt would not give its folder such a name."""
+    """The entry of a line; None if the line isn't an entry, or names a folder that ckpt would not make."""
     try:
         words = json.loads(line)
         entry = Entry(words["folder"], words["address"], words["mark"])

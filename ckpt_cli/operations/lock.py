@@ -1,4 +1,4 @@
-"""A file lock that only one ckpt process of this machine can have at a time; it ends with the process."""
+"""A file lock that only one ckpt process of this machine can have at a time. The lock ends when the process ends."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from ckpt_cli.operations.privacy import open_private
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock on this file inside the block; the file itself stays.
+    """Hold the lock on this file inside the block; the file itself is not deleted afterwards.
 
     Raises:
         Refused: another process holds the lock.

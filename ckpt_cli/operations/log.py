@@ -1,9 +1,9 @@
 """The operation log of one database, with an image of each changed row before and after the change.
 
-The images are on disk before the first row is touched. The log is a SQLite file (mode 600, ``synchronous=EXTRA``): a
-crash leaves an operation in it whole or not at all, and operations of any size are written and read row by row.
+The images are on disk before the first row is touched. The log is a SQLite file (mode 600, ``synchronous=EXTRA``).
+After a crash, the log has the whole operation or nothing of it. Operations of any size are written and read row by row.
 
-Witnesses are checkpoints with digests, which prove later that the log belongs to this database.
+Witnesses are digests of checkpoints. They prove later that the log belongs to this database.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,10 +53,10 @@ class Operation:
 
     Attributes:
         at: seconds since 1970.
-        undoes: the number of the operation that it undoes.
-        rows: the number of rows that it changed.
+        undoes: the number of the operation that this operation undoes.
+        rows: the number of rows that this operation changed.
         size: the size of its images in the log, in bytes.
-        forgotten: the number of its rows that were wiped from the log; None if none were.
+        forgotten: the number of its rows that were wiped from the log; None if no row was wiped.
     """
 
     number: int
@@ -83,7 +83,7 @@ class Heading:
     Attributes:
         at: seconds since 1970.
         undoes: the operation that it undoes.
-        forget: threads to wipe from the log once it is complete.
+        forget: threads to wipe from the log once the operation is complete.
     """
 
     at: float
@@ -121,8 +121,8 @@ class OperationLog(LogFile):
         """Write an operation with all its images, and give its number; all is on disk when this returns.
 
         Args:
-            heading: its description.
-            changes: its row changes; they are read one by one.
+            heading: the operation's description.
+            changes: the operation's row changes, which are read one by one.
             witnessing: chooses the operation's witnesses when all its rows are known.
             place: where the database is.
         """
@@ -161,9 +161,10 @@ class OperationLog(LogFile):
             connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, number))
 
     def finish(self, number: int) -> None:
-        """Mark an operation as done, and then follow the chain of what it undoes.
+        """Mark an operation as done, and change the phases of the operations that it undoes.
 
-        The operation that it undid becomes undone; the one that had been undone by that becomes done again; and so on.
+        The operation that it undoes becomes undone. If that operation was an undo too, the operation that was undone by
+        it becomes done again; and so on.
         """
         with self.transaction() as connection:
             phase = Phase.DONE
@@ -201,7 +202,7 @@ class OperationLog(LogFile):
             yield relation, parse_key(key), before, after
 
     def _read_one_by_one(self, columns: str, number: int, backwards: bool = False) -> Iterator[tuple[Any, ...]]:
-        """Read row by row, with one statement each, so that no statement stays open if the caller stops early."""
+        """Read each row with a statement of its own, so that no statement stays open if the caller stops early."""
         ((last,),) = self.rows("SELECT rows FROM operations WHERE number = ?", (number,))
         nearest = "position < ? ORDER BY position DESC" if backwards else "position > ? ORDER BY position"
         statement = f"SELECT position, relation, key, {columns} FROM changes WHERE operation = ? AND {nearest} LIMIT 1"  # noqa: S608
@@ -234,7 +235,7 @@ class OperationLog(LogFile):
 
     @property
     def needs_no_witnesses(self) -> bool:
-        """Whether it is right to have no witnesses: all operations are abandoned, or older than witnesses."""
+        """Whether a log without witnesses is normal: all its operations are abandoned, or older than witnesses."""
         newest = self.rows("SELECT max(number) FROM operations WHERE state <> ?", (Phase.ABANDONED,))
         return not newest or (newest[0][0] or 0) <= self.last_unwitnessed
 
@@ -265,7 +266,7 @@ class OperationLog(LogFile):
         return [row[0] for row in rows]
 
     def undone_by(self, number: int) -> int | None:
-        """The operation that undid this one, unless that undo was undone too."""
+        """The operation that undid this operation, unless that undo was undone too."""
         rows = self.rows("SELECT number FROM operations WHERE undoes = ? AND state = ?", (number, Phase.DONE))
         return rows[-1][0] if rows else None
 

@@ -1,4 +1,4 @@
-"""Chooses the log that a command reads or writes, and warns the person if it is in doubt."""
+"""Chooses the log that a command reads or writes, and warns the person if the choice is doubtful."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -68,7 +68,7 @@ class Logs:
         return self._remember(log) if log is not None else self.for_writing()
 
     def for_tags(self) -> "OperationLog | None":
-        """The log of which the tags are shown with other data, found with few reads; None if there is none."""
+        """The log whose tags are shown with other data, found with few reads; None if there is no such log."""
         if self._tag_logs is None:
             from ckpt_cli.operations.search import Search
 

@@ -23,7 +23,7 @@ def state_folder() -> Path:
 
 
 def folder_name(address: str) -> str:
-    """The folder name of the first log of an address; up to ckpt 0.1, an address had only this one."""
+    """The folder name of the first log of an address; up to ckpt 0.1, an address had only this log."""
     return blake2b(address.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Makes folders and files that only their owner can read; it never follows a symbolic link."""
+"""Makes folders and files that only their owner can read, without ever following a symbolic link."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ def open_private(path: str | os.PathLike[str], flags: int = os.O_RDWR) -> int:
     """Open a file, and give its descriptor. The file is made if it is missing; other users lose all rights to it.
 
     Raises:
-        OSError: it is a symbolic link, or can't be opened.
+        OSError: the file is a symbolic link, or can't be opened.
     """
     number = os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), _FILE)
     if _is_open_to_others(os.fstat(number)):

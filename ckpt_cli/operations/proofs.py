@@ -1,4 +1,4 @@
-"""Reads and writes what proves to which database a log belongs: witnesses, images of present rows, and places."""
+"""Reads and writes the proofs that a log belongs to a database: witnesses, images of present rows, and places."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -59,7 +59,7 @@ def store_witnesses(connection: "sqlite3.Connection", number: int, witnessing: W
 
 
 def add_witness(connection: "sqlite3.Connection", ref: Ref, digest: bytes, number: int) -> None:
-    """Store a witness of an operation, or of a tag, which has number 0."""
+    """Store a witness of an operation; the number 0 means a witness of a tag."""
     connection.execute(
         "INSERT INTO witnesses VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest,"
         " operation = CASE WHEN witnesses.operation = 0 THEN 0 ELSE excluded.operation END",

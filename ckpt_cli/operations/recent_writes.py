@@ -1,4 +1,4 @@
-"""Warns about threads that were written to less than a minute ago, as their application may be running."""
+"""Warns about threads that were written to less than a minute ago, because their application may be running."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.savers.contract import Saver
 
-_NAMED = 5  # threads that get a line each
+_NAMED = 5  # at most this many threads get a line each
 _ROWS = 1000  # an operation with more rows isn't searched for the checkpoint
 
 
@@ -26,7 +26,7 @@ def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) ->
 
 
 def _is_made_by_ckpt(saver: Saver, log: OperationLog, ref: Ref) -> bool:
-    """Whether an operation of ckpt made this checkpoint; the operation's time is then after the time in the id."""
+    """Whether an operation of ckpt made this checkpoint. Such an operation isn't older than the checkpoint's id."""
     made = ids.unix_time(ref.checkpoint_id) or 0.0
     for operation in log.operations():
         if operation.at < made:

@@ -21,7 +21,7 @@ class Clash:
     """A thread into which the restored records don't fit.
 
     Attributes:
-        added: its checkpoints that were made since the operation.
+        added: checkpoints of this thread that were made since the operation.
         at: the checkpoint from which the thread has continued; None if the thread was created again.
     """
 
@@ -57,7 +57,7 @@ class Restored:
 
 
 def find_restored(saver: Saver, log: OperationLog, number: int) -> Restored:
-    """Find what the undo of an operation restores, changes and removes, from the names of its rows alone."""
+    """Find the checkpoints that the undo of an operation restores, changes and removes; no images are read."""
     restored = Restored()
     for relation, key, before, after in log.hashes(number):
         name = saver.record_of(relation, key)
@@ -70,9 +70,13 @@ def find_clash(
 ) -> Clash | None:
     """The first thread into which the restored records don't fit; None if they fit everywhere.
 
-    They don't fit in two cases: all checkpoints of the thread were made since the operation; or a checkpoint gets
-    restored writes but has a new child, which would seem to come from these writes. With `has_side_rows` one new
-    checkpoint is enough: Redis and Valkey also store a list or a pointer for a thread, which can't be undone in part.
+    They don't fit in two cases:
+
+    - All checkpoints of the thread were made since the operation.
+    - A checkpoint gets restored writes but has a new child, which would then seem to come from these writes.
+
+    With `has_side_rows`, one new checkpoint is enough. Redis and Valkey store side rows for a thread (a list or a
+    pointer), and these can't be undone in part.
     """
     for page in pages(sorted(restored.newest), saver.page):
         present: dict[str, list[CheckpointRow]] = {}
@@ -130,7 +134,10 @@ def _first_clash(new: list[CheckpointRow]) -> Clash | None:
 
 
 def head_beside(saver: Saver, restored: Restored) -> Ref | None:
-    """The head of the only restored thread if it stays the head, as all restored checkpoints are older; else None."""
+    """The present head if it stays the head: only one thread is restored, and all restored checkpoints are older.
+
+    Otherwise None.
+    """
     if len(restored.newest) != 1:
         return None
     [(thread_id, newest)] = restored.newest.items()

@@ -21,7 +21,7 @@ def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) ->
 def inverse(saver: Saver, change: RowChange, now: Row | None) -> RowChange:
     """The change that undoes a change; `now` is the current row.
 
-    Columns that ckpt doesn't write are restored too if nobody changed them since. An example is a key's expiry time.
+    Columns that ckpt doesn't write, such as a key's expiry time, are restored too if nobody changed them since.
     """
     image, left = change.before, change.after
     after = None if image is None else saver.restored(change.relation, image, now)

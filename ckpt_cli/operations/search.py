@@ -14,13 +14,13 @@ from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, judg
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 
-_MOST_LOGS = 64  # logs of other addresses that are compared with the database
-_FEW_WITNESSES = 4  # witnesses that a command reads if it changes nothing
+_MOST_LOGS = 64  # at most this many logs of other addresses are compared with the database
+_FEW_WITNESSES = 4  # a command that changes nothing reads this many witnesses at a time
 _FILES = ("sqlite", "dev")
 
 
 class Doubt(StrEnum):
-    """Why a log that was found isn't used."""
+    """The reason why ckpt doesn't use a log that it found."""
 
     OTHER = "other"
     """Rows that it recorded have other content in this database, so it belongs to another one."""
@@ -85,7 +85,7 @@ class Doubtful:
 
     @property
     def may_be_trusted(self) -> bool:
-        """Whether ckpt uses this log if a person says `--same-database`."""
+        """Whether ckpt uses this log if a person adds `--same-database`."""
         return self.doubt in (Doubt.UNPROVEN, Doubt.CLONE)
 
 
@@ -95,7 +95,7 @@ class SearchResult:
 
     Attributes:
         own: the log that is proved to belong to the database, if there is one.
-        doubtful: logs that may belong to it, those of its own address first.
+        doubtful: logs that may belong to the database; the logs of its own address come first.
     """
 
     own: OperationLog | None = None
@@ -103,7 +103,7 @@ class SearchResult:
 
 
 class Search:
-    """Searches the logs of this user for the one of a database.
+    """Searches the logs of this user for the log of a database.
 
     Args:
         saver: the database.
@@ -155,7 +155,7 @@ class Search:
         return self._place
 
     def _is_own(self, log: OperationLog, *, is_here: bool) -> bool:
-        """Whether a log belongs to the database. If not, it is added to the doubtful logs or ignored."""
+        """Whether a log belongs to the database. If not, the log is added to the doubtful logs or ignored."""
         try:
             finding = self._saver.moment(
                 lambda: judge_log(self._saver, log, page=WITNESSES if self._deep else _FEW_WITNESSES)
@@ -185,9 +185,10 @@ class Search:
         return self._doubt_of_copy(log, places)
 
     def _doubt_of_copy(self, log: OperationLog, places: list[Place]) -> tuple[Doubt | None, str]:
-        """Whether a log whose rows are here belongs to another database, of which this one is a copy or a clone.
+        """The doubt about a log whose rows are here: this database may be a copy or a clone of the log's database.
 
-        If the log was used at this address before, only the places where it was used later can be the original.
+        The doubt comes with the address of that original. If the log was already used at this address, an original can
+        only be a place where the log was used after that.
         """
         here = self.place
         if any(_is_same(place, here) for place in places):

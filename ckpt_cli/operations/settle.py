@@ -1,6 +1,7 @@
-"""After a crash: finds out from the rows whether the interrupted operation happened.
+"""Finds out from the rows, after a crash, whether the interrupted operation happened.
 
-If the engine has transactions, all rows were written or none. Otherwise some may have been written; these are undone.
+If the engine has transactions, all rows were written or none. Otherwise only some rows may have been written; these
+rows are undone.
 """
 
 from ckpt_cli.operations import forget
@@ -12,7 +13,7 @@ from ckpt_cli.savers.contract import Saver
 
 
 def settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    """Decide for every planned operation whether it happened, and give the operations for which the rows show that.
+    """Decide for every planned operation whether it happened; returns the operations that could be decided.
 
     If nothing proves that the log belongs to this database, all operations stay planned. An interrupted wipe of
     forgotten threads is finished too.
@@ -37,7 +38,7 @@ def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
     if judge_log(saver, log).verdict is not Verdict.MATCHES and not log.is_trusted:
         return []
     settled = []
-    for operation in planned_operations(log):  # newest first: it may have changed the same rows as an older operation
+    for operation in planned_operations(log):  # newest first, as a newer operation may have changed the same rows
         if Ability.ATOMIC in saver.abilities:
             has_happened = _happened(saver, log, operation.number)
         else:
@@ -55,9 +56,9 @@ def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
 def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
     """Whether an operation happened; None if no row shows it.
 
-    All rows of an operation were written or none. So one row is enough that equals its image from before the
-    operation or from after it. A missing row is weaker evidence, because somebody else may have removed it. A row that
-    equals neither image is no evidence, unless the operation added it.
+    All rows of an operation were written or none. So one row is enough, if it equals its image from before or from
+    after the operation. A missing row is weaker evidence, because somebody else may have removed it. A row that equals
+    neither image is no evidence, unless the operation added that row.
     """
     guess: bool | None = None
     is_unchanged = True
@@ -80,7 +81,7 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
 def _complete_or_undo(saver: Saver, log: OperationLog, number: int) -> bool:
     """Whether the whole operation was written; if not, the rows that were written are undone.
 
-    Rows are written in order, so the last row shows it.
+    Rows are written in order, so the last row shows whether all rows were written.
     """
     last = True
     for change in log.changes(number, backwards=True):

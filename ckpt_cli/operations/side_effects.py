@@ -1,4 +1,4 @@
-"""Triggers, rules and foreign keys that a change would set off; they are refused until a person accepts each."""
+"""Triggers, rules and foreign keys that a change would set off; ckpt refuses the change until a person accepts each."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -39,10 +39,10 @@ def must_be_accepted(
     Args:
         found: the side effects that would happen.
         accepted: the side effects that a person accepted.
-        since: when a side effect with these names was accepted for good, in seconds since 1970.
+        since: the times when side effects with these names were accepted permanently, in seconds since 1970.
 
     Raises:
-        Refused: the message names each of them, and says which were accepted in an earlier form.
+        Refused: the message names each refused side effect, and says which were accepted in an earlier form.
     """
     refused = [one for one in found if one not in accepted]
     if refused:
@@ -98,12 +98,12 @@ def check_side_effects(
 
 
 def load_accepted(log: LogFile) -> list[SideEffect]:
-    """The side effects that a person has accepted for this database for good."""
+    """The side effects that a person has accepted permanently for this database."""
     return [one for one, _ in _stored(log)]
 
 
 def load_accepted_times(log: LogFile) -> dict[Names, float]:
-    """The times when side effects were accepted for good, in seconds since 1970, as far as they were stored."""
+    """The stored times when side effects were accepted permanently, in seconds since 1970; some have no time."""
     return {one[:4]: at for one, at in _stored(log) if at is not None}
 
 
@@ -113,7 +113,7 @@ def _stored(log: LogFile) -> Iterator[tuple[SideEffect, float | None]]:
 
 
 def remember(log: LogFile, side_effects: Iterable[SideEffect], at: float) -> None:
-    """Accept side effects for good, in addition to earlier ones; a new form of one replaces the older form."""
+    """Accept more side effects permanently; a new form of a side effect replaces its older form."""
     new = list(side_effects)
     named = {one[:4] for one in new}
     kept = [(one, when) for one, when in _stored(log) if one[:4] not in named]

@@ -22,8 +22,8 @@ class Survey:
         threads: the threads that are forgotten.
         rows: the rows of the log and the tags that are wiped.
         operations: the operations that lose rows, in order.
-        undoable: those of these operations that could be undone until now.
-        planned: those that were interrupted or are running now; their rows are needed to find out how they ended.
+        undoable: the operations among these that could be undone until now.
+        planned: the operations among these that were interrupted or are running now; their rows show how they ended.
         others: whether the log has operations with rows of other threads, or with a reason.
     """
 
@@ -55,7 +55,7 @@ def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Surv
 
 
 def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:
-    """The threads of which the log has rows or tags, each once."""
+    """The threads that have rows or tags in the log, each once."""
     logged_ids = {row.thread_id for rows in read_traces(saver, log) for row in rows if row.name is not None}
     logged_ids.update(tag.ref.thread_id for tag in read_tags(log))
     yield from sorted(thread_id for thread_id in logged_ids if thread_id is not None)

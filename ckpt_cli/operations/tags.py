@@ -15,7 +15,7 @@ _PUNCTUATION = "-_./+"
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A name for one checkpoint; `at` is the time when it was given, in seconds since 1970."""
+    """A name for one checkpoint; `at` is the time when the name was given, in seconds since 1970."""
 
     name: str
     ref: Ref
@@ -40,7 +40,7 @@ def add(
     Args:
         log: the log of this database.
         tag: the name and its checkpoint.
-        move: allow that the name is taken from another checkpoint.
+        move: True allows taking the name from another checkpoint.
         witness: the checkpoint's digest, which later proves that the log belongs to this database.
         place: where the database is.
 

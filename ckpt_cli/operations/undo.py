@@ -22,7 +22,7 @@ from ckpt_cli.shell_words import command
 
 
 def find_operation(log: OperationLog, number: int | None) -> Operation:
-    """The operation with that number; without a number the newest that is done and is not itself an undo.
+    """The operation with this number; without a number, the newest done operation that isn't itself an undo.
 
     Raises:
         NotFound: there is no such operation.
@@ -52,7 +52,7 @@ def undo(
     """Restore every row as it was before an operation, and give the number of the new operation.
 
     Raises:
-        Refused: a later operation or somebody else has changed its rows since; nothing was written.
+        Refused: a later operation or somebody else has changed the operation's rows since; nothing was written.
     """
     _must_be_proved(log, operation)
     heading = Heading(at, "undo", reason, describe(operation), operation.number)
@@ -62,7 +62,7 @@ def undo(
 def _must_be_proved(log: OperationLog, operation: Operation) -> None:
     """Refuse an operation that has neither a witness nor a row to compare.
 
-    Another database may have been at this address when it was made.
+    Another database may have been at this address when the operation was made.
     """
     if operation.number > log.last_unwitnessed or log.is_trusted or log.leaves_rows(operation.number):
         return
@@ -72,9 +72,9 @@ def _must_be_proved(log: OperationLog, operation: Operation) -> None:
 
 
 def describe(operation: Operation) -> str:
-    """The summary of an undo: it names the operation by the first part of that operation's summary.
+    """The summary of an undo: the number of the undone operation, its verb, and the first part of its summary.
 
-    The part after ": " or "; " is the result, which no longer holds.
+    The rest of that summary, after ": " or "; ", describes a result that no longer exists.
     """
     summary = operation.summary.partition(": ")[0].partition("; ")[0]
     return f"of operation {operation.number} ({operation.verb} {summary})"
@@ -98,7 +98,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
                 name = saver.record_of(change.relation, change.key)
                 expected = find_restored(saver, log, operation.number)
                 _must_fit(saver, log, operation, expected, has_side_rows=name is None)
-                if name is None:  # a pointer or a list, which changes with later checkpoints
+                if name is None:  # a side row, which changes with later checkpoints
                     _must_have_no_child(saver, log, expected.added, operation)
                 raise _changed_since(log, operation, name)
             if operation.verb == "resume":
@@ -117,7 +117,7 @@ def _must_fit(
 ) -> None:
     """Check that the restored records fit into their thread.
 
-    They don't if the thread continued, or was deleted and created anew under the same id.
+    They don't fit if the thread continued, or was deleted and created again under the same id.
     """
     clash = find_clash(saver, log, operation, restored, has_side_rows=has_side_rows)
     if clash is None:
@@ -187,7 +187,7 @@ def _describe_record(name: Ref | WriteKey | None) -> str:
 def _must_have_no_later_records(
     saver: Saver, log: OperationLog, removed: set[Ref | WriteKey], operation: Operation
 ) -> None:
-    """Refuse to remove a checkpoint that has a child or a write which would stay: somebody continued from it."""
+    """Refuse to remove a checkpoint if a child or a write of it would stay: somebody continued from the checkpoint."""
     refs = {name for name in removed if isinstance(name, Ref)}
     _must_have_no_child(saver, log, refs, operation)
     for (thread_id, ns), ids in _ids_by_namespace(refs):
@@ -218,7 +218,7 @@ def _ids_by_namespace(refs: set[Ref]) -> Iterator[tuple[tuple[str, str], set[str
 
 
 def _must_be_unused(saver: Saver, log: OperationLog, answered: set[Ref], operation: Operation) -> None:
-    """Refuse to remove an answer from a checkpoint that has a child: the child has used it."""
+    """Refuse to remove an answer from a checkpoint that has a child: the child has used the answer."""
     for ref in sorted(answered):
         for place in _enclosing_heads(saver, ref):
             later = (row for row in saver.rows(ref.thread_id, place.ns) if row.parent_id == place.checkpoint_id)

@@ -10,12 +10,12 @@ from ckpt_cli.shell_words import command
 
 
 def then_undo(command_line: str, operation: Operation, aside: str = "") -> str:
-    """The hint to type this command first, then the refused undo; `aside` comes between them."""
+    """The hint to type this command first, then the refused undo; `aside` is a text between the two."""
     return f"`{command_line}` first{aside}, then `ckpt undo {operation.number}`"
 
 
 def hint_make_room(clash: Clash, operation: Operation) -> str:
-    """The hint to delete the checkpoints that a thread got after the operation had deleted its checkpoints."""
+    """The hint to delete the checkpoints that were added to a thread since the operation."""
     options = [] if clash.at is None else ["--after", clash.at.checkpoint_id, *_ns_option(clash.at.ns)]
     keeps = command("ckpt fork", clash.thread_id, "@", options=["--to", "NEW_THREAD"])
     besides = f" (before that, `{keeps}` keeps a copy of what is there now)"

@@ -1,8 +1,8 @@
-"""Witnesses prove that a log belongs to a database: they are digests of checkpoints that its operations don't change.
+"""Witnesses prove that a log belongs to a database: they are digests of checkpoints that operations left unchanged.
 
 LangGraph never changes the header and the metadata of a checkpoint. So if a checkpoint has the same name but other
-content, it is in another database. The parent isn't in the digest: ckpt itself gives a checkpoint another parent when
-its parent is deleted.
+content, it is in another database. The digest doesn't include the parent, because ``ckpt delete --reparent`` gives a
+checkpoint another parent.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -22,17 +22,17 @@ from ckpt_cli.savers.contract import Saver
 WITNESSES = 16
 """The number of witnesses that an operation chooses, and that are read together to prove a log."""
 
-_SAMPLED = 40  # candidates of other threads
-_SPACES = 3  # at most so many of the changed namespaces supply witnesses
-_PER_NAMESPACE = 4  # checkpoints of each of these namespaces
-_THREADS_SEARCHED = 5000  # threads in which witnesses are searched if the operation changes all candidates
+_SAMPLED = 40  # this many checkpoints of other threads are candidates
+_SPACES = 3  # at most this many of the changed namespaces supply witnesses
+_PER_NAMESPACE = 4  # this many checkpoints of each of these namespaces are candidates
+_THREADS_SEARCHED = 5000  # if the operation changes all candidates, witnesses are searched in this many threads
 _ENOUGH = 4  # witnesses
-_BYTES = 4_000_000  # reading stops after so many bytes, once `_ENOUGH` witnesses are read
+_BYTES = 4_000_000  # reading stops after this many bytes, once `_ENOUGH` witnesses are read
 _ROWS = 8  # logged rows that are compared at a time if no witness matches
 
 
 class Verdict(StrEnum):
-    """What the rows of a database say about a log."""
+    """The result of comparing a log with the rows of a database."""
 
     MATCHES = "matches"
     CONTRADICTED = "contradicted"
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
 
 
 def read_digests(saver: Saver, refs: Collection[Ref]) -> dict[Ref, bytes]:
-    """The digests of the existing ones of these checkpoints; if they are large, only of as many as needed."""
+    """The digests of these checkpoints, if they exist; if the checkpoints are large, only the first few digests."""
     found: dict[Ref, bytes] = {}
     size = 0
     for checkpoint in saver.headers(refs):
@@ -112,7 +112,7 @@ class Choice:
             yield from (row.ref for row in self._saver.newest(thread_id, ns, _PER_NAMESPACE))
 
     def _all_of_changed_namespaces(self, row_keys: RowKeys) -> list[Ref]:
-        """All checkpoints of these namespaces; used if the newest are changed or can't be read without a full scan."""
+        """All checkpoints of these namespaces, needed if the newest are changed or their reading is a full scan."""
         return [row.ref for thread_id, ns in self._namespaces(row_keys) for row in self._saver.rows(thread_id, ns)]
 
     def _namespaces(self, row_keys: RowKeys) -> list[tuple[str, str]]:
@@ -132,7 +132,7 @@ def _spread(refs: Iterable[Ref]) -> list[Ref]:
 
 
 def judge_log(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Finding:
-    """What the rows of a database say about a log; witnesses are read `page` at a time until one matches.
+    """Compare a log with the rows of a database. Witnesses are read `page` at a time until one matches.
 
     One matching checkpoint is enough, even if others differ: only the log's database, or a copy of it, has a checkpoint
     with this name and content. The checkpoints that differ were damaged or changed since.
@@ -152,7 +152,7 @@ def judge_log(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Find
 
 
 def _judge_by_images(saver: Saver, log: OperationLog, differing: Ref | None) -> Finding:
-    """The verdict from row images: each logged row is compared with the last operation that wrote it.
+    """The verdict from row images: each logged row is compared with its image in the last operation that wrote it.
 
     Rows that LangGraph overwrites are skipped. Writes are small and equal in many databases, so a matching write proves
     nothing if a checkpoint differs.
@@ -175,7 +175,7 @@ def _judge_by_images(saver: Saver, log: OperationLog, differing: Ref | None) -> 
 
 
 def _compare_logged_rows(saver: Saver, log: OperationLog) -> Iterator[list[tuple[Ref | WriteKey, bool]]]:
-    """The logged rows that exist, some at a time; each with whether it is as its last operation logged it."""
+    """The logged rows that exist, some at a time; each with True if the row still is as it was last logged."""
     named = ((one, saver.record_of(one.change.relation, one.change.key)) for one in log.evidence())
     lasting = ((one, name) for one, name in named if name is not None and _never_changes(name))
     while some := list(islice(lasting, _ROWS)):
@@ -188,12 +188,12 @@ def _compare_logged_rows(saver: Saver, log: OperationLog) -> Iterator[list[tuple
 
 
 def _never_changes(name: Ref | WriteKey) -> bool:
-    """Whether LangGraph never changes such a row. It does change special writes, pointers and lists."""
+    """Whether LangGraph never changes such a row. LangGraph does change special writes, pointers and lists."""
     return isinstance(name, Ref) or (isinstance(name.idx, int) and name.idx >= 0)
 
 
 def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
-    """Whether a row is as an operation left it or, if the operation may not have happened, as it was before."""
+    """Whether a row is as an operation left it or, if the operation may not have happened, as the row was before."""
     change = evidence.change
     images = [change.after] if evidence.phase is Phase.DONE else [change.after, change.before]
     return any(image is not None and is_image(saver, change.relation, row, image) for image in images)

@@ -37,12 +37,12 @@ class Origin:
 
     @property
     def step(self) -> int:
-        """The step; -1 if none is recorded, as the library assumes."""
+        """The step; -1 if none is recorded, like in the library."""
         return -1 if self.state.step is None else self.state.step
 
 
 def read_origin(reader: Reader, ref: Ref) -> Origin:
-    """Read the checkpoint from which new ones will be made.
+    """Read the checkpoint from which new checkpoints will be made.
 
     Raises:
         CheckpointNotFound, PayloadCorrupt.
@@ -54,7 +54,7 @@ def read_origin(reader: Reader, ref: Ref) -> Origin:
 
 
 def make_origin(stored: Checkpoint, state: State, reader: Reader) -> Origin:
-    """The origin made of a checkpoint, which may be stored already or about to be stored."""
+    """The origin for a checkpoint that is stored already or will be stored."""
     metadata = must_have_metadata(reader.value(stored.metadata), stored.row.ref)
     return Origin(stored, state, whole(stored, reader.value), metadata)
 
@@ -81,7 +81,7 @@ def make_child(
 ) -> Checkpoint:
     """A new checkpoint one step after its origin.
 
-    ``updated_channels`` is null. If it were a list, the library would run nothing: `prepare_next_tasks` only looks at
+    ``updated_channels`` is null. With a list, the library would run nothing, because `prepare_next_tasks` only looks at
     the nodes that the listed channels trigger.
 
     Args:

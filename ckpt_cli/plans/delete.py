@@ -18,7 +18,7 @@ from ckpt_cli.plans.wording import describe_next, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
 
-_NAMED = 20  # threads that a plan names one by one
+_NAMED = 20  # at most this many threads, runs or orphans are named one by one
 
 
 class OrphanAction(StrEnum):
@@ -82,7 +82,7 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
 
 
 def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
-    """The plan that deletes all descendants of a checkpoint and the writes of its own tasks.
+    """The plan that deletes all descendants of a checkpoint, and the writes of the checkpoint's own tasks.
 
     The checkpoint becomes a tip again.
 
@@ -107,7 +107,7 @@ def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanActi
 
 
 def branch(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
-    """The plan that deletes one branch: the checkpoints from its tip back to where it left another branch.
+    """The plan that deletes one branch: the checkpoints from its tip back to the fork, which itself stays.
 
     Raises:
         UsageError: `row` isn't a tip.
@@ -138,7 +138,7 @@ def run(reader: Reader, thread_id: str, run_ids: Sequence[str], orphans: OrphanA
 
     Raises:
         NotFound: one of the runs has no checkpoint in this thread.
-        Refused: checkpoints of other runs descend from these, and `orphans` is `OrphanAction.NOTHING`.
+        Refused: checkpoints of other runs descend from the deleted ones, and `orphans` is `OrphanAction.NOTHING`.
     """
     chosen: Ids = {}
     known: dict[str, None] = {}
@@ -198,7 +198,7 @@ def _plan_for_part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanA
 
 
 def _count_removed(rows: Iterable[CheckpointRow], writes: Iterable[Write], count: _Count) -> Iterator[Ref | WriteKey]:
-    """Give the names of the deleted records, and add their numbers and sizes to `count`."""
+    """Give the names of the deleted records, and add the number and the sizes of these records to `count`."""
     for row in rows:
         count.checkpoints += 1
         count.add_size(row.size)

@@ -1,10 +1,11 @@
 """Finds the records that must be deleted together with some checkpoints.
 
-A checkpoint's writes are deleted with it. So are the checkpoints of the subgraphs that its tasks called: their
-namespace contains the id of the calling task, and ``parents`` in their metadata names the checkpoint.
+The writes of a deleted checkpoint are deleted too, and so are the checkpoints of the subgraphs that its tasks called.
+The namespace of such a subgraph contains the id of the calling task. The metadata of the subgraph's checkpoints names
+the deleted checkpoint under ``parents``.
 
-If all children of a checkpoint are deleted and the checkpoint itself is kept, it becomes a tip again. The writes of its
-tasks produced those children, so these writes are deleted too, and the tasks will run again.
+If a checkpoint is kept but all its children are deleted, the checkpoint becomes a tip again. The children were made
+from the writes of its tasks. So these writes are deleted too, and the tasks will run again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -95,7 +96,7 @@ def descendants(lineage: Lineage, checkpoint_ids: Iterable[str]) -> Iterator[str
 
 
 def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage: Lineage) -> Iterable[str]:
-    """The checkpoints of a subgraph's namespace that were made in calls by tasks whose writes are deleted."""
+    """The checkpoints of a subgraph that was called by a task whose writes are deleted."""
     if not ns or not deletion.checkpoints:
         return ()
     parent, owner = above(ns), task(ns)
@@ -106,7 +107,7 @@ def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage:
 
 
 def _called_by_metadata(reader: Reader, ns: str, lineage: Lineage, deletion: DeletionSet) -> Iterator[str]:
-    """The checkpoints of a subgraph whose ``parents`` in the metadata name a checkpoint that loses its writes."""
+    """The checkpoints of a subgraph with metadata that names, under ``parents``, a checkpoint that loses its writes."""
     refs = [Ref(deletion.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
     losing_writes = cache(deletion.ids_losing_writes)
     for ref, payload in reader.saver.metadata(refs):

@@ -1,7 +1,7 @@
 """Snapshots of delta channels, which the first checkpoint of a new branch must store.
 
 A delta channel's value is rebuilt from the writes stored on all ancestors. The writes on a checkpoint belong to the
-child that was made of them. A second child would get these writes too, unless it stores the channel's value itself
+child that was made from them. A second child would get these writes too, unless it stores the channel's value itself
 (langgraph 1.2 ``pregel/_checkpoint.py: delta_channels_with_pending_writes``, ``create_checkpoint``,
 ``_mark_bumps_seen``).
 """
@@ -56,7 +56,7 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin) -> DeltaSnap
 
 
 def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = None) -> dict[str, Node]:
-    """Snapshots of the delta channels that a checkpoint doesn't store whole; with `channels` only of these channels.
+    """Snapshots of the delta channels that a checkpoint doesn't store whole; if `channels` is given, only of these.
 
     Raises:
         Refused: no reducer explains the recorded steps of a channel.
@@ -68,7 +68,7 @@ def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = N
 def _first_written(reader: Reader, origin: Origin, written: Iterable[str]) -> dict[str, Node]:
     """Snapshots of the delta channels that are empty at the checkpoint, and are first written by its own tasks.
 
-    Which of the new channels are delta channels, the metadata of an existing child says.
+    The metadata of an existing child shows which of the new channels are delta channels.
     """
     new = {channel for channel in written if channel not in origin.state.versions} if origin.state.v >= 4 else set()
     snapshots: dict[str, Node] = {}
@@ -115,9 +115,9 @@ def _edits(mint: Mint, origin: Origin, values: Mapping[str, Node]) -> dict[str, 
 def bumped_seen(
     versions_seen: Mapping[str, Mapping[str, Version]], bumped: Mapping[str, tuple[Version | None, Version]]
 ) -> dict[str, Mapping[str, Version]]:
-    """``versions_seen`` in which each node that had seen an old version has seen the new one.
+    """A copy of ``versions_seen``: each node that had seen the old version of a channel has seen the new version.
 
-    So storing a snapshot triggers no node. `bumped` maps a channel to its old and its new version.
+    So a stored snapshot triggers no node. `bumped` maps a channel to its old and its new version.
     """
     seen = {node: dict(versions) for node, versions in versions_seen.items()}
     marks = seen.pop(_BUMPS, {})

@@ -2,7 +2,7 @@
 
 Like an update, the child has the source ``update``, and its step is one higher. Unlike an update, it marks no node as
 having run. The versions of edited channels advance as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``).
-Nodes that had seen the old version have also seen the new one, so the edit triggers no node.
+Nodes that had seen the old version count as nodes that have seen the new version, so the edit triggers no node.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -27,7 +27,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import ChannelValues, Version
 
-_MOST_SEARCHED = 50  # newest checkpoints in which a channel is searched that the edited checkpoint lacks
+_MOST_SEARCHED = 50  # a channel that the edited checkpoint lacks is searched in this many of the newest checkpoints
 
 
 def plan(
@@ -125,9 +125,10 @@ def _snapshot(value: Any) -> Node:
 def _seen(
     versions_seen: Mapping[str, Mapping[str, Version]], old: Mapping[str, Version], new: Mapping[str, Version]
 ) -> dict[str, Any] | None:
-    """``versions_seen`` in which the nodes that had seen an edited channel have also seen the edit.
+    """A copy of ``versions_seen``: nodes that had seen the old version of an edited channel have seen the new version.
 
-    None if there are no such nodes. Only graphs of bare Pregel nodes have nodes that listen to a user's channel.
+    None if there are no such nodes. Nodes listen to a user's channel only in graphs that were built directly from
+    Pregel nodes.
     """
     watching = {
         node: {c: version for c, version in new.items() if c in had and had[c] == old.get(c)}
@@ -140,7 +141,10 @@ def _seen(
 
 
 def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, create: bool) -> None:
-    """Check channels that this checkpoint lacks: each must be a user's channel that other checkpoints have."""
+    """Check channels that this checkpoint lacks.
+
+    Each must be a user's channel. Without `create`, other checkpoints must have this channel.
+    """
     for name in names:
         if is_control(name, origin.state):
             raise UsageError(

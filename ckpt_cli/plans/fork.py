@@ -1,4 +1,4 @@
-"""The plan of ``ckpt fork``: a copy of a checkpoint, as LangGraph makes it: a sibling in the same thread."""
+"""The plan of ``ckpt fork``: it adds a copy of a checkpoint as a sibling in the same thread, like LangGraph's copy."""
 
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.inspection import Inspection
@@ -14,9 +14,9 @@ from ckpt_cli.reading import Reader
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
     """The plan of the copy that ``update_state(config, None, as_node="__copy__")`` makes (1.2 ``pregel/main.py``).
 
-    The copy has the parent and the channels of the original, and none of its writes. Its source is ``fork`` and its
-    step is one higher, but the step encoded in its id is the original's. The library's copy drops the application's
-    metadata; this one keeps it.
+    The copy has the parent and the channels of the original, but not the original's writes. The copy's source is
+    ``fork``. The copy's step is one higher, but its id encodes the step of the original. The library's copy drops the
+    application's metadata; ckpt's copy keeps this metadata.
     """
     origin = read_origin(reader, row.ref)
     made = make_child(

@@ -1,4 +1,4 @@
-"""The nodes that a thread is known to have, and the choice of the node as which an update acts."""
+"""The known nodes of a thread, and the choice of the node that counts as the writer of an update."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -25,9 +25,9 @@ class KnownNodes:
         self._names = {*reducers.history.nodes, *(task.node for task in tasks.tasks if task.node), START}
 
     def choose(self, as_node: str | None, seen: Mapping[str, Mapping[str, Version]], *, alone: bool) -> str:
-        """The node as which an update acts: `as_node`, or without it the node that ran last.
+        """The node that counts as the writer of an update: `as_node`, or if that is None, the node that ran last.
 
-        `alone`: the update is the only one of its superstep.
+        `alone`: the superstep has no other update.
 
         Raises:
             UsageError: no such node is known, or the node can't be inferred.
@@ -43,7 +43,7 @@ class KnownNodes:
         return node
 
     def describe_unknown(self, hops: Sequence[Hop]) -> Iterator[str]:
-        """One line about each next node that is unknown here: the library silently ignores wrong names."""
+        """One line about each unknown next node, because the library silently ignores wrong names."""
         for name in dict.fromkeys(hop.node if isinstance(hop, Send) else hop for hop in hops):
             if self._is_new(name):
                 near = get_close_matches(name, self._names, n=1, cutoff=0.5)
@@ -51,5 +51,5 @@ class KnownNodes:
                 yield f"{name} has never run here: a graph without such a node ignores it{meant}"
 
     def _is_new(self, node: str) -> bool:
-        """Whether no thread of this graph is known to have this node."""
+        """Whether neither this thread nor another thread of the same graph is known to have this node."""
         return node not in self._names and not any(node in related.nodes for related in self._reducers.related)

@@ -26,7 +26,7 @@ _OBJECTS = frozenset({Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
 def as_messages(raw: Any, current: Any, new_id: Callable[[], str] | None) -> Any:
     """The message objects for `raw`, which a person wrote to a channel of messages; `new_id` makes missing ids.
 
-    `current` is the value of the channel: its latest message of a role is the pattern for a new message of that role.
+    `current` is the value of the channel. The latest message with the same role is the pattern for a new message.
     """
     if (replaced := overwrite(raw)) is not None:
         return {"__overwrite__": as_messages(replaced.value, current, new_id)}

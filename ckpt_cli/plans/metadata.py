@@ -2,8 +2,8 @@
 
 LangGraph takes an application's keys (``user_id``, ``tenant``) from the config of a run: the scalars of its
 ``metadata`` and ``configurable`` (langgraph-checkpoint 4.3, ``base/__init__.py: get_checkpoint_metadata``). ckpt has no
-such config, so a new checkpoint copies these keys from the checkpoint that it is made from. Without them, a search by
-``user_id`` would no longer find the thread.
+such config. So a new checkpoint gets these keys from the checkpoint from which it is made. Without the keys, a search
+by ``user_id`` would no longer find the thread.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ UNCHANGED = MetadataChanges()
 
 
 def is_application_key(key: str) -> bool:
-    """Whether a metadata key is the application's: not LangGraph's own, and not one that belongs to a single run."""
+    """Whether a metadata key belongs to the application: neither to LangGraph nor to a single run."""
     return key not in _LIBRARY_KEYS and key != "run_id" and not key.startswith(("__", "langgraph_"))
 
 

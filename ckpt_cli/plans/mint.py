@@ -1,8 +1,8 @@
 """`Mint` makes ids, times and channel versions for new checkpoints, in the format that the thread already uses.
 
 Sources: langgraph-checkpoint 4.3 ``base/id.py: uuid6(clock_seq=step)``, checkpoint-sqlite 3.1 ``get_next_version``. The
-head of a thread is its highest id. So a new id is higher than the head's, even if the clock that made the head's id was
-ahead of ours.
+head of a thread is the checkpoint with the highest id. So a new id must be higher than the head's id, even if another
+machine made the head's id with a clock that is ahead of ours.
 """
 
 import time
@@ -62,7 +62,10 @@ class Mint:
         return Stamp(text, text)
 
     def version(self, current: Version | None, like: Version | None = None, data: bytes = b"") -> Version:
-        """The version after `current`, in the format of `current` or else `like`; older formats hash `data`."""
+        """The version after `current`, in the format of `current`; if that is None, in the format of `like`.
+
+        Older formats contain a hash of `data`.
+        """
         kind = current if current is not None else like
         number = counter(current) + 1 if current is not None else 1
         if isinstance(kind, int | float):

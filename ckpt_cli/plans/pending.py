@@ -1,7 +1,8 @@
-"""The pending writes of the checkpoint from which a step is made: values of a Command, and writes of its tasks.
+"""The pending writes of the checkpoint where a step starts: values of a Command, and writes of the checkpoint's tasks.
 
-An update as END applies them in every version of langgraph. An update as a node applies them up to langgraph 1.0.2,
-even if the run has long continued from that checkpoint. Since 1.0.3 ``update_state`` (``pregel/main.py``) drops them.
+An update as END applies these writes in every version of langgraph. Up to langgraph 1.0.2, an update as a node applies
+them too, even if the run continued from that checkpoint long ago. Since 1.0.3, an update as a node drops them
+(``pregel/main.py: update_state``).
 """
 
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ class Finished(StrEnum):
 
 
 def command_values(reader: Reader, at: StepStart) -> list[TaskOutput]:
-    """The values of a Command that no step has used yet, as the output of an input; empty if there are none."""
+    """The values of a Command that no step has used yet, as if an input had written them; empty if there are none."""
     writes = reader.writes(at.origin.ref) if at.stored_writes else []
     null = [(write.channel, write.value) for write in writes if write.task_id == NULL_TASK]
     return [TaskOutput("", "__input__", null)] if null else []
@@ -60,7 +61,7 @@ def task_outputs(at: StepStart) -> list[tuple[Task, TaskOutput]]:
 def steps_before_update(
     reader: Reader, at: StepStart, finished: Finished | None
 ) -> tuple[list[list[TaskOutput]], list[str]]:
-    """The steps that must be made before the update's own, and the finished nodes whose results they apply.
+    """The steps that must be made before the update's own step, and the finished nodes whose results are applied.
 
     Raises:
         Refused: there are pending writes, but nothing shows which version of langgraph runs this thread.
@@ -85,13 +86,13 @@ def steps_before_update(
 def follows_old_update(reader: Reader, at: StepStart, finished: Finished | None) -> bool:
     """Whether ``update_state`` of the thread's langgraph records writes in the old way, as far as the data shows.
 
-    The old way is from before delta channels existed. Newer releases (1.2.22 ``pregel/main.py:
-    _store_or_fork_delta_writes, _update_task_id``) differ in three ways, and the old one
+    The old way is from before delta channels existed. It differs in three ways from newer releases (1.2.22
+    ``pregel/main.py: _store_or_fork_delta_writes, _update_task_id``):
 
-    - stores writes even on a checkpoint from which the run has continued; every branch from it would then apply these
-      writes to its delta channels;
-    - gives one task id to all updated nodes that have no task;
-    - stores the writes of an input on the new checkpoint.
+    - It stores writes even on a checkpoint from which the run has continued. With delta channels, every branch from
+      this checkpoint would then apply these writes.
+    - It gives one task id to all updated nodes that have no task.
+    - It stores the writes of an input on the new checkpoint.
     """
     return finished is Finished.KEEP or (not _is_recent(reader, at) and _may_be_old(reader, at))
 
@@ -103,8 +104,8 @@ def _has_results(task: Task) -> bool:
 def _is_recent(reader: Reader, at: StepStart) -> bool:
     """Whether the stored data proves that langgraph 1.0.3 or newer runs this thread.
 
-    One proof is a SQLite table with task paths: checkpoint-sqlite 3.1.2 makes it and needs langgraph-checkpoint 4.3,
-    while langgraph up to 1.0.2 needs a langgraph-checkpoint below 4.
+    One proof is a SQLite table with task paths. checkpoint-sqlite 3.1.2 makes such a table, and needs
+    langgraph-checkpoint 4.3. But langgraph up to 1.0.2 needs a langgraph-checkpoint below 4.
     """
     writes = reader.writes(at.origin.ref)
     recent = delta.COUNTERS in at.origin.metadata or any(write.channel == ERROR_SOURCE for write in writes)
@@ -113,7 +114,7 @@ def _is_recent(reader: Reader, at: StepStart) -> bool:
 
 
 def _may_be_old(reader: Reader, at: StepStart) -> bool:
-    """Whether langgraph up to 1.0.2 may run this thread: writes have no path, or questions no response schema."""
+    """Whether langgraph up to 1.0.2 may run this thread: no write has a path, or a question has no response schema."""
     writes = reader.writes(at.origin.ref)
     pathless = "task_paths" not in reader.saver.abilities and not any(write.row.task_path for write in writes)
     return pathless or any(not has_response_schema(one) for one in _questions(writes))

@@ -1,6 +1,6 @@
-"""Chooses the reducer of a channel: the one that a person named, or one that the recorded steps prove.
+"""Chooses the reducer of a channel: the reducer that a person named, or a reducer that recorded steps prove.
 
-These are the steps of the thread and, if they don't decide, the steps of other threads of the same graph.
+The steps of the thread itself come first. If they don't decide, the steps of other threads of the same graph count too.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from ckpt_cli.shell_words import argument
 from ckpt_cli.values.known import message, messages
 from ckpt_cli.values.node import Node
 
-_MOST_ANCESTORS = 50  # ancestors in which evidence about a delta channel is searched
+_MOST_ANCESTORS = 50  # evidence about a delta channel is searched in at most this many ancestors
 
 
 class Reducers:
     """The reducers of one graph, learned when they are needed.
 
     Attributes:
-        used: channel to a text that names the reducer that was used for it, and the evidence.
+        used: channel to a text with the reducer that was used, and the evidence for this reducer.
     """
 
     def __init__(self, reader: Reader, ref: Ref, chosen: Mapping[str, Reducer], new_id: Callable[[], str]) -> None:
@@ -79,7 +79,7 @@ class Reducers:
         """The value of a channel after some writes.
 
         Raises:
-            Refused: no reducer is proven, or several are and give different values here.
+            Refused: no reducer is proven, or several reducers are proven and give different values here.
             UsageError: the channel's reducer can't apply such values.
         """
         new_id = self._new_id
@@ -103,7 +103,7 @@ class Reducers:
     def _must_be_messages(self, channel: str, candidates: Sequence[Evidence], writes: Sequence[Any]) -> None:
         """Refuse writes that aren't messages if the channel's reducer may be ``add_messages``.
 
-        The reducer may be a plain append as well; a person can then name that.
+        The recorded steps may also fit a plain append. Then a person can name that reducer.
         """
         if candidates and MESSAGES not in {one.reducer for one in candidates}:
             return
@@ -119,7 +119,10 @@ class Reducers:
     def _outcomes_by_related(
         self, channel: str, candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
     ) -> list[tuple[Evidence, Any]]:
-        """The outcomes that another thread leaves if this thread leaves several; it never overrules this thread."""
+        """The only outcome that fits the steps of another thread, as a list; an empty list if no other thread decides.
+
+        A reducer that contradicts the steps of this thread doesn't count.
+        """
         tally = self.history.tallies.get(channel)
         for kin in self.related if candidates or tally is None or not tally.steps else ():
             others = self._candidates(channel, kin)
@@ -153,7 +156,7 @@ class Reducers:
             rebuilt = Inspection(self._reader, ref).deltas().get(channel)
             if rebuilt is not None and rebuilt.evidence is not None:
                 yield rebuilt.evidence
-        for checkpoint_id in islice(line, _MOST_ANCESTORS):  # no value was stored whole yet
+        for checkpoint_id in islice(line, _MOST_ANCESTORS):  # in case no value was stored whole yet
             ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
             rebuilt = Inspection(self._reader, ref).deltas().get(channel)
             if rebuilt is not None and rebuilt.writes and not rebuilt.spans and rebuilt.reducer is not None:

@@ -50,9 +50,9 @@ class Outcome:
     Attributes:
         before: the user's channels now.
         after: the user's channels with the writes applied.
-        evidence: each reducer that was used, and what proves it.
-        unknown: channel to the reason why its new value is unknown; it is in neither `before` nor `after`.
-        next: the nodes that would run then; None if they can't be known.
+        evidence: each reducer that was used, and its evidence.
+        unknown: channel to the reason why its new value is unknown; such a channel is in neither `before` nor `after`.
+        next: the nodes that would run next; None if these nodes can't be known.
     """
 
     tasks: Snapshot
@@ -68,7 +68,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, chosen: Mapping[str, Red
 
     Raises:
         Refused: a delta channel's value isn't known.
-        NotSupported: the thread was made by another kind of graph.
+        NotSupported: ckpt can't make steps in this kind of thread.
     """
     mint, origin = Mint(), read_origin(reader, row.ref)
     learned = Reducers(reader, row.ref, chosen, lambda: "(new id)")

@@ -1,7 +1,8 @@
-"""Finds finished work that would run again if an unfinished step's checkpoint gets a new child.
+"""Finds finished work that would run again if the checkpoint of an unfinished step gets a new child.
 
-The child has new task ids, so its tasks don't find what the tasks of its parent wrote. A task that had finished while
-another one was interrupted runs again. So do the ``@task`` calls that an entrypoint or a node had made.
+The tasks of the new child have new ids, so they don't find the writes of the parent's tasks. If a task had finished
+while another task was interrupted, the finished task runs again. The ``@task`` calls that an entrypoint or a node had
+made run again too.
 """
 
 from collections import Counter
@@ -59,7 +60,10 @@ def finished_calls(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> li
 
 
 def _started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
-    """The unfinished tasks that called a subgraph which has checkpoints: its namespace contains the task's id."""
+    """The unfinished tasks that called a subgraph, if the subgraph has checkpoints.
+
+    The namespace of a subgraph contains the id of the task that called it.
+    """
     prefix = f"{row.ns}|" if row.ns else ""
     spaces = reader.saver.namespaces(row.thread_id)
     for task in snapshot.tasks:

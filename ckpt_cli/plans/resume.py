@@ -1,11 +1,11 @@
-"""The plan of ``ckpt resume``: it records answers where the library looks for them the next time the graph runs.
+"""The plan of ``ckpt resume``: it stores answers where the library looks for them when the graph runs next.
 
-An answer is a write to ``__resume__`` by the task that asked. Its value is a list: the answers that the task has
-already, and the new one (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). If graphs at several levels have the
-question's id, the task is the one of the deepest subgraph.
+An answer is a write to ``__resume__`` by the task that asked. The value of this write is a list: the earlier answers to
+the task, and the new answer (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). If graphs at several levels have a
+question with this id, the answer belongs to the task of the deepest subgraph.
 
 A question from before langgraph 0.2.60 has no id. Its answer is a bare value on the null task, and the first waiting
-task takes it.
+task takes this value.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ from ckpt_cli.shell_words import command
 from ckpt_cli.values.state import TaskWrite
 
 _RESUME_IDX = -4  # the ``idx`` of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
-_HIGHEST_IDX = 1 << 31  # more writes than any task has
+_HIGHEST_IDX = 1 << 31  # no task has this many writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Question:
     """A question that waits at the head of a thread.
 
     Attributes:
-        id: None before langgraph 0.2.60.
-        node: the subgraph's node that asks, if the task's path names it; otherwise the root graph's node that called
-            the subgraph; None if unknown.
+        id: the question's id; None before langgraph 0.2.60.
+        node: the node that asks. If its task's path isn't stored, this is the root graph's node that called the
+            subgraph. None if unknown.
         source: the recorded question of the task that asked; None if the question has no id.
     """
 
@@ -54,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A person's answer; `to` is the question's id, the start of the id, or its node; None means the only question."""
+    """A person's answer. `to` is the question's id, the start of this id, or its node; None means the only question."""
 
     to: str | None
     value: Any
@@ -101,7 +101,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
 
     Raises:
         NotFound: no such question waits.
-        UsageError: an answer fits several questions, or two answers fit one.
+        UsageError: an answer fits several questions, or two answers fit one question.
         Refused: the question can't be answered.
     """
     head = reader.head(thread_id).ref
@@ -149,7 +149,10 @@ def describe_question(question: Question) -> str:
 
 
 def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:
-    """The plan's basis: the heads, and the checkpoints that asked; an answer always goes to the current head."""
+    """The plan's basis: the heads, and the checkpoints with the questions.
+
+    The heads are part of the basis because an answer always goes to the current head.
+    """
     asking = {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}
     heads = {one.ref: one for ref in asking for one in basis_of_heads(reader.saver, ref.thread_id, ref.ns)}
     return (*heads.values(), *(basis_of(reader.saver, ref) for ref in sorted(asking)))
@@ -197,7 +200,7 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
         return
     write, existing = question.source.write.row, question.source.resume
     answers = question.source.answers
-    # The mark shows later whether a task took the answer: another spelling, or if encrypted a special nonce.
+    # A mark shows later whether a task took the answer: an unusual spelling, or a special nonce if it is encrypted.
     marked = mark_untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
     payload = reader.codec.under_nonce(marked, UNTAKEN_NONCE)
     answer = (existing.row if existing else write._replace(idx=_answer_idx(write)))._replace(
@@ -210,7 +213,7 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
 
 
 def _answer_idx(asked_in: Write) -> int:
-    """The ``idx`` of an answer: a fixed one; before langgraph-checkpoint 2.0.9 the one after the interrupt's.
+    """The ``idx`` of an answer: a fixed number; before langgraph-checkpoint 2.0.9, the number after the interrupt's.
 
     Raises:
         Refused: the interrupt's own ``idx`` is not a number that LangGraph gives.
@@ -248,7 +251,7 @@ def _answers_without_id(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
 def _remove_old_answers(reader: Reader, refs: Iterable[Ref], change: _Change) -> None:
     """Remove the answers that an earlier ``Command(resume=…)`` left on the null task.
 
-    Otherwise the next question would take one of them. The library replaces them with every such command.
+    Otherwise the next question would take one of these answers. The library replaces them with every such command.
     """
     new = {(w.ref, w.idx) for w in (*change.add, *change.replace) if w.task_id == NULL_TASK}
     for ref in sorted(refs):

@@ -16,7 +16,7 @@ from ckpt_cli.reading import Reader
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
     """The plan that adds a child with the same channels and next nodes.
 
-    Its source is ``fork``, its step is one higher, and it has no writes.
+    The child's source is ``fork``, its step is one higher, and it has no writes.
 
     Raises:
         Refused: the checkpoint is the head already, or a delta channel's value isn't known.

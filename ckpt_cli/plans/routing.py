@@ -1,4 +1,7 @@
-"""The node as which an update acts, and the nodes that run next: as in recorded runs, or as a person names them."""
+"""Chooses the node that counts as the writer of an update, and the nodes that run next.
+
+The next nodes are those of recorded runs, or those that a person names.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -48,7 +51,7 @@ def _without_bumps(seen: Mapping[str, Mapping[str, Version]]) -> dict[str, dict[
 
 
 def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[list[tuple[str, Any]], str]:
-    """The writes that trigger the next nodes, and a text that says why these nodes.
+    """The writes that trigger the next nodes, and a text that names these nodes and the reason for them.
 
     Raises:
         UsageError, Refused: the node never ran or has several recorded routes, and `hops` is None.
@@ -77,7 +80,7 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
 
 
 def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:
-    """A node's routes in other threads, if possible only those whose other nodes took the same routes as here."""
+    """A node's routes in other threads; if possible, only threads whose other nodes took the same routes as here."""
     threads, mine = [kin for kin in reducers.related if node in kin.routes], reducers.history.routes
     similar = [kin for kin in threads if all(mine[n].keys() & kin.routes[n].keys() for n in mine if n in kin.routes)]
     return sum((kin.routes[node] for kin in similar or threads), Counter[Route]())

@@ -1,10 +1,11 @@
-"""Checks whether a question can still be answered if its subgraph was changed after it asked.
+"""Checks whether a question can still be answered if its subgraph was changed after the question was asked.
 
-The graphs around the subgraph still have the question, but the subgraph's new head doesn't. Its tasks have new ids, so
-they would never find an answer that is stored under the old task. The next run asks again. Then a bare value on the
-null task of the root's head answers the first question that is asked, in whichever subgraph that is (langgraph 0.6 to
-1.2 ``pregel/_algo.py: _scratchpad``: each task calls its parent's ``get_null_resume``). So this question must be the
-first.
+The graphs around the subgraph still have the question, but the subgraph's new head doesn't. The tasks of the new head
+have new ids, so they would never find an answer that is stored under the old task. The next run asks again.
+
+A resume value without a question id is stored on the null task of the root's head. It answers the first question that
+the next run asks, in any subgraph (langgraph 0.6 to 1.2 ``pregel/_algo.py: _scratchpad``: each task calls its parent's
+``get_null_resume``). So the question that a person answers must be the first.
 """
 
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ def find_changed_subgraph(reader: Reader, thread_id: str, asked_id: str, source:
 
 
 def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waiting: int) -> None:
-    """Check that the first question which the next run asks is the one of this changed subgraph.
+    """Check that this changed subgraph asks the first question of the next run.
 
     `waiting` is the number of questions that wait in the thread.
 
@@ -66,7 +67,10 @@ def _count_unfinished(reader: Reader, thread_id: str, ns: str) -> int:
 
 
 def _levels(ns: str) -> list[str]:
-    """The namespaces from the root down to this one; a number at the end of a part counts the subgraphs of one task."""
+    """The namespaces from the root down to this one.
+
+    A part that is only a number belongs to the part before it: it numbers the subgraphs that one task called.
+    """
     levels, path = [""], list[str]()
     for part in ns.split("|") if ns else ():
         path.append(part)
@@ -92,7 +96,7 @@ def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:
 
 
 def _called_subgraphs(reader: Reader, thread_id: str, ns: str, node: str | None, task_id: str) -> Iterator[str]:
-    """The namespaces of subgraphs that a task called. A subgraph with its own memory has no task id in its name."""
+    """The namespaces of subgraphs that a task called. If a subgraph has its own memory, they contain no task id."""
     for space in inside(reader.saver.namespaces(thread_id), ns):
         first, *more = space[len(ns) :].removeprefix("|").split("|")
         name, _, owner = first.partition(":")
@@ -108,9 +112,9 @@ def _asking_checkpoints(reader: Reader, thread_id: str, ns: str, asked_id: str) 
 
 
 def _repeated_writes(reader: Reader, thread_id: str, ns: str, asked_id: str) -> Iterator[TaskWrite]:
-    """The writes of those tasks of a changed subgraph that the next run repeats, without values.
+    """The writes, without their values, of the tasks that the next run repeats in a changed subgraph.
 
-    If the checkpoint that asked is lost, its branch is unknown; then these are the writes on all branches.
+    If the checkpoint with the question is lost, its branch is unknown. Then the writes of all branches are given.
     """
     lineage, head = reader.lineage(thread_id, ns), reader.head(thread_id, ns).checkpoint_id
     current_line = set(lineage.line(head))

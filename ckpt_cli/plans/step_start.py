@@ -1,4 +1,4 @@
-"""The start of a step: a stored checkpoint with its channels (delta channels are rebuilt), its tasks, their writes."""
+"""The start of a step: a stored checkpoint with its channels (delta channels are rebuilt), its tasks and its writes."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ class StepStart:
     """A checkpoint that a step starts from.
 
     Attributes:
-        channels: its channels; steps change this object.
+        channels: the checkpoint's channels; steps change this object.
         tasks: the tasks of the step that starts there.
         stored_writes: task id and ``idx`` of each write that is stored on the checkpoint.
-        written_deltas: the delta channels of these writes; a new branch must store these channels whole.
+        written_deltas: the delta channels that these writes change; a new branch must store these channels whole.
     """
 
     origin: Origin

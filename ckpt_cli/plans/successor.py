@@ -22,12 +22,12 @@ _CADENCE = 100  # ``DeltaChannel(snapshot_frequency=100)``
 
 @dataclass(frozen=True, slots=True)
 class StepInfo:
-    """What a step records about itself in the checkpoint that it makes.
+    """The data about a step that its new checkpoint records.
 
     Attributes:
         source: ``update`` or ``input``.
         number: the step of the new checkpoint.
-        sequence: the step that is encoded in its id.
+        sequence: the step that is encoded in the new checkpoint's id.
         updated: the channels that the step updated.
         stored_whole: delta channels that must be stored whole.
     """
@@ -43,7 +43,7 @@ def must_allow_steps(origin: Origin, *, of_state_graph: bool) -> None:
     """Check that ckpt can make steps in this thread.
 
     Raises:
-        NotSupported: the message says what kind of thread it is.
+        NotSupported: the message names the kind of thread.
     """
     state = origin.state
     if state.v < 4:

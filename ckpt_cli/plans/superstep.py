@@ -29,9 +29,9 @@ class TaskOutput:
     """The writes of a task, or of an input or update that counts as a task.
 
     Attributes:
-        path: the library applies the writes of tasks in the order of their paths.
+        path: the task's path; the library applies the writes of tasks in the order of the paths.
         node: the node whose ``versions_seen`` advances.
-        triggers: the channels that triggered the task. An input has none and doesn't count as a step.
+        triggers: the channels that triggered the task. An input has no triggers and doesn't count as a step.
     """
 
     path: str
@@ -61,7 +61,7 @@ class Channels:
     ephemeral: frozenset[str] = frozenset()
 
     def apply(self, tasks: Iterable[TaskOutput], after: Callable[[Version | None], Version]) -> set[str]:
-        """Apply the writes of tasks, and give the updated channels; `after` gives the version that follows one."""
+        """Apply the writes of tasks, and give the updated channels; `after` gives the version after another version."""
         ordered = sorted(tasks, key=lambda task: task.path)
         is_step = any(task.triggers for task in ordered)
         for task in ordered:
@@ -85,7 +85,7 @@ class Channels:
         return {channel for channel, values in written.items() if self._update(channel, values, version)}
 
     def _notify(self, updated: set[str], version: Version) -> None:
-        """End the step in channels without writes, and end the run in all channels if no node is triggered."""
+        """End the step in channels without writes; if no node is triggered, also let the deferred nodes run."""
         for channel in [c for c in self.values if c not in updated and self.available(c)]:
             if self._update(channel, [], version):
                 updated.add(channel)
@@ -95,7 +95,7 @@ class Channels:
                 updated.add(channel)
 
     def _update(self, channel: str, writes: Sequence[Any], version: Version) -> bool:
-        """Apply the writes of a step to a channel, and give whether it has a new value that nodes can read."""
+        """Apply the writes of a step to a channel; True if the channel has a new value that nodes can read."""
         before = self.values.get(channel, ABSENT)
         changed, value = self._new_value(channel, before, writes)
         if not changed:
@@ -128,7 +128,7 @@ class Channels:
         return value is not ABSENT and (target(channel) is None or ready(channel, value))
 
     def _consume(self, channel: str) -> bool:
-        """Empty a trigger whose node has started, and give whether this changed the channel."""
+        """Empty a trigger whose node has started; True if this changed the channel."""
         value = self.values.get(channel, ABSENT)
         if value is ABSENT or target(channel) is None or not ready(channel, value):
             return False
@@ -143,7 +143,7 @@ class Channels:
         return False
 
     def _finish(self, channel: str) -> bool:
-        """Let a deferred node run, as no other node will run; give whether this changed the channel."""
+        """Let a deferred node run, because no other node will run; True if this changed the channel."""
         value = self.values[channel]
         if target(channel) not in self.deferred or not is_deferred(value) or value[1]:
             return False
@@ -154,14 +154,14 @@ class Channels:
 
 
 def written_triggers(node: str, versions: Mapping[str, Version]) -> list[str]:
-    """The channels that trigger a node, as far as they were ever written; the others leave no trace."""
+    """The channels that trigger a node and were written at least once. Checkpoints don't name other channels."""
     return [channel for channel in versions if channel == node == START or target(channel) == node]
 
 
 def is_deferred(value: Any) -> bool:
-    """Whether a trigger's value is that of a deferred node, which runs last (1.2 ``channels/last_value.py``).
+    """Whether a trigger's value belongs to a deferred node, which runs last (1.2 ``channels/last_value.py``).
 
-    It is a pair: the value, and whether the node may run now.
+    Such a value is a pair: the value itself, and whether the node may run now.
     """
     return isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool)
 
@@ -183,7 +183,7 @@ def _join_after(before: Any, writes: Sequence[Any], *, deferred: bool) -> tuple[
 
 
 def _with_members(join: Any, members: list[Any]) -> Any:
-    """The value of a join channel with other members, in the type that it had."""
+    """The value of a join channel with other members, in the same type as before."""
     if isinstance(join, list):  # LangGraph.js stores a set as an array
         return members
     return Node(Opened("builtins", "set", Form.VALUE, members))

@@ -48,10 +48,10 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class UpdateRules:
-    """What all supersteps of one update share.
+    """The settings that all supersteps of one update share.
 
     Attributes:
-        finished: what a person chose for pending writes of finished tasks; None decides as the thread's langgraph does.
+        finished: a person's choice for pending writes of finished tasks; with None, the thread's langgraph decides.
         follows_langgraph_0_6: writes are recorded in the old way, which `pending.follows_old_update` describes.
         new_id: makes an id for a message that has none.
         changes: changes of the application's metadata.
@@ -67,15 +67,15 @@ class UpdateRules:
 
 
 class SuperstepWriter:
-    """Makes one superstep after another, each from the checkpoint of the one before.
+    """Makes one superstep after another; each starts at the checkpoint that the previous superstep made.
 
     Args:
-        rules: what the supersteps share.
-        at: where the first one starts.
+        rules: the settings that the supersteps share.
+        at: the start of the first superstep.
         head_id: the head of the namespace.
 
     Attributes:
-        at: where the next superstep starts.
+        at: the start of the next superstep.
         records: the checkpoints and writes made so far.
         notes: lines for the plan.
     """
@@ -143,7 +143,7 @@ class SuperstepWriter:
             self.notes.append(f"kept: the results of {', '.join(names)}")
 
     def _node_outputs(self, updates: Sequence[Update]) -> list[tuple[str, TaskOutput]]:
-        """Task id and output of each update. If the node is about to run, the update gets the id of its task."""
+        """Task id and output of each update. If the node is about to run, the update gets the id of the node's task."""
         nodes = KnownNodes(self.rules.reducers, self.at.tasks)
         free = [(task.node, task.id) for task in self.at.tasks.tasks]
         outputs: list[tuple[str, TaskOutput]] = []
@@ -193,7 +193,7 @@ class SuperstepWriter:
         return str(uuid5(UUID(self.at.origin.ref.checkpoint_id), name))
 
     def _store(self, task_id: str, path: str, writes: Sequence[tuple[str, Any]]) -> None:
-        """Record the writes of a task on the updated checkpoint, unless the task has such a write there already."""
+        """Record the writes of a task on the updated checkpoint, except writes that are already stored there."""
         if self._is_first and self._is_superseded and not self.rules.follows_langgraph_0_6:
             return
         ref, like = self.at.origin.ref, self.at.origin.stored.body
@@ -220,7 +220,7 @@ class SuperstepWriter:
         self.records.append(made)
         self._head_id = made.row.checkpoint_id
         origin = make_origin(made, rules.reader.decode(made), rules.reader)
-        channels.versions = dict(origin.state.versions)  # also with versions that only a snapshot raised
+        channels.versions = dict(origin.state.versions)  # includes versions that only a snapshot raised
         channels.seen = {node: dict(seen) for node, seen in origin.state.seen.items()}
         self.at = StepStart(origin, channels, _tasks_after(rules.reader, made), frozenset(), frozenset())
 

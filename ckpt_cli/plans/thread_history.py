@@ -1,6 +1,6 @@
-"""What the recorded steps of a thread show about its graph: evidence for reducers, routes, deferred nodes.
+"""Learns about a graph from the recorded steps of a thread: evidence for reducers, routes, deferred nodes.
 
-`read_history` learns all of it in one pass over the thread.
+`read_history` learns all of this in one pass over the thread.
 """
 
 from collections import Counter
@@ -40,22 +40,22 @@ Route = tuple[tuple[str, str], ...]
 """The writes of a task to control channels, each with its value or, for a Send, with the called node."""
 
 _NOT_APPLIED = CONTROL_WRITES | {RETURN}
-_READ_TOGETHER = 50  # checkpoints whose writes are read together
-_OTHER_THREADS = 20  # read at most, if the history of a thread proves too little
+_READ_TOGETHER = 50  # the writes of this many checkpoints are read together
+_OTHER_THREADS = 20  # at most this many other threads are read if the history of a thread proves too little
 
 
 @dataclass(slots=True)
 class ThreadHistory:
-    """What the recorded steps of a thread show.
+    """The facts about a graph that the recorded steps of a thread show.
 
     Attributes:
         tallies: user's channel to the evidence about its reducer.
         routes: node to the routes that its runs took, and how often.
-        deferred: nodes seen to wait until all others have finished.
+        deferred: nodes that were seen to wait until all other nodes had finished.
         deltas: delta channel to the fewest updates after which it was stored whole; 0 if that was never seen.
         nodes: the nodes that ran.
         started: the thread got its input through the channel `__start__`, as a StateGraph does.
-        of_state_graph: nothing shows that it is another kind of graph.
+        of_state_graph: nothing shows that the graph is not a StateGraph.
     """
 
     tallies: dict[str, Tally] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class ThreadHistory:
     of_state_graph: bool = True
 
     def add_checkpoint(self, state: State) -> None:
-        """Add what one checkpoint shows by itself."""
+        """Add the facts that one checkpoint shows by itself."""
         self.nodes.update(node for node in state.seen if node not in NOT_NODES)
         self.started = self.started or START in state.versions
         listeners = {node for node, versions in state.seen.items() if START in versions}
@@ -80,7 +80,7 @@ class ThreadHistory:
                 self.deferred.add(node)
 
     def add_step(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
-        """Add a recorded step; `writes` are those of its tasks in order, each with its node."""
+        """Add a recorded step; `writes` are the writes of the step's tasks in order, each with its node."""
         by_channel: dict[str, list[Any]] = {}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
         for node, write in writes:
@@ -179,7 +179,7 @@ def task_path_at(place: int, node: str | None, sends: int) -> str:
 
 
 def related_histories(reader: Reader, thread_id: str, ns: str, nodes: set[str]) -> Iterable[ThreadHistory]:
-    """The histories of other threads that share a node name with these, and so have the same graph; newest first."""
+    """The histories of other threads, newest first. A thread with one of these nodes counts as of the same graph."""
     for thread in islice(reader.saver.threads(), _OTHER_THREADS):
         if thread.thread_id != thread_id and ns == thread.head.ns:
             history = read_history(reader, thread.thread_id, ns)

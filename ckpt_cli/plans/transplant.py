@@ -1,8 +1,8 @@
 """The plan of ``ckpt fork --to``: it copies a checkpoint with all its ancestors to another thread id.
 
-Checkpoint ids stay the same, so task ids, parents and the histories of delta channels stay valid, and the real library
-can continue the copied thread. Not copied: the writes stored on the forked checkpoint itself, and the subgraphs that
-its tasks called.
+Checkpoint ids stay the same, so task ids, parents and the histories of delta channels stay valid. LangGraph can
+continue the copied thread. Two things are not copied: the writes stored on the forked checkpoint itself, and the
+subgraphs that its tasks called.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -89,7 +89,7 @@ def _find_copied(reader: Reader, row: CheckpointRow) -> CopiedIds:
 
 
 def _was_called_by_copied(metadata: Mapping[str, Any], ns: str, copied: CopiedIds, ran: set[str]) -> bool:
-    """Whether a task of a copied checkpoint called this subgraph; without recorded parents its task id shows that."""
+    """Whether a task of a copied checkpoint called this subgraph. Without recorded parents, the task id shows this."""
     parents = parents_of(metadata)
     if not parents:
         return ns.rpartition(":")[2] in ran
@@ -108,7 +108,7 @@ def _copy_records(reader: Reader, row: CheckpointRow, copied: CopiedIds, rename:
 
 @dataclass(frozen=True, slots=True)
 class _Rename:
-    """Moves checkpoints to another thread id, also in the metadata, which contains the id up to langgraph 0.4."""
+    """Moves checkpoints to another thread id; up to langgraph 0.4, the metadata contains this id too."""
 
     reader: Reader
     thread_id: str

@@ -1,6 +1,6 @@
 """The plan of ``ckpt update``: the records that ``graph.update_state`` writes, made without the graph.
 
-It follows langgraph 1.2. If the thread is that old, or a person says so, it follows langgraph 0.6 (`plans.pending`).
+The plan follows langgraph 1.2, or langgraph 0.6 if the thread is that old or if a person says so (`plans.pending`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,13 +47,13 @@ def plan(
 ) -> Plan:
     """The plan that adds the checkpoints and writes that the real call would make: one checkpoint for each superstep.
 
-    Each new checkpoint takes over the application's own metadata keys from the checkpoint before, then `changes` are
+    Each new checkpoint takes over the application's own metadata keys from the previous checkpoint, then `changes` are
     applied. The library does the same if the graph's config has those keys. `finished` says whether pending writes of
-    finished tasks are applied; None decides as the thread's langgraph does.
+    finished tasks are applied; with None, the version of the thread's langgraph decides.
 
     Raises:
         UsageError, Refused: the message says which option a person must add.
-        NotSupported: the thread was made by another kind of graph.
+        NotSupported: ckpt can't make steps in this kind of thread.
     """
     if not supersteps or not all(supersteps):
         raise UsageError("there is nothing to update")

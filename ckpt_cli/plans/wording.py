@@ -19,9 +19,9 @@ def short_ids(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
 
 
 def recently_written(reader: Reader, rows: Iterable[CheckpointRow]) -> tuple[Ref, ...]:
-    """The newest of one thread's checkpoints if it was made less than a minute ago, else nothing.
+    """The newest checkpoint of a thread if it was made less than a minute ago, else nothing.
 
-    A run of the thread may then be under way.
+    After such a recent checkpoint, the thread may still be running.
     """
     newest = max(rows, key=lambda row: row.checkpoint_id, default=None)
     written_at = None if newest is None else ids.unix_time(newest.checkpoint_id)
@@ -51,7 +51,7 @@ def describe_new_head(
 
 
 def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
-    """Lines about stored work that the new checkpoint doesn't inherit, because of which its tasks run again."""
+    """Lines about stored results that the new checkpoint doesn't inherit, so that its tasks run again."""
     finished = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     if finished and not snapshot.consumed:
         had, again = ("has", "it runs") if len(finished) == 1 else ("have", "they run")
@@ -72,7 +72,7 @@ def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> I
 
 
 def describe_end(tasks: Snapshot) -> list[str]:
-    """Lines for an update as END: which tasks' writes are kept, which tasks are abandoned, which answers are lost."""
+    """Lines for an update as END: the tasks with kept writes, the abandoned tasks, and the tasks with lost answers."""
     if tasks.consumed:
         return []
     kept = count_names(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
