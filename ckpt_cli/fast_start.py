@@ -23,7 +23,7 @@ def begin() -> None:
     """Watch for Ctrl-C, and let the garbage collector run less often: Python's own threshold of 700 costs 0.01 s.
 
     With NO_COLOR, turn off all styles of the help. NO_COLOR alone would leave bold and dim in Typer's help (typer 0.29
-    ``rich_utils.py``), so Typer's own variable is set too. Typer reads the variable when it is imported.
+    ``rich_utils.py``), so Typer's own variable is set too. Typer reads the variable at its import.
     """
     if os.environ.get("NO_COLOR"):
         os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSelection:
-    """Selects the threads to delete: of the named threads, or of all threads, those that fit every other condition.
+    """Selects the threads to delete. If any are named, only these can be selected; all other conditions must fit too.
 
     Attributes:
         named: the thread ids; None if no threads were named; empty if stdin named none.

@@ -152,7 +152,7 @@ def _parent_state(reader: Reader, state: State, lineage: Lineage) -> State | Non
 
 
 def _has_changed(name: str, state: State, parent: State | None) -> bool:
-    """Whether a channel's value differs from the parent's: a channel with a new version may have the same value."""
+    """Whether a channel's value differs from the parent's. A channel with a new version may have the same value."""
     if parent is None:
         return name in state.updated if state.updated else name in state.versions
     if state.versions.get(name) == parent.versions.get(name):

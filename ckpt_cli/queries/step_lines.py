@@ -42,7 +42,7 @@ class StepLines:
     def views(
         self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = (), compared_updates: Sequence[str]
     ) -> Iterator[StepView]:
-        """A line about each checkpoint, in the order of `checkpoint_ids`. See `StepReads.read_lines`."""
+        """A line for each of `checkpoint_ids`, in this order. `StepReads.read_lines` explains the arguments."""
         self._reads.read_lines(checkpoint_ids, folded=folded, compared_updates=compared_updates)
         yield from map(self._view, checkpoint_ids)
 

@@ -169,8 +169,8 @@ class StepReads:
 
     def _read_unexplained(self, checkpoint_ids: Sequence[str]) -> None:
         """Compare the newest updates that no writes explain with their parents, and read an entrypoint's inputs."""
-        # LangGraph stores an update's writes only if the thread had not continued from there. It never stores an
-        # input's writes.
+        # LangGraph never stores the writes of an input. It stores the writes of an update only if the thread had not
+        # continued from there.
         unknown = [i for i in checkpoint_ids if self.steps.changes(i) is None]
         self._compare_updates([i for i in unknown if self._is_update(i)][-_EDITS:])
         inputs = [self.ref(i) for i in unknown if self.attribution.note(i).source == "input"][-_EDITS:]

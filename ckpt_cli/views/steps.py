@@ -94,8 +94,8 @@ class StepView:
         tasks: for a decoded tip that isn't done, its tasks.
         halts: the questions and errors of tasks that started here.
         tags: the names that ``ckpt tag`` gave to the checkpoint.
-        problem: which part of the checkpoint can't be read; null if no problem was found. Most checkpoints are never
-            decoded.
+        problem: which part of the checkpoint can't be read; null if no problem was found. Most checkpoints are not
+            decoded, so their problems stay unknown.
     """
 
     checkpoint_id: str

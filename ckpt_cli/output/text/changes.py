@@ -104,7 +104,7 @@ def _name(channel: str) -> str:
 
 
 def _name_or_nodes(change: ChangeView) -> str:
-    """The name of the changed channel. For Sends, the called nodes: their channel is langgraph's own."""
+    """The name of the changed channel. For Sends, the called nodes, because Sends go to langgraph's own channel."""
     return plain(_sent(change)) if change.kind == "sent" else _name(change.channel)
 
 

@@ -40,7 +40,7 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
 
 
 def _answer(view: QuestionsView, width: int) -> Iterator[Line]:
-    """The command that answers, to be copied and edited. Unedited it is refused: its word JSON isn't valid JSON."""
+    """The command that answers, to be copied and edited. Unedited, it is refused: the word JSON isn't valid JSON."""
     open_ = [question_line for question_line in view.questions if question_line.id != PLACEHOLDER]
     if not open_:
         return

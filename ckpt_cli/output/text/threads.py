@@ -33,7 +33,7 @@ _NARROW = 100
 _GAP = "  "
 _TITLE = 20  # at most this many cells are reserved for titles
 _FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head", "branches", "checkpoints")
-_CUT = {"status": 16, "thread": 16}  # then these columns are cut, but not below this many cells
+_CUT = {"status": 16, "thread": 16}  # if more room is needed, these columns are cut, but not below this many cells
 
 
 def render(view: ThreadsView, page: Page) -> Iterator[Line]:
