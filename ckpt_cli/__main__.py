@@ -1,6 +1,6 @@
 """The ``ckpt`` command, and ``python -m ckpt_cli``: handles Ctrl-C before the other modules are imported.
 
-The imports take longer than many commands, and if the user interrupted one, Python would print a traceback.
+The imports take longer than many commands. If Ctrl-C interrupted an import, Python would print a traceback.
 """
 
 import os
@@ -20,7 +20,7 @@ def main() -> None:
         if is_default:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         app()
-    except KeyboardInterrupt:  # before the command began, or after it
+    except KeyboardInterrupt:  # before the command began, or after it ended
         _stop()
 
 

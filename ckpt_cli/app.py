@@ -1,4 +1,4 @@
-"""The table of verbs, and the one place where an error becomes an exit code. A verb is imported when it runs."""
+"""The table of verbs, and the one place where an error becomes an exit code. Each verb is imported when it runs."""
 
 import os
 import sys
@@ -56,7 +56,7 @@ VERBS = {
 
 
 class _LazyCommand(TyperCommand):
-    """A verb of which only name and help are known; its module is imported when it runs or shows its own help."""
+    """A verb with only its name and help; its module is imported when the verb runs or shows its own help."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """The context of the verb's real command, which replaces this one."""
@@ -68,7 +68,7 @@ class _LazyCommand(TyperCommand):
 
 
 class _VerbGroup(TyperGroup):
-    """The group of all verbs, made from the table."""
+    """The group of all verbs in the table `VERBS`."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -94,7 +94,7 @@ app = typer.Typer(cls=_VerbGroup, rich_markup_mode="rich", context_settings={"he
 @app.callback(invoke_without_command=True, help=ABOUT)
 def ckpt(
     ctx: typer.Context,
-    version: Annotated[  # noqa: ARG001 - its callback answers
+    version: Annotated[  # noqa: ARG001 - its callback prints the version
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
@@ -118,7 +118,7 @@ def _overview() -> None:
 
 
 def _complete(command: Any) -> int:
-    """Answer a shell at TAB. Typer's own answers are never printed, because a shell would evaluate them."""
+    """Answer a shell at TAB. Typer's own answers are never printed unfiltered, because a shell would evaluate them."""
     from ckpt_cli.completion.words import answer
 
     typer.echo(answer(command))
@@ -147,13 +147,13 @@ def run(args: Sequence[str]) -> int:
         return report(error.__context__)
     except Exception as error:
         return report(error, as_json=_wants_json(args))
-    if result == ctrl_c.CODE:  # Typer turns KeyboardInterrupt into this (typer 0.29 ``core.py: _main``)
+    if result == ctrl_c.CODE:  # Typer returns this code after Ctrl-C (typer 0.29 ``core.py: _main``)
         return stopped(as_json=_wants_json(args))
     return result if isinstance(result, int) else 0
 
 
 def _wants_json(args: Sequence[str]) -> bool:
-    """Whether the user asked for JSON; looks at the plain words, because parsing them may be what failed."""
+    """Whether the user asked for JSON. This looks at the unparsed words, because parsing them may have failed."""
     return any(word.partition("=")[0] in ("--json", "--jsonl", "--query") for word in args)
 
 

@@ -1,10 +1,10 @@
-"""Parses command-line parameters without importing Pydantic, which takes longer than most commands run.
+"""Parses command-line parameters without importing Pydantic: the import takes longer than most commands.
 
 Typer 0.29 (``typer/core.py: _TyperParameter.get_runtime_param``) makes a Pydantic ``TypeAdapter`` for each parameter of
-a command, even for text and flags, which costs 0.09 s at each start. A parameter keeps its converter in
-``_runtime_param``, and uses a converter that is already there. Ours converts plain values, and leaves everything else,
-including error messages, to Typer's converter. If Typer's internals are not as expected, nothing is changed: the start
-is slower, and the result is still right.
+a command, even for text and flags. This costs 0.09 s at each start. A parameter keeps its converter in
+``_runtime_param``; if that is already set, Typer makes no other converter. Our converter converts plain values, and
+leaves everything else, including error messages, to Typer's converter. If Typer's internals are not as expected,
+nothing is changed: the start is slower, and the result is still right.
 """
 
 import gc
@@ -16,14 +16,14 @@ from typing import Any, NoReturn, get_args, get_origin
 from ckpt_cli.ctrl_c import watch_ctrl_c
 
 _UNSET = object()
-_YOUNG = 50_000  # the garbage collector first runs after so many new objects; a start makes no garbage worth collecting
+_YOUNG = 50_000  # the garbage collector first runs after this many new objects; a start makes little garbage
 
 
 def begin() -> None:
     """Watch for Ctrl-C, and let the garbage collector run less often: Python's own threshold of 700 costs 0.01 s.
 
-    With NO_COLOR, turn off all styles of the help. Typer decides about styles when it is imported, and with NO_COLOR it
-    still uses bold and dim (typer 0.29 ``rich_utils.py``), so its own variable is set too.
+    With NO_COLOR, turn off all styles of the help. NO_COLOR alone would leave bold and dim in Typer's help (typer 0.29
+    ``rich_utils.py``), so Typer's own variable is set too. Typer reads the variable at its import.
     """
     if os.environ.get("NO_COLOR"):
         os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
@@ -36,7 +36,7 @@ def leave(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError, AttributeError):  # closed, full or missing; the writer has reported it
+        except (OSError, ValueError, AttributeError):  # closed, full or missing; the error is already reported
             code = code or 8
     os._exit(code)
 
@@ -62,7 +62,7 @@ class _PlainConverter:
 
 
 def _convert_plain(value: Any, kind: Any, param: Any) -> Any:
-    """One converted value; _UNSET if Typer must convert it."""
+    """The converted value; _UNSET if Typer must convert the value."""
     if type(value) is kind:
         return value if _is_in_range(value, param) else _UNSET
     if not isinstance(value, str):
@@ -86,7 +86,7 @@ def _is_in_range(value: Any, param: Any) -> bool:
 
 
 def prepare(params: Sequence[Any]) -> None:
-    """Make parameters fast; in the help text, show no type for flags and arguments, and show the choices of options."""
+    """Make parameters fast. The help shows no type for flags and arguments, but it shows the choices of options."""
     quicken(params)
     for param in params:
         if getattr(param, "is_flag", False):

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSelection:
-    """Chooses the threads to delete: the named threads, or all threads, that also fit all other conditions.
+    """Selects the threads to delete. If any are named, only these can be selected; all other conditions must fit too.
 
     Attributes:
         named: the thread ids; None if no threads were named; empty if stdin named none.
-        any_checkpoint: if True, `where` tests the metadata of every checkpoint; if False, only the head.
+        any_checkpoint: if True, `where` tests the metadata of every checkpoint; if False, it tests only the head.
         before: chooses only threads without activity since this time, in seconds since 1970.
     """
 
@@ -57,7 +57,7 @@ class ThreadSelection:
 
         Args:
             reader: reads the database.
-            unread: collects the threads that don't fit `where`, but whose metadata can't all be read.
+            unread: collects the threads that don't fit `where`, but have metadata that can't be read.
             on_misfit: is called with the id of each thread whose head doesn't fit `where`.
         """
         every = self.named is None

@@ -152,7 +152,7 @@ def _meta(reader: Reader, row: CheckpointRow | None) -> dict[str, Any]:
 
 
 def _end(reader: Reader, row: CheckpointRow | None, fallback: Ref) -> End:
-    """The view of one side. If the side has no checkpoint, it shows the thread and namespace of `fallback`."""
+    """The view of one side. If the side has no checkpoint, the view has the thread and namespace of `fallback`."""
     if row is None:
         return End(fallback.thread_id, fallback.ns, None, "nothing", None)
     short = reader.short(row.thread_id)(row.checkpoint_id)

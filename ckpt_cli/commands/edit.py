@@ -114,7 +114,7 @@ class _EditMaker:
     def plan(
         self, reader: Reader, row: CheckpointRow, apply_changes: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
-        """Plan the edit. The function that is returned applies the plan, or shows that the edit changes nothing."""
+        """Plan the edit. The returned function applies the plan; if the edit changes nothing, its view says so."""
         before = Inspection(reader, row.ref).values()
         after = apply_changes(before)
         changes = differences(before, after)
@@ -152,7 +152,7 @@ def _type_in_words(value: Any) -> str | None:
 
 
 def _parse_assignment(act: Act, text: str) -> Edit:
-    """The edit that ``PATH=JSON`` describes. The path ends at the first ``=`` where the text before it is a path."""
+    """The edit that ``PATH=JSON`` describes. The path ends at the first ``=`` that comes after a valid path."""
     problem = UsageError(f"{text!r} has no =", hint=f"--{act} PATH=JSON")
     equals = text.find("=")
     while equals >= 0:

@@ -18,9 +18,9 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
-_TOLD = 3  # stderr names at most so many of the parts that could not be searched
-_LISTED = 1000  # the view lists at most so many of them; without its key, all of a large database is such parts
-_JUDGED = 1000  # after a search without hits, channel names are only checked if there are at most so many threads
+_TOLD = 3  # stderr names at most this many of the parts that could not be searched
+_LISTED = 1000  # the view lists at most this many of these parts; without the key, no encrypted part can be searched
+_JUDGED = 1000  # after a search without hits, channel names are only checked if there are at most this many threads
 
 
 def grep(
@@ -84,7 +84,7 @@ def _hits(
     last: bool,
     count: bool,
 ) -> Iterator[Hit | ThreadCount]:
-    """The hits, thread by thread; at the end stderr says what couldn't be searched."""
+    """The hits, thread by thread; at the end, stderr names the parts that couldn't be searched."""
     with session.reader.saver.one_scan():
         searched = session.read(lambda reader: _threads(reader, threads))
         for thread, result in _results(session, searched, needle, scope):
@@ -106,7 +106,7 @@ def _hits(
 
 
 def _results(session: Session, searched: list[str], needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
-    """The results, thread by thread. Where it saves round trips, a whole page of threads is read at once."""
+    """The results, thread by thread. If this saves round trips, a whole page of threads is read at once."""
     for page in pages(searched, session.reader.saver.page):
         yield from session.read(partial(_searched, page=page, needle=needle, scope=scope))
 
@@ -147,7 +147,7 @@ def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:
 
 
 def _unread(view: GrepView) -> Iterator[str]:
-    """The lines on stderr about what couldn't be searched."""
+    """The lines on stderr about the parts that couldn't be searched."""
     for one in view.unreadable[:_TOLD]:
         where = " ".join(word for word in (one.thread_id, one.ns, one.checkpoint_id) if word)
         yield f"not searched: {where}: {one.problem}"

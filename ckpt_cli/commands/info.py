@@ -1,4 +1,4 @@
-"""``ckpt info``: describes a database: which program wrote it, how big and how old it is, whether it is encrypted."""
+"""``ckpt info``: describes a database: the program that wrote it, its size, its age, and its encryption."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.info import InfoView
 
-_THREADS = 2000  # the sample is chosen from at most so many threads
-_SAMPLE = 30  # the first and the last checkpoint of so many threads are read
-_MAX_BYTES = 32_000_000  # at most so many bytes of checkpoints are read
+_THREADS = 2000  # the sample is chosen from at most this many threads
+_SAMPLE = 30  # the first and the last checkpoint of this many threads are read
+_MAX_BYTES = 32_000_000  # at most this many bytes of checkpoints are read
 _MAX_WRITE = 4096  # a write with more bytes than this isn't read just for its type tag
 
 
 def run(reader: Reader) -> InfoView:
-    """The view of the database: its schema, counts, and what a sample of its checkpoints shows."""
+    """The view of the database: its schema, its counts, and facts from a sample of its checkpoints."""
     about, totals = reader.saver.about(), reader.saver.totals()
     view = InfoView(
         backend=about.backend,

@@ -23,9 +23,9 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.log import LogView, RailView
 from ckpt_cli.views.steps import StepView
 
-_MOST = 10_000  # without --limit, at most so many checkpoints are listed
-_EDITED = 100  # among so many newest checkpoints, an update that no writes explain is compared with its parent
-_AT_ONCE = 500  # the metadata and writes of so many checkpoints are read together
+_MOST = 10_000  # without --limit, at most this many checkpoints are listed
+_EDITED = 100  # of this many newest checkpoints, each update that no writes explain is compared with its parent
+_AT_ONCE = 500  # the metadata and writes of this many checkpoints are read together
 _SOURCES = ("input", "loop", "update", "fork")
 
 
@@ -36,8 +36,8 @@ class LogRequest:
     Attributes:
         rev: where to start, or a range ``A..B``.
         everything: whether to take all branches, sorted by id.
-        limit: at most so many; 0 for all.
-        since: nothing older, in seconds since 1970.
+        limit: the largest number of checkpoints to show; 0 for all.
+        since: no checkpoint older than this time is shown, in seconds since 1970.
     """
 
     rev: str = "@"
@@ -56,7 +56,7 @@ class LogRequest:
 def run(
     reader: Reader, thread_id: str, request: LogRequest, ns: str = "", *, graph: bool = False, oneline: bool = False
 ) -> LogView:
-    """The view of a line of ancestors, or of all checkpoints; only the shown ones' metadata and writes are read.
+    """The view of a line of ancestors, or of all checkpoints. Metadata and writes are read page by page.
 
     Raises:
         ThreadNotFound, CheckpointNotFound, ChannelNotFound, AmbiguousRevision, UsageError.

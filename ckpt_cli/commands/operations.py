@@ -85,7 +85,7 @@ def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> 
 
     Raises:
         NotFound: no operation has that number.
-        Refused: an operation was interrupted. The log still needs its rows to find out how it ended.
+        Refused: an operation was interrupted. Its rows are still needed to find out how that operation ended.
     """
     chosen = set(numbers)
     if missing := sorted(chosen - {one.number for one in known}):
@@ -124,7 +124,7 @@ def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
 
 
 def run(log: OperationLog, pruned: Sequence[Operation] = ()) -> OperationsView:
-    """Forget the `pruned` operations; then the view of the log."""
+    """Forget the `pruned` operations, and return the view of the log."""
     numbers = [one.number for one in pruned]
     if numbers:
         log.prune(numbers)
@@ -138,7 +138,7 @@ def run(log: OperationLog, pruned: Sequence[Operation] = ()) -> OperationsView:
 def operations_to_prune(
     operations: Sequence[Operation], now: float, keep: int | None, older: float | None
 ) -> list[Operation]:
-    """The operations that ``--prune`` with ``--keep`` or ``--older`` forgets; never an interrupted operation."""
+    """The operations that ``--prune`` with ``--keep`` or ``--older`` forgets, without interrupted operations."""
     return [
         operation
         for index, operation in enumerate(operations)

@@ -67,7 +67,10 @@ def run(
     everything: bool = False,
     raw: bool = False,
 ) -> ShowView:
-    """The view of the checkpoint at `rev`: with the named `channels`, else the graph's state, or `everything`."""
+    """The view of the checkpoint at `rev`.
+
+    It has the named `channels`. Without names it has the graph's state; with `everything`, also control channels.
+    """
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     lineage, short = reader.lineage(thread, ns), reader.short(thread)
@@ -149,7 +152,7 @@ def _parent_state(reader: Reader, state: State, lineage: Lineage) -> State | Non
 
 
 def _has_changed(name: str, state: State, parent: State | None) -> bool:
-    """Whether a channel's value differs from the parent's; a new version may hold the same value."""
+    """Whether a channel's value differs from the parent's. A channel with a new version may have the same value."""
     if parent is None:
         return name in state.updated if state.updated else name in state.versions
     if state.versions.get(name) == parent.versions.get(name):

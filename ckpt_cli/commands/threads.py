@@ -43,7 +43,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ThreadsRequest:
-    """Which threads are asked for; `since` in seconds since 1970, `limit` 0 for all."""
+    """The threads that the user asked for. `since` is in seconds since 1970; a `limit` of 0 means all."""
 
     statuses: tuple[str, ...] = ()
     since: float | None = None
@@ -60,7 +60,7 @@ class ThreadsRequest:
 
 
 def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> ThreadsView:
-    """The view of the wanted threads, newest first. Of a thread, only what a filter or the view needs is read."""
+    """The view of the wanted threads. Only the parts of a thread that a filter or the view needs are read."""
     candidates: Iterator[Thread] = _candidates(reader, request)
     unread, unread_metadata = list[str](), UnreadMetadata()
     if request.where is not None and request.any_checkpoint:
@@ -90,7 +90,7 @@ def _marked(problems: list[str]) -> str:
 
 
 def _older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
-    """How many more threads ``--any`` would list; None if all threads had to be read to know it."""
+    """The number of further threads that ``--any`` would list; None if counting them needs a read of all threads."""
     if request.where is None or request.any_checkpoint or request.statuses or request.since is not None:
         return None
     return count_older_by_server(reader, request.where, shown, matcher(request.match))
@@ -137,7 +137,7 @@ def _weight(reader: Reader, thread: Thread) -> int:
 
 
 def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:
-    """Whether a thread is wanted. If its head can't be read, that is unknown, and the reason is added to `unread`."""
+    """Whether a thread is wanted. If its head can't be read, the reason is added to `unread`."""
     fits = not request.statuses or one.status in request.statuses
     if fits and request.where is not None and not request.any_checkpoint:
         fits = one.fits(request.where)
@@ -216,7 +216,7 @@ def threads(
 
 
 def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
-    """The remarks for stderr: what the filter tested and what it left out, and which heads can't be read."""
+    """The remarks for stderr: about the threads that the filter left out, and about heads that can't be read."""
     if view.note:
         yield view.note
     if request.where is not None and not view.unreadable and not view.unread_metadata:

@@ -18,8 +18,8 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, TreeRow, TreeView
 
-# Metadata is read until the checkpoints have so many bytes: to reach it, SQLite reads all pages of a checkpoint, and a
-# gigabyte takes 0.3 s.
+# Metadata is read for the newest checkpoints, up to this many bytes of checkpoints in all. To reach the metadata of a
+# checkpoint, SQLite reads all pages of the checkpoint; a gigabyte takes 0.3 s.
 _METADATA_BYTES = 2_000_000_000
 
 
@@ -32,7 +32,7 @@ class TreeFormat(StrEnum):
 
 
 def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = False, form: str = "text") -> TreeView:
-    """The view of a tree. It reads all ids and metadata, the writes of the drawn checkpoints, and the tips' states.
+    """The view of a tree. `run` reads all ids and metadata, the writes of the drawn checkpoints, and the tips' states.
 
     Raises:
         ThreadNotFound; NotFound: there is no such namespace.
@@ -67,7 +67,7 @@ def _ids_by_namespace(rows: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...
 
 
 class _Drawing:
-    """The tree rows of one namespace, or of those of its checkpoints (`only`) that one call of the subgraph made."""
+    """The tree rows of one namespace. With `only`, just the checkpoints that one call of the subgraph made."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class _Drawing:
         self.rows = list(self._views(list(rows(drawn, self._marked_rows(drawn), full=full))))
 
     def _read_outline(self, drawn: Lineage) -> None:
-        """Read metadata and the names of written channels; they decide which checkpoints get a line."""
+        """Read metadata and the names of written channels. Both decide which checkpoints get a line."""
         bytes_left, to_read, roots = _METADATA_BYTES, [], set(drawn.roots)
         for checkpoint_id, row in sorted(drawn.rows.items(), reverse=True):
             bytes_left -= row.size or 0
@@ -97,7 +97,7 @@ class _Drawing:
         self.lines.read_outline(to_read)
 
     def _calls_by_caller(self) -> dict[str | None, list[Call]]:
-        """The subgraph calls of each checkpoint; those whose caller isn't known are under None."""
+        """The subgraph calls of each checkpoint; calls with an unknown caller are under None."""
         callers = {w.task_id: i for i, stored in self.lines.attribution.writes.items() for w in stored}
         calls: dict[str | None, list[Call]] = {}
         for call in nesting.calls(self.lines.ns, self._members, callers, self._callers_from_metadata(callers)):
@@ -106,7 +106,7 @@ class _Drawing:
         return calls
 
     def _callers_from_metadata(self, callers: dict[str, str]) -> dict[tuple[str, str], str]:
-        """The callers of the subgraph checkpoints whose task id doesn't show the caller, from their metadata."""
+        """The callers that the metadata of subgraph checkpoints names, if the task id doesn't show the caller."""
         lines, ns = self.lines, self.lines.ns
         unknown = [c for c in nesting.inside(self._members, ns) if nesting.above(c) == ns]
         unknown = [child for child in unknown if nesting.task(child) not in callers]

@@ -1,1 +1,1 @@
-"""Shell completion: offers the names in a database, as words that no shell can run."""
+"""Shell completion: offers the names in a database, in a form that no shell can run as a command."""

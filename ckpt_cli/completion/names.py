@@ -1,4 +1,4 @@
-"""Completes arguments with the names in the database. Errors stay silent, and it takes at most a second."""
+"""Completes arguments with the names in the database. Completion shows no errors and takes at most a second."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -63,7 +63,7 @@ def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # no
 
 
 def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
-    """The channels of the thread on the command line, the user's own first; without a thread, of the latest one."""
+    """The channels of the thread on the command line, the user's own first; without a thread, those of the latest."""
 
     def channels(session: Session) -> Iterator[Offer]:
         thread_id, ns = _thread(ctx), ctx.params.get("ns") or ""

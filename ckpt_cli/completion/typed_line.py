@@ -48,7 +48,7 @@ class TypedLine:
             at += 1
 
     def _take(self, char: str, at: int) -> int:
-        """Read one character of a word; returns how many characters after it were used too."""
+        """Read one character of a word, and return the number of further characters that were used."""
         if char == self.quote:
             self.quote, self.plain = "", False
         elif not self.quote and char in "'\"":

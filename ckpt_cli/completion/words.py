@@ -2,7 +2,7 @@
 
 A word from a database is text that somebody else chose. ckpt offers it only in a form that is safe: after TAB and
 Enter, the shell passes exactly this word to ckpt. The scripts in `ckpt_cli.completion.scripts` ask with
-``offer_SHELL``. Typer's own scripts, and those of older ckpt releases, ask with ``complete_SHELL``. These scripts
+``offer_SHELL``. Typer's own scripts, and those of older ckpt releases, ask with ``complete_SHELL``. Those scripts
 evaluate the answer or insert it as it is, so they get only words without special characters, and no descriptions.
 """
 
@@ -32,7 +32,7 @@ def answer(command: Any, environ: Mapping[str, str] = os.environ) -> str:
 
     Args:
         command: Typer's command for the whole program.
-        environ: the environment variables; in them the shell's script passes the typed line.
+        environ: the environment variables, in which the shell's script passes the typed line.
     """
     from ckpt_cli.completion.scripts import script
 
@@ -48,7 +48,10 @@ def answer(command: Any, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def _for_bash(command: Any, environ: Mapping[str, str]) -> str:
-    """The words for bash, which replaces `_CKPT_PIECE` with one: the end of the line after its last break or quote."""
+    """The words for bash.
+
+    bash replaces the text in `_CKPT_PIECE` with a word: the end of the line after its last break or quote.
+    """
     typed, piece = TypedLine(environ["_CKPT_LINE"]), environ["_CKPT_PIECE"]
     start = len(typed.text) - len(piece)
     fits_word = start == typed.opened if typed.quote else start >= typed.begin
@@ -65,7 +68,8 @@ def _quote_for_bash(word: str, quote: str) -> str:
 
     Without an open quote, each special character gets its own backslash. So bash runs nothing, even if the line
     continues a quote of the previous line, which a completion can't see. For the same reason, words with backslashes
-    or backquotes are never offered: between backquotes, bash first removes a backslash before one of these.
+    or backquotes are never offered: between backquotes, bash first removes a backslash before a backslash or a
+    backquote.
     """
     if quote == "'":
         return "" if "'" in word else word
@@ -92,7 +96,7 @@ _ANSWERS = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
 
 
 def _offers(command: Any, typed: TypedLine, environ: Mapping[str, str], *, excluded: str = "") -> list[Offer]:
-    """The words that fit a line, each complete; words that contain a character of `excluded` are left out."""
+    """The complete words that fit a line, without those that contain a character of `excluded`."""
     from typer._completion_classes import FishComplete
 
     _, *args = typed.words
@@ -109,7 +113,10 @@ def _offers(command: Any, typed: TypedLine, environ: Mapping[str, str], *, exclu
 
 
 def _is_text(word: object, environ: Mapping[str, str]) -> bool:
-    """Whether a word is printable, and safe in the shell's encoding: in some, a part of a character may be a quote."""
+    """Whether a word is printable, and safe in the shell's encoding.
+
+    In some encodings, one byte of a longer character may be the same as a quote.
+    """
     if not isinstance(word, str) or not word or not word.isprintable():
         return False
     locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"

@@ -34,24 +34,24 @@ def _is_plain(text: str) -> bool:
 
 
 def truncate(text: str, cells: int) -> str:
-    """The text in at most so many cells; if it is cut, it ends with ``…``."""
+    """The text in at most `cells` cells; if it is cut, it ends with ``…``."""
     if len(text) <= cells and _is_plain(text):
         return text
     text = clean(text[: 8 * max(cells, 1) + 8])  # no cluster that people write has more than 8 characters per cell
     if cell_len(text) > cells:
         text = text[: _count_fitting(text, cells - 1)] + MORE if cells > 0 else ""
-    return text.rstrip("\u200d")  # a joiner at the end would join with what is printed next
+    return text.rstrip("\u200d")  # a joiner at the end would join with the next printed character
 
 
 def pad(text: str, cells: int, *, right: bool = False) -> str:
-    """The text in exactly so many cells, cut if it is too long; `right` aligns it to the right, as for numbers."""
+    """The text in exactly `cells` cells, cut if it is too long; `right` aligns it to the right, as for numbers."""
     text = truncate(text, cells)
     blank = " " * (cells - cell_len(text))
     return blank + text if right else text + blank
 
 
 def wrap(text: str, cells: int) -> Iterator[str]:
-    """The text broken into lines of at most so many cells, at spaces if possible; its own newlines are kept."""
+    """The text broken into lines of at most `cells` cells, at spaces if possible; newlines are kept."""
     for paragraph in text.replace("\r\n", "\n").split("\n"):
         rest = clean(paragraph.expandtabs(4))
         while cell_len(rest) > cells:
@@ -88,7 +88,7 @@ def line_len(line: Line) -> int:
 
 
 def fit(line: Line, cells: int | None) -> Line:
-    """A styled line in at most so many cells; None means no limit."""
+    """A styled line in at most `cells` cells; None means no limit."""
     if cells is None or line_len(line) <= cells:
         return line
     fitted: Line = []
@@ -103,7 +103,7 @@ def fit(line: Line, cells: int | None) -> Line:
 
 
 def _count_fitting(text: str, cells: int) -> int:
-    """The number of characters that fit into so many cells, without splitting characters that combine."""
+    """The number of characters that fit into `cells` cells, without splitting characters that combine."""
     low, high = 0, min(len(text), 8 * max(cells, 0))
     while low < high:
         middle = (low + high + 1) // 2

@@ -15,7 +15,7 @@ _SHORT = {"\n": "⏎", "\t": "⇥"}
 
 
 def clean(text: str) -> str:
-    """The text with every such character replaced by a visible sign; most texts stay as they are."""
+    """The text with all the characters listed above replaced by visible signs; most texts stay as they are."""
     return text if text.isprintable() else hostile().sub(_visible_sign, text)
 
 

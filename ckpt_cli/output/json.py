@@ -11,7 +11,7 @@ from ckpt_cli.output.clean import hostile
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.views.base import Json, View
 
-_SEARCHED_LEVELS = 3  # so many levels of plain lists and dicts are searched for parts of a view
+_SEARCHED_LEVELS = 3  # this many levels of plain lists and dicts are searched for parts of a view
 
 
 class Query:

@@ -1,7 +1,7 @@
 """Styled lines. Text renderers make them, both for a terminal and for a pipe.
 
 A span is (style, text); a style is a name in `theme.STYLES`, never a colour. The code that prints lines replaces
-control characters in every span, so no renderer can forget it.
+control characters in every span, so renderers needn't do it.
 """
 
 from collections.abc import Iterable, Iterator

@@ -10,7 +10,10 @@ from ckpt_cli.ctrl_c import leave_to_child
 
 
 def page(lines: Iterable[str]) -> bool:
-    """Show lines in ``$PAGER``, or in ``less`` if it isn't set; False without a pager (``cat`` and "" mean none)."""
+    """Show lines in ``$PAGER``, or in ``less`` if the variable isn't set.
+
+    Returns False if there is no pager; ``cat`` and "" mean that there is none.
+    """
     arguments = shlex.split(os.environ.get("PAGER", "less"))
     if not arguments or arguments == ["cat"] or shutil.which(arguments[0]) is None:
         return False

@@ -1,4 +1,4 @@
-"""Prints views: styled on a terminal, as plain lines into a pipe, or as JSON. Commands never know in which form."""
+"""Prints views: styled on a terminal, as plain lines into a pipe, or as JSON. A command never knows the form."""
 
 import os
 import sys

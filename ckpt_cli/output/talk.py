@@ -38,7 +38,7 @@ def width() -> int | None:
 
 
 def say(text: str) -> None:
-    """Write one line to stderr. For a terminal it is wrapped here, because a terminal would break it inside ids."""
+    """Write one line to stderr. For a terminal the line is wrapped here, because terminals break ids."""
     if sys.stderr is None:
         return
     line, cells = clean(text), width()
@@ -46,7 +46,7 @@ def say(text: str) -> None:
         from ckpt_cli.output.cells import flow
 
         line = "\n".join(flow(line, cells))
-    sys.stderr.write(line + "\n")  # Python's stderr never fails on a character: backslashreplace
+    sys.stderr.write(line + "\n")  # stderr can write every character: it uses backslashreplace
     sys.stderr.flush()
 
 
@@ -54,7 +54,7 @@ def report(error: Exception, *, as_json: bool = False) -> int:
     """Write what went wrong, as text or, for a script, as one line of JSON. Returns the exit code."""
     if ctrl_c.was_pressed():
         return stopped(as_json=as_json)
-    if isinstance(error, OutputClosedError | BrokenPipeError):  # Typer writes its help itself, so it raises the latter
+    if isinstance(error, OutputClosedError | BrokenPipeError):  # the latter comes from Typer's own help
         discard()
         return PIPE_CLOSED
     if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):
@@ -116,8 +116,8 @@ def _with_masked_urls(error_report: ErrorReport) -> ErrorReport:
 def _error_kind(error: CkptError) -> str:
     """The name of the error's class in lower case with hyphens.
 
-    For a subclass from another module it is the nearest class in `ckpt_cli.errors`: subclasses elsewhere are private,
-    so scripts don't see their names.
+    Subclasses outside `ckpt_cli.errors` are private, so scripts don't see their names. For such a subclass, this is
+    the name of the nearest class in `ckpt_cli.errors`.
     """
     public = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == CkptError.__module__)
     return re.sub(r"(?<!^)(?=[A-Z])", "-", public).lower()

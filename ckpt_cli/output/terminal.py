@@ -1,4 +1,4 @@
-"""Prints styled lines on a terminal, in the pager if they are more than a screen. Only this module needs Rich."""
+"""Prints styled lines on a terminal, in the pager if they don't fit on the screen. Only this module needs Rich."""
 
 import shutil
 import sys

@@ -1,1 +1,1 @@
-"""What a person says on the command line beside the verb: options, JSON, metadata, a draft in an editor."""
+"""Input from the user besides the verb: options, JSON, metadata, and a draft in an editor."""

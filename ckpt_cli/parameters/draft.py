@@ -1,4 +1,8 @@
-"""Edits a state in the user's editor: opens it again after an error, and merges the edits if the thread has changed."""
+"""Edits a state in the user's editor.
+
+After an error, the editor opens again. If the thread has changed in the meantime, the edits are merged into its new
+state.
+"""
 
 import json
 import re
@@ -91,7 +95,7 @@ class _Editing:
         self._rebased = False
 
     def until_done(self) -> PlanView:
-        """Open the editor until its text can be applied."""
+        """Open the editor, again and again, until its text can be applied."""
         problem, last = "", _as_text(self._base.shown)
         while True:
             text = self._draft.edit(problem)
@@ -127,7 +131,7 @@ class _Editing:
     def _rebase(self, document: dict[str, Any], error: Refused) -> str:
         """Merge the edits into the thread's new state, so that the user can check the result in the editor.
 
-        Returns the text that tells the user what happened.
+        Returns a text that says what happened, for the user.
 
         Raises:
             Refused: the thread hasn't changed, or the edits don't fit its new state.

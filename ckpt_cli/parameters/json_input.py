@@ -10,7 +10,7 @@ from ckpt_cli.values.jsontext import parse
 
 
 def parse_json_input(text: str, what: str, *, hint: str = "") -> Any:
-    """The data of a JSON text, a file (``@FILE``) or stdin (``@-``); errors call it `what`.
+    """The data of a JSON text, a file (``@FILE``) or stdin (``@-``); `what` names it in errors.
 
     Raises:
         UsageError: the file can't be read, or the text isn't JSON.

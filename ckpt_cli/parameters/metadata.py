@@ -25,7 +25,7 @@ _HINT = "--metadata KEY=TEXT, KEY:=JSON for a number, true or false, KEY= to dro
 
 
 def metadata_changes(texts: Sequence[str] | None) -> MetadataChanges:
-    """The changes that all ``--metadata`` options ask for; of several for the same key, the last one counts.
+    """The changes that all ``--metadata`` options ask for. If several name the same key, the last one counts.
 
     Raises:
         UsageError: a key is LangGraph's own, or LangGraph doesn't keep values of that type.
@@ -70,9 +70,10 @@ def _check_utf8(text: str) -> None:
 
 
 def _to_scalar(key: str, value: Any) -> Scalar:
-    """The value as LangGraph would store it from a config: without U+0000; other types are refused.
+    """The value as LangGraph would store it from a config: texts lose U+0000.
 
-    See langgraph-checkpoint 4.3, ``base/__init__.py: get_checkpoint_metadata``.
+    Types that LangGraph doesn't store are refused (langgraph-checkpoint 4.3, ``base/__init__.py:
+    get_checkpoint_metadata``).
     """
     if isinstance(value, str):
         return value.replace("\x00", "")

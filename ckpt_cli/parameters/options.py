@@ -117,7 +117,7 @@ MATCH = "Only ids that contain TEXT or match a glob: 'user-*'."
 def matcher(pattern: str | None) -> Callable[[str], bool]:
     """A function that tests whether a thread id fits a pattern; None fits every id.
 
-    A pattern with ``*`` or ``?`` is a glob, which must fit the whole id, and case matters. Any other pattern fits if
+    A pattern with ``*`` or ``?`` is a glob: it must fit the whole id, and case matters. Any other pattern fits if
     the id contains it, and case doesn't matter.
     """
     if pattern is None:

@@ -1,1 +1,1 @@
-"""What several verbs ask of an open database, in views or plain values; nothing here prints."""
+"""Questions that verbs ask an open database. The answers are views or plain values; nothing here prints."""

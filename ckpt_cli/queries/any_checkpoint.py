@@ -1,4 +1,4 @@
-"""``--any``: finds threads with any checkpoint whose metadata fits ``--where``, like LangGraph's ``list(filter=)``.
+"""``--any``: finds threads that have a checkpoint whose metadata fits ``--where``, like LangGraph's ``list(filter=)``.
 
 A head may lack the application's keys, because a run without the application's config doesn't store them.
 """
@@ -14,7 +14,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 
 _HEAD_NAMES = frozenset({"status", "next", "values"})
-_REFS = 1000  # the metadata of so many checkpoints is read at once
+_REFS = 1000  # the metadata of this many checkpoints is read at once
 
 
 def parse_filter(expression: str | None, *, any_checkpoint: bool) -> Filter | None:
@@ -37,7 +37,7 @@ def parse_filter(expression: str | None, *, any_checkpoint: bool) -> Filter | No
 
 
 class UnreadMetadata:
-    """Counts the threads that don't fit a filter as far as their metadata can be read, but some of it can't."""
+    """Counts the threads whose readable metadata doesn't fit a filter, and whose other metadata can't be read."""
 
     def __init__(self) -> None:
         self.problems: dict[str, str] = {}
@@ -50,7 +50,7 @@ class UnreadMetadata:
 
     @property
     def note(self) -> str:
-        """A remark: how many such threads there are, and why the first can't be read; "" if there are none."""
+        """A remark: how many such threads there are, and the problem of the first; "" if there are none."""
         count = len(self.problems)
         if not count:
             return ""
@@ -62,7 +62,7 @@ class UnreadMetadata:
 def threads_that_fit(
     reader: Reader, threads: Iterable[Thread], where: Filter, unread: UnreadMetadata
 ) -> Iterator[Thread]:
-    """Those of the threads that have a checkpoint with fitting metadata, in the same order; read page by page."""
+    """The threads that have a checkpoint with fitting metadata, in the same order. They are read page by page."""
     for page in pages(threads, reader.saver.page):
         fitting_ids = ids_that_fit(reader, [thread.thread_id for thread in page], where, unread)
         yield from (thread for thread in page if thread.thread_id in fitting_ids)
@@ -132,7 +132,7 @@ class OlderMatches:
 
 
 def count_older_by_server(reader: Reader, where: Filter, shown: set[str], fits: Callable[[str], bool]) -> int | None:
-    """How many threads besides the shown ones have a fitting checkpoint; None if the server can't test that itself."""
+    """How many threads besides the shown ones have a fitting checkpoint; None if the server can't test it."""
     matching_ids = None if where.equality is None else reader.saver.having(*where.equality)
     return (
         None if matching_ids is None else sum(thread_id not in shown and fits(thread_id) for thread_id in matching_ids)

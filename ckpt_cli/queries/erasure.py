@@ -15,7 +15,7 @@ from ckpt_cli.plans import delete as plans
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 
-_LISTED = 20  # threads that a note names one by one
+_LISTED = 20  # a note names at most this many threads
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 
 
@@ -25,8 +25,8 @@ class Selection:
 
     Attributes:
         choose: gives the ids of the chosen threads, and notes about other threads that the person may have meant.
-        pattern: the pattern of ids, if the threads were chosen by nothing else; else None. It also chooses threads
-            that were deleted before, because the log has their ids.
+        pattern: the pattern of ids, if the threads were chosen by nothing else; else None. The pattern also chooses
+            threads that were deleted before, because the log has their ids.
         has_conditions: whether the threads were chosen by anything other than whole ids.
         words: the patterns and expressions that the person typed; the log must not keep them.
     """
@@ -50,7 +50,7 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
 
     Raises:
         ThreadNotFound: a thread is neither in the database nor in the log.
-        Refused: the reason contains a name that is to be forgotten, or it isn't known how an operation ended.
+        Refused: the reason contains a name that is to be forgotten, or the outcome of an operation is unknown.
     """
     if not session.options.dry_run:
         session.settle(session.logs.for_writing())

@@ -8,8 +8,8 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link
 
-_BRANCHES = 3  # at most so many branches are named; if there are more, only their number is shown
-_MAX_SEND = 4096  # a Send with at most so many bytes is read to find the node that it calls
+_BRANCHES = 3  # at most this many branches are named; if there are more, only their number is shown
+_MAX_SEND = 4096  # a Send with at most this many bytes is read to find the node that it calls
 
 
 class Neighbours:

@@ -139,7 +139,7 @@ class Player:
         return judgement._replace(verdict=Verdict.UNKNOWN, why=doubt) if doubt else judgement
 
     def _late_doubt(self, step: WalkedStep) -> str:
-        """A reason why the writes may not explain the state, or ""; only searched for if they don't explain it."""
+        """A reason why the writes may not explain the state; "" if there is none. Only needed if the states differ."""
         tasks, parent_id = step.by_task, step.state.parent_id if step.state else None
         sends = (
             count_sends(self._reader.state(step.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0

@@ -26,8 +26,8 @@ class StepLines:
     Attributes:
         attribution: the metadata and writes read so far, and which writes made which checkpoint.
         step_nodes: the nodes that made each checkpoint.
-        steps: what the step that made each checkpoint changed.
-        problems: why a checkpoint, or a part of it, can't be read, by checkpoint id.
+        steps: for each checkpoint, the changes of the step that made it.
+        problems: by checkpoint id, why the checkpoint or a part of it can't be read.
     """
 
     def __init__(self, reader: Reader, thread_id: str, ns: str = "") -> None:
@@ -42,7 +42,7 @@ class StepLines:
     def views(
         self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = (), compared_updates: Sequence[str]
     ) -> Iterator[StepView]:
-        """A line about each checkpoint, in the order of `checkpoint_ids`. `StepReads.read_lines` has the arguments."""
+        """A line for each of `checkpoint_ids`, in this order. `StepReads.read_lines` explains the arguments."""
         self._reads.read_lines(checkpoint_ids, folded=folded, compared_updates=compared_updates)
         yield from map(self._view, checkpoint_ids)
 

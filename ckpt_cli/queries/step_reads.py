@@ -19,25 +19,25 @@ from ckpt_cli.values.state import State
 
 VALUE = 4096
 """The value of a write with more bytes isn't read; its line shows the size, not the change."""
-_TIPS = 12  # besides the head, so many tips are decoded for their status and next nodes
-_CHUNK = 8  # so many ancestors are read first to find the previous value of a channel
-_SENDS = 200  # the Sends of so many steps are read together, for the names of the called nodes
-_LONG_SENDS = 8  # of so many steps, Sends longer than VALUE are read nevertheless
-_EDITS = 12  # so many updates are compared with their parents
-_LEARNED = 3  # habits are learned from so many states of a tip's line: the tip, and those older than its newest edits
+_TIPS = 12  # besides the head, this many tips are decoded for their status and next nodes
+_CHUNK = 8  # this many ancestors are read first to find the previous value of a channel
+_SENDS = 200  # the Sends of this many steps are read together, for the names of the called nodes
+_LONG_SENDS = 8  # for at most this many steps, even Sends longer than VALUE are read
+_EDITS = 12  # at most this many updates are compared with their parents
+_LEARNED = 3  # habits are learned from this many states of a tip's line: the tip, and states older than its edits
 _EDIT_BYTES = 2_000_000  # a larger update isn't compared with its parent
 _TIP_BYTES = 16_000_000  # a larger tip is only read if it is the head
 
 
 class StepReads:
-    """Reads one namespace of one thread, and holds the result. A habit is what a channel does with writes.
+    """Reads one namespace of one thread, and keeps the result. A habit is the way a channel treats its writes.
 
     Attributes:
         attribution: the metadata and writes that were read, and which writes made which checkpoint.
         step_nodes: the nodes that made each checkpoint.
-        steps: what the step that made each checkpoint changed.
+        steps: for each checkpoint, the changes of the step that made it.
         snapshots: the tasks and next nodes of the decoded tips, by checkpoint id.
-        problems: why a checkpoint, or a part of it, can't be read, by checkpoint id.
+        problems: by checkpoint id, why the checkpoint or a part of it can't be read.
     """
 
     def __init__(self, reader: Reader, thread_id: str, ns: str = "") -> None:
@@ -102,9 +102,9 @@ class StepReads:
     def _read_evidence(self, checkpoint_ids: Sequence[str]) -> None:
         """Read enough that a line has the same text whichever part of the list is shown.
 
-        This is, first, the states that prove the channels' habits: the head, the tips of the checkpoints' own branches,
-        and the states older than the edits of these branches. Second, it is enough ancestors of each checkpoint to know
-        which values its step replaced.
+        First, this reads the states that prove the channels' habits: the head, the tips of the checkpoints' own
+        branches, and the states older than the edits of these branches. Second, it reads enough ancestors of each
+        checkpoint to know the values that its step replaced.
         """
         carriers = {self.lineage.carrier(i) for i in checkpoint_ids} & self._tips_to_read | {self.lineage.head or ""}
         tips = [i for i in carriers if i in self.lineage and not self.steps.has_learned(i)]
@@ -115,7 +115,7 @@ class StepReads:
         self._read_replaced_values(checkpoint_ids)
 
     def _learn_habits(self, tip: str) -> None:
-        """Learn habits from a tip, and from states of its line older than edits: habits can't be seen past an edit."""
+        """Learn habits from a tip, and from states of its line that are older than edits: an edit hides habits."""
         at: str | None = tip
         for _ in range(_LEARNED):
             if at is None or (at != tip and (self.lineage.rows[at].size or 0) > _EDIT_BYTES):
@@ -137,7 +137,7 @@ class StepReads:
             size = min(2 * size, BACK)
 
     def _read_sends(self, checkpoint_ids: Iterable[str]) -> None:
-        """Read Sends until all called nodes are known. Usually a few are enough: their task ids identify the others."""
+        """Read Sends until all called nodes are known. Usually a few Sends are enough: task ids identify the others."""
         unknown = [i for i in checkpoint_ids if self.step_nodes.has_unnamed_sends(i)]
         unread = unknown
         while unread:
@@ -169,7 +169,8 @@ class StepReads:
 
     def _read_unexplained(self, checkpoint_ids: Sequence[str]) -> None:
         """Compare the newest updates that no writes explain with their parents, and read an entrypoint's inputs."""
-        # LangGraph stores an update's writes only if the thread had not continued from there, and never an input's
+        # LangGraph never stores the writes of an input. It stores the writes of an update only if the thread had not
+        # continued from there.
         unknown = [i for i in checkpoint_ids if self.steps.changes(i) is None]
         self._compare_updates([i for i in unknown if self._is_update(i)][-_EDITS:])
         inputs = [self.ref(i) for i in unknown if self.attribution.note(i).source == "input"][-_EDITS:]

@@ -48,7 +48,7 @@ class WalkedStep(NamedTuple):
         before: the user's channels in the parent; None if they can't be read.
         after: the user's channels in this checkpoint; None if they can't be read.
         writes: the writes that made the checkpoint, in the library's order.
-        by_run: whether a run made the checkpoint from its parent by these writes. Only then do they prove reducers.
+        by_run: whether a run made the checkpoint from its parent by these writes. Only then do writes prove reducers.
         doubt: a reason why the state may differ from the result of the writes; "" if there is none.
         ordered: whether the order in which the writes of several tasks are applied is recorded.
     """
@@ -89,7 +89,7 @@ class WalkedStep(NamedTuple):
 
 
 class StepWalk:
-    """Reads each checkpoint of a line once; of older checkpoints, only what the delta channels need."""
+    """Reads each checkpoint of a line once; older checkpoints are read only for delta channels."""
 
     def __init__(self, reader: Reader, start: Ref | None) -> None:
         self._reader = reader

@@ -18,9 +18,9 @@ class Scope:
     """The places, namespaces, channels and checkpoints that are searched.
 
     Attributes:
-        ns: only namespaces that begin with it, "" for the root graph; None for all namespaces.
-        channels: only these channels; () for all, which includes metadata.
-        since: only checkpoints made since then, in seconds since 1970.
+        ns: a namespace, or the beginning of several; "" for the root graph, None for all namespaces.
+        channels: the channels to search; () for all channels and for metadata.
+        since: only checkpoints made since this time, in seconds since 1970.
     """
 
     places: tuple[Place, ...] = tuple(Place)
@@ -147,7 +147,7 @@ class _Namespace:
                 self._values(write.checkpoint_id, Place.WRITES, {write.channel: value})
 
     def _passed(self, first: Payload, *more: Payload, mapping: bool = False) -> bool:
-        """Whether payloads needn't be decoded: they can't contain the pattern, and can be read to their end."""
+        """Whether payloads needn't be decoded, because they can't contain the pattern, and can be read to their end."""
         whole = self._reader.codec.is_whole
         passed = not any(map(self._needle.may_hold, (first, *more))) and whole(first, mapping=mapping)
         if not passed or not all(map(whole, more)):

@@ -1,4 +1,4 @@
-"""The status of one thread: its head's state, what runs next, what it was about."""
+"""The status of one thread: its head's state, its next nodes, and a title."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -21,12 +21,12 @@ from ckpt_cli.values.state import State
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
 
 _INPUT_BYTES = 65536  # a first checkpoint with more bytes isn't read for a title
-_TITLE = 120  # a title that is made of an input without text has at most so many terminal cells
+_TITLE = 120  # a title that is made of an input without text has at most this many terminal cells
 _PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
 
 
 def prefetch_threads(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thread]:
-    """The same threads. Where that saves round trips, the rows for their status are fetched for a page at once."""
+    """The same threads. If this saves round trips, the rows for their status are fetched page by page."""
     rest = iter(threads)
     while page := list(islice(rest, reader.saver.page)):
         reader.saver.expect_threads(page)
@@ -74,7 +74,7 @@ class ThreadStatus:
 
     @property
     def metadata_problem(self) -> str:
-        """Which part of the head's metadata can't be read; "" if all of it can, or if the whole head can't be read."""
+        """The unreadable part of the head's metadata; "" if there is none, or if the whole head can't be read."""
         return self.state.metadata_problem if self.state is not None else ""
 
     def name(self, name: str) -> Any:

@@ -1,1 +1,1 @@
-"""The data that commands return, one module for each verb. Fields are the JSON contract: new ones come, none goes."""
+"""The data that commands return, one module for each verb. Fields are the JSON contract: none is removed."""

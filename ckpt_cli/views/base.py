@@ -1,4 +1,4 @@
-"""`View`: every command returns one. The names of its fields are the ``--json`` contract: new ones come, none goes."""
+"""`View`: every command returns one. The names of its fields are the ``--json`` contract: no field is removed."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +12,7 @@ class View:
         verb: the name of the text renderer, ``output/text/VERB.py``.
         rows_field: the field that ``--jsonl`` streams, one JSON object per line; "" if the view isn't a list.
         query_field: the field that ``--query`` applies to; "" for the whole view.
-        changes_database: whether a command with this view may change a database; then it has the options for changes.
+        changes_database: whether a command with this view may change a database; if so, it has the options for changes.
     """
 
     verb: ClassVar[str]
@@ -27,7 +27,7 @@ class View:
 
     @property
     def cut(self) -> str:
-        """A remark for stderr if the answer is incomplete, else "". On a terminal, the text itself shows it."""
+        """A remark for stderr if the answer is incomplete, else "". On a terminal, the answer itself says so."""
         return ""
 
 
@@ -35,8 +35,8 @@ class Json(NamedTuple):
     """Data that is already JSON and is printed as it is, such as a patch with encoded values.
 
     Attributes:
-        data: the data, or a function that makes it, which is only called if the data is printed. The argument of the
-            function says whether secrets are shown.
+        data: the data, or a function that makes the data. The function is called only if the data is printed; its
+            argument says whether secrets are shown.
     """
 
     data: Any

@@ -23,7 +23,7 @@ class DiffView(View):
 
     Attributes:
         equal: whether everything that was compared is equal.
-        channels: a structured difference for each channel that isn't equal.
+        channels: one difference for each channel that isn't equal.
         same: the number of equal channels.
         meta: with ``--meta``, the differences of metadata, versions and versions_seen.
         patch: an RFC 6902 patch that turns the older state into the newer one. A state is an object of channels, with

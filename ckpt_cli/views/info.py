@@ -22,15 +22,15 @@ class InfoView(View):
         abilities: what ckpt can do with the database: ``write``, ``atomic``, ``branches``, ``task_paths``.
         oldest: the time of the first checkpoint (ISO 8601, UTC); null if its id contains no time.
         newest: the time of the last checkpoint; null if its id contains no time.
-        sampled: the number of checkpoints that were read for the following fields: the first and the last of some
-            threads, spread evenly over the most recently active ones.
+        sampled: the number of checkpoints that were read for the following fields. These are the first and the last
+            checkpoints of some threads, spread evenly over the most recently active threads.
         eras: the LangGraph releases that write such checkpoints, each with its number of sampled checkpoints.
         encodings: the type tags, each with its number of sampled payloads (checkpoints and small writes).
         formats: the checkpoint formats (`v`), each with its number of sampled checkpoints.
-        locked: sampled checkpoints that can't be read without the key.
-        corrupt: sampled checkpoints that can't be read for another reason.
+        locked: the number of sampled checkpoints that can't be read without the key.
+        corrupt: the number of sampled checkpoints that can't be read for another reason.
         side_effects: triggers, rules and foreign keys that act when ckpt changes rows.
-        caveats: sentences; each says what this user can't see or what the database can't do.
+        caveats: sentences about things that this user can't see or that the database can't do.
         key: ``fits``, ``wrong`` or ``missing`` if something is encrypted; else null.
     """
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 
 class InterruptView(NamedTuple):
-    """A question that waits for an answer. ``Command(resume={id: …})`` takes its `id`, which is null if it has none."""
+    """A question that waits for an answer. ``Command(resume={id: …})`` takes the `id`; some questions have none."""
 
     id: str | None
     value: Any

@@ -12,7 +12,7 @@ class RailView:
     """The drawing of ``--graph`` at the left of a checkpoint.
 
     Attributes:
-        joins: the line above the checkpoint, in which lanes join; "" if none join there.
+        joins: the line above the checkpoint, in which lanes join; "" if no lanes join.
         lanes: the lanes in the checkpoint's own line.
     """
 

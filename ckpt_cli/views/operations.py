@@ -12,12 +12,12 @@ class OperationLine:
     """One operation.
 
     Attributes:
-        at: when it was done, ISO 8601 in UTC.
+        at: when the operation was done, ISO 8601 in UTC.
         state: ``done``, ``undone``, ``abandoned`` (interrupted before anything was written), ``planned`` (interrupted;
             the next change finds out how it ended).
         undoes: the number of the operation that this one undoes; null if it isn't an undo.
         rows: the number of physical rows that the operation changed.
-        bytes: the size of the row images that the log keeps of it.
+        bytes: the size of the row images that the log keeps of the operation.
         forgotten: the number of its rows that were wiped from the log and can't be restored.
     """
 

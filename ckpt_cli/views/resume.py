@@ -11,13 +11,13 @@ class QuestionLine:
     """One question.
 
     Attributes:
-        id: the id of the question, to which an answer refers; null before langgraph 0.2.60.
+        id: the id of the question, which an answer names; null before langgraph 0.2.60.
         node: the node that asks.
         ns: the namespace of the graph that asks; "" for the root graph.
         value: the value of the interrupt.
         answers: the number of answers that the task has had before.
-        changed: the namespace of a subgraph that was changed after it asked, so that the next run asks again, and
-            perhaps asks something else; null if there is none.
+        changed: the namespace of a subgraph that was changed after it asked; null if there is none. The next run then
+            asks again, perhaps something else.
     """
 
     id: str | None

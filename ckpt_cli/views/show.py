@@ -29,9 +29,9 @@ class Channel(NamedTuple):
         empty: whether the channel has a version but no value.
         version: the version as it is stored; null if there is none.
         changed: whether the value differs from the parent's.
-        control: whether it is one of the graph's own channels, and not a part of the user's state.
+        control: whether this is one of the graph's own channels, not a part of the user's state.
         problem: why the value can't be decoded; null if it can.
-        note: how the value of a delta channel was computed, because it isn't stored here; null for other channels.
+        note: for a delta channel, how its value was computed (it isn't stored here); null for other channels.
     """
 
     value: Any
@@ -69,7 +69,7 @@ class Stored(NamedTuple):
     Attributes:
         what: ``checkpoint``, ``metadata``, or ``channel NAME`` if channels are stored separately.
         tag: the serializer's type tag, "" if the schema has none.
-        head: its first bytes, in hexadecimal.
+        head: the first bytes of the payload, in hexadecimal.
     """
 
     what: str
@@ -96,7 +96,7 @@ class ShowView(View):
         given: an input that the step beginning here will take in; null if there is none.
         channels: the channels by name; control channels only if the user asked for them.
         hidden: the number of control channels that are left out.
-        next: the nodes that are still to run; if the checkpoint has a child, those that ran; null if they are unknown.
+        next: the nodes that are still to run; if the checkpoint has a child, the nodes that ran; null if unknown.
         tasks: the tasks of the step that begins here.
         consumed: whether the checkpoint has a child.
         config: the config that names this checkpoint in code.

@@ -10,8 +10,8 @@ class SideEffectLine:
     Attributes:
         kind: ``trigger``, ``rule`` or ``foreign key``.
         table: the table on which it is defined.
-        relation: the checkpoint table; a change of its rows fires it.
-        on: the changes of a row that fire it: ``add``, ``change``, ``remove``.
+        relation: the checkpoint table whose changed rows fire the side effect.
+        on: the changes of a row that fire the side effect: ``add``, ``change``, ``remove``.
         accepted: whether the user has accepted it, for this command or for this database.
         altered: whether the user accepted it earlier, but it was changed since then.
     """

@@ -17,7 +17,8 @@ class ChangeView:
             may have one; the value of the channel was not read), ``same`` (the write left the value the same),
             ``changed`` (from `before`), ``replaced`` (an overwrite), ``several`` (several tasks wrote), ``sent`` (nodes
             were called), ``unread`` (too long to be read for this), ``unreadable`` (can't be decoded).
-        added: the number of added items or messages; for ``several``, of tasks that wrote; for ``sent``, of Sends.
+        added: the number of added items or messages; for ``several``, the number of tasks that wrote; for
+            ``sent``, the number of Sends.
         removed: the number of removed messages.
         after: the written value; for ``summed`` the sum of the written numbers, for ``added`` the new items, for
             ``edited`` the new and the edited items.
@@ -25,7 +26,7 @@ class ChangeView:
         size: the number of bytes that were written.
         text: the change in words.
         edited: the number of items that were changed in place.
-        unsure: for ``set``, true if the previous value was not read; then it may have been the same.
+        unsure: for ``set``, true if the previous value was not read; then both values may be the same.
     """
 
     channel: str
@@ -43,7 +44,7 @@ class ChangeView:
 
 @dataclass(slots=True)
 class TaskView:
-    """A task of a step that hasn't finished as a whole.
+    """A task of an unfinished step.
 
     Attributes:
         node: null if it can't be known.
@@ -64,7 +65,7 @@ class TaskView:
 
 @dataclass(slots=True)
 class HaltView:
-    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint; `over` says if it finished later."""
+    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint; `over`: whether it finished later."""
 
     kind: str
     node: str | None
@@ -93,8 +94,8 @@ class StepView:
         tasks: for a decoded tip that isn't done, its tasks.
         halts: the questions and errors of tasks that started here.
         tags: the names that ``ckpt tag`` gave to the checkpoint.
-        problem: which part of the checkpoint can't be read; null if no problem was found. Most checkpoints are never
-            decoded.
+        problem: which part of the checkpoint can't be read; null if no problem was found. Most checkpoints are not
+            decoded, so their problems stay unknown.
     """
 
     checkpoint_id: str

@@ -76,13 +76,13 @@ class ThreadsView(View):
         more: whether there are more threads than the limit.
         asked: the statuses that the user asked for.
         wide: whether to show every column.
-        unreadable: the number of shown threads whose head can't be decoded. With a filter on status or state, all
-            threads that were read count, because it is unknown whether they fit.
+        unreadable: the number of shown threads whose head can't be decoded. With a filter on status or state,
+            other threads that were read count too: an unreadable thread might fit.
         problem: why the first of these heads can't be decoded.
         older: with a filter on metadata, the number of further threads that only match in older checkpoints; null if
             they weren't counted.
         unread_metadata: with a filter on metadata, the number of threads that don't match but have metadata that can't
-            be read, so that they might match.
+            be read: these threads might match.
     """
 
     verb: ClassVar[str] = "threads"

@@ -24,7 +24,7 @@ class FoldView:
         checkpoints: the number of checkpoints.
         first: the id of the oldest checkpoint.
         last: the id of the newest checkpoint.
-        nodes: the nodes that made them, each with its number of steps, in the order of their first steps.
+        nodes: the nodes that made the checkpoints, each with its number of steps, in the order of their first steps.
         turns: the number of checkpoints that are inputs.
         edits: the number of checkpoints that are updates or forks.
         subgraphs: the number of checkpoints in the subgraphs that were called here.
@@ -41,7 +41,7 @@ class FoldView:
 
 @dataclass(frozen=True, slots=True)
 class AsideView:
-    """Branches that begin here and are not drawn: how many they are, and how many checkpoints they have."""
+    """Branches that begin here and are not drawn: their number, and the number of their checkpoints."""
 
     branches: int
     checkpoints: int
@@ -55,7 +55,7 @@ class SubgraphView:
         ns: its namespace.
         node: the node that runs this graph.
         checkpoints: the number of checkpoints that this call made.
-        nested: the number of checkpoints in the subgraphs that it called itself.
+        nested: the number of checkpoints in the subgraphs that this subgraph called.
         rows: with ``--full``, the subgraph's own tree.
     """
 
@@ -96,9 +96,9 @@ class TreeView(View):
             unreadable.
         checkpoints: the number of checkpoints in this namespace.
         namespaces: the number of subgraph namespaces below this one.
-        subgraph_checkpoints: the number of checkpoints in these.
+        subgraph_checkpoints: the number of checkpoints in those namespaces.
         problem: which part of the head can't be read; null if all of it can.
-        form: ``text``, ``mermaid`` or ``dot``: the format in which it is printed.
+        form: ``text``, ``mermaid`` or ``dot``: the format of the printed tree.
     """
 
     verb: ClassVar[str] = "tree"

@@ -37,7 +37,7 @@ class TaskWrites(NamedTuple):
         node: null if it can't be known, and for writes that no task made.
         by: ``task``; ``input`` (input and answers, which belong to the step); ``update`` (``update_state``); ``call``
             (a task that another task started); ``run`` (a whole run with ``durability="exit"``).
-        status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``; "" if no task made them.
+        status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``; "" if no task made the writes.
         path: the task's path, "" if none is stored.
     """
 

@@ -33,7 +33,7 @@ def heading(state: dict[str, Any]) -> str:
 
 
 def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:
-    """The first numbers in stored order, and the number of all; None if the elements aren't plain numbers."""
+    """The first numbers in stored order, and the number of all elements; None if the elements aren't plain numbers."""
     dtype, data = str(state.get("dtype")), state.get("data")
     code = _CODES.get(dtype.lstrip("<>=|"))
     if code is None or not isinstance(data, bytes):
@@ -44,7 +44,7 @@ def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:
 
 
 def _count(shape: list[int], most: int) -> int:
-    """How many elements an array of this shape has, at most `most`: a stored shape may multiply without end."""
+    """How many elements an array of this shape has, at most `most`: the product of a stored shape may be huge."""
     count = 0 if 0 in shape else 1
     for length in shape:
         count *= length

@@ -1,4 +1,4 @@
-"""Shows a value in one line of at most so many cells, for tables, trees and summaries.
+"""Shows a value in one line with a limited number of cells, for tables, trees and summaries.
 
 Text is in “quotes”; plain lists and dicts look like JSON; objects look like ``Person(name=“Ada”, age=36)``. Of a large
 value, only the part that fits is read.
@@ -25,7 +25,7 @@ _BARE = frozenset({"datetime", "date", "time", "timedelta", "UUID"})
 
 
 def brief(value: Any, cells: int | None = None, *, reveal: bool = False) -> str:
-    """A value in one line of at most so many cells; for None, of at most `UNCUT` cells."""
+    """A value in one line of at most `cells` cells; None means `UNCUT` cells."""
     room = UNCUT if cells is None else cells
     return truncate(_Brief(reveal).text(value, room, 0), room)
 
@@ -148,7 +148,7 @@ class _Brief:
         *,
         inner: bool,
     ) -> str:
-        """The elements that there is room for, between the marks, followed by the number of those left out."""
+        """The elements that fit, between the marks, followed by the number of elements left out."""
         left = cells - cell_len(marks[0]) - len(marks[1])
         shown: list[str] = []
         for label, value in pairs if depth < _DEEPEST else ():
@@ -178,7 +178,7 @@ class _Brief:
 
 
 def _element_room(room: int, rest: int) -> int:
-    """The number of cells that one element may take, so that some are left for the elements after it."""
+    """The number of cells that one element may take, so that the elements after it get cells too."""
     return room if not rest else min(room, max(24, room * 2 // 3))
 
 

@@ -12,11 +12,11 @@ from ckpt_cli.values.known import Message, message
 from ckpt_cli.values.node import Node
 from ckpt_cli.views.steps import ChangeView
 
-_MIN_HALF = 10  # if the old value has fewer cells than this, it is left out
-_SHORT = 24  # each change after the first gets so many cells; if they don't fit, only their names are shown
+_MIN_HALF = 10  # if the old value would get fewer cells than this, it is left out
+_SHORT = 24  # each change after the first gets this many cells; if they don't fit, only channel names are shown
 _MIN_FIRST = 28  # if the first change would get fewer cells than this, only the first change is shown
 _WROTE = "wrote "
-_CHANGED = "changed "  # used if the difference itself is cut off
+_CHANGED = "changed "  # used if both values look the same because their ends are cut off
 _AS_BEFORE = " as before"
 _MAYBE_AS_BEFORE = ", maybe as before"
 UNCUT = 160
@@ -24,7 +24,7 @@ UNCUT = 160
 
 
 def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: bool = False) -> Line:
-    """All changes of a step in one line of about so many cells, the most informative first.
+    """All changes of a step in one line of about `cells` cells, the most informative first.
 
     For a step that only takes in an input (`start`), the line names the channels; the input's own line shows the
     values. A write that left its channel the same is shown only if there is no other change.
@@ -65,7 +65,7 @@ def _rank(change: ChangeView) -> int:
 
 
 def one(change: ChangeView, cells: int) -> Line:
-    """One change in one line of about so many cells."""
+    """One change in one line of about `cells` cells."""
     if change.kind == "sent":
         return _sent(change)
     name: Line = [("key", _name(change.channel)), ("", " ")]
@@ -104,7 +104,7 @@ def _name(channel: str) -> str:
 
 
 def _name_or_nodes(change: ChangeView) -> str:
-    """The name of the changed channel. For Sends it is the called nodes, because their channel is langgraph's own."""
+    """The name of the changed channel. For Sends, the called nodes, because Sends go to langgraph's own channel."""
     return plain(_sent(change)) if change.kind == "sent" else _name(change.channel)
 
 

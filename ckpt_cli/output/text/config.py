@@ -8,7 +8,7 @@ from ckpt_cli.output.line import Line, Page
 
 
 def config_lines(config: Mapping[str, Any], page: Page, style: str, encode: Callable[[Any], str]) -> Iterator[Line]:
-    """The lines of ``{"configurable": {…}}``, broken between keys: a terminal would break them inside an id."""
+    """The lines of ``{"configurable": {…}}``, broken between keys; a terminal would break an id."""
     head, tail = '{"configurable": {', "}}"
     line = head
     for index, (key, value) in enumerate(config["configurable"].items()):

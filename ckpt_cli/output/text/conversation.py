@@ -27,7 +27,7 @@ def short_id(own: str) -> str:
 
 
 def folded(total: int, full: bool, first: int = FIRST) -> tuple[range, range]:
-    """The indices of the entries to show: two ranges, the first few and the last ones; or all and none."""
+    """The indices of the entries to show: the first few and the last; or all, and an empty range."""
     if full or total <= SHOWN:
         return range(total), range(total, total)
     return range(first), range(total - SHOWN + first, total)

@@ -41,7 +41,7 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
 
 
 def side_lines(before: End, after: End, width: int) -> Iterator[Line]:
-    """The two checkpoints; in one line if it is wide enough, else in one line each."""
+    """The two checkpoints; in one line if they fit, else in one line each."""
     left, right = _side(before), _side(after)
     if (before.thread_id, before.ns) != (after.thread_id, after.ns):
         left, right = [*_thread_and_ns(before), *left], [*_thread_and_ns(after), *right]
@@ -68,7 +68,7 @@ def _side(end: End) -> Line:
 
 
 def difference_lines(differences: Sequence[Difference], page: Page, indent: int = 0) -> Iterator[Line]:
-    """The lines of differences on a terminal, indented by so many cells."""
+    """The lines of differences on a terminal, indented by `indent` cells."""
     return _Screen(page, False).differences(differences, indent)
 
 
@@ -204,7 +204,7 @@ def _mark(difference: Difference) -> Span:
 
 
 def _flat(difference: Difference) -> Iterator[Difference]:
-    """The differences inside an object instead of the object's own; a message stays one difference."""
+    """The differences inside an object, in place of the object itself; a message stays one difference."""
     if (
         difference.parts
         and difference.counts is None

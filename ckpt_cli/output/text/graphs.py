@@ -23,7 +23,7 @@ class _Graph:
 
     Attributes:
         boxes: id, lines of the label, and kind of each box.
-        arrows: the ids of two boxes, and whether the arrow is dotted, as from a caller to its subgraph.
+        arrows: the ids of two boxes; and whether the arrow is dotted, which means from a caller to its subgraph.
     """
 
     def __init__(self, view: TreeView) -> None:

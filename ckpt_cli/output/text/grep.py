@@ -1,4 +1,4 @@
-"""Shows the hits of grep below their threads, each with its place and the checkpoints that have it; in a pipe, rows."""
+"""Shows the hits of grep below their threads, each with its place and its checkpoints; in a pipe, rows."""
 
 from collections.abc import Iterator
 

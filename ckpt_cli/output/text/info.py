@@ -21,7 +21,7 @@ _ABILITIES = {
 
 
 def render(view: InfoView, page: Page) -> Iterator[Line]:
-    """The database, its contents, and what a sample of checkpoints shows."""
+    """The database, its contents, and facts from a sample of checkpoints."""
     for label, (style, text) in _facts(view, page):
         if page.width is None:
             yield row([[("key", label)], [(style, text)]])

@@ -34,7 +34,7 @@ def render(view: LogView, page: Page) -> Iterator[Line]:
 
 
 def _branches(view: LogView) -> int:
-    """2 if the shown steps are known to belong to several branches, else 1: a single branch is not numbered."""
+    """2 if the shown steps are known to belong to several branches, else 1. A single branch gets no number."""
     tips = {step.branch for step in view.steps} - {None}
     return 2 if view.other_branches or len(tips) > 1 or (view.rails and view.omitted) else 1
 

@@ -63,7 +63,7 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
 
 
 def _side_effects(view: PlanView) -> Iterator[str]:
-    """A text for each trigger, rule and foreign key that will fire; its effect can't be known before."""
+    """A text for each trigger, rule and foreign key that will fire; ckpt can't know what it will do."""
     for one in view.side_effects:
         where = one.relation if one.table == one.relation else f"{one.table}, for {one.relation}"
         yield f"{one.kind} {one.name} on {where} fires: what it does is not shown here, not logged and not undone"

@@ -12,7 +12,7 @@ from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
-_MIN_ID = 8  # an id is shortened to at least so many characters
+_MIN_ID = 8  # an id is shortened to at least this many characters
 _STALE = "out of date: the subgraph was changed after it asked, so the next run asks again, maybe something else"
 _HOW = "to answer, with true, '\"yes\"', '{\"approved\": true}' or the like for JSON:"
 
@@ -40,7 +40,7 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
 
 
 def _answer(view: QuestionsView, width: int) -> Iterator[Line]:
-    """The command that answers, to be copied. Without editing it records nothing: its word JSON isn't valid JSON."""
+    """The command that answers, to be copied and edited. Unedited, it is refused: the word JSON isn't valid JSON."""
     open_ = [question_line for question_line in view.questions if question_line.id != PLACEHOLDER]
     if not open_:
         return

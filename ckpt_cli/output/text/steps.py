@@ -11,7 +11,7 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
 from ckpt_cli.views.steps import StepView, TaskView
 
-_TASKS = 6  # at most so many finished tasks of one node get a line each
+_TASKS = 6  # at most this many finished tasks of one node get a line each
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
@@ -89,7 +89,7 @@ def number(step: StepView) -> str:
 
 
 def pad_line(line: Line, cells: int) -> Line:
-    """A styled line in exactly so many cells."""
+    """A styled line in exactly `cells` cells."""
     line = fit(line, cells)
     return [*line, ("", " " * (cells - line_len(line)))]
 

@@ -1,4 +1,4 @@
-"""Shows threads as a table. If the user asked only for waiting or failed ones, each question or error is complete."""
+"""Shows threads as a table, or with all questions or errors if the user asked only for waiting or failed threads."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,9 +31,9 @@ _ID = (28, 48)  # cells for a thread's id, on a narrow page and on a wide one
 _STATUS = (26, 44)
 _NARROW = 100
 _GAP = "  "
-_TITLE = 20  # so many cells are reserved for titles, if these need them
+_TITLE = 20  # at most this many cells are reserved for titles
 _FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head", "branches", "checkpoints")
-_CUT = {"status": 16, "thread": 16}  # after these are gone, these columns are cut, but not below so many cells
+_CUT = {"status": 16, "thread": 16}  # if more room is needed, these columns are cut, but not below this many cells
 
 
 def render(view: ThreadsView, page: Page) -> Iterator[Line]:
@@ -146,7 +146,7 @@ class _Table:
 
 
 def _counted(view: ThreadsView) -> Line:
-    """The number of shown threads, and the number of them for each status."""
+    """The number of shown threads, and the number of threads with each status."""
     counts = Counter(one.status or "unreadable" for one in view.threads)
     count = len(view.threads)
     line: Line = [("title", f"{'the first ' if view.more else ''}{count:,} thread{'' if count == 1 else 's'}")]
@@ -187,7 +187,7 @@ def _ago(time: str | None, page: Page) -> str:
 def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
     """The lines of waiting or failed threads.
 
-    Each thread has its last activity, its questions in full with their ids, or its errors, and a command to see more.
+    For each thread: its last activity, its questions in full with their ids, or its errors, and a command to see more.
     """
     style = "waiting" if view.asked == ["waiting"] else "bad"
     yield [("title", _headline(view))]

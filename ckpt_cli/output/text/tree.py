@@ -1,4 +1,4 @@
-"""Shows a tree: rails at the left, what each step did at the right."""
+"""Shows a tree: rails at the left, the changes of each step at the right."""
 
 from collections.abc import Iterable, Iterator
 
@@ -21,10 +21,10 @@ from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
 
-_RAILS = 12  # at most so many rails are drawn; only a specially made tree of at least 4096 checkpoints has more
-_WHO = (18, 32)  # at most so many cells for the nodes that made a step, on a narrow page and on a wide one
+_RAILS = 12  # at most this many rails are drawn; only a specially made tree of at least 4096 checkpoints has more
+_WHO = (18, 32)  # at most this many cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
-_NEEDED = 3  # the first so many facts of the heading are left out last: the number of checkpoints, branches, status
+_NEEDED = 3  # the first facts of the heading (checkpoints, branches, status) are left out last
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 

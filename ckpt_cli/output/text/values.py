@@ -24,19 +24,19 @@ _DEEPEST = 24
 
 
 def block(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Iterator[Line]:
-    """The lines of a value, indented by so many cells. A pipe gets the whole value, with each text on one line."""
+    """The lines of a value, indented by `indent` cells. A pipe gets the whole value, with each text on one line."""
     return _Block(page, full).lines(value, indent, 0)
 
 
 def inline(value: Any, page: Page, indent: int = 0) -> Span | None:
-    """The value as one span, if so many cells of its line are taken; None if it doesn't fit into one line."""
+    """The value as one span, after `indent` used cells of the line; None if it doesn't fit into the line."""
     return _Block(page, False).inline(inside(value), indent)
 
 
 def value_after(
     head: Line, value: Any, page: Page, indent: int, *, full: bool = False, note: Line | None = None
 ) -> Lines:
-    """A value at the end of the line `head`; below it, indented, if the value doesn't fit or if there is a `note`."""
+    """A value at the end of the line `head`; indented below this line if it doesn't fit or if there is a `note`."""
     return _Block(page, full).value_after(head, inside(value), indent, note or [])
 
 
