@@ -41,8 +41,8 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
     Args:
         checkpoint: as stored.
         decode: gives the value of a payload.
-        sends_written_on: gives the Sends among the writes stored on a checkpoint. An empty id means the parent's
-            writes, for savers that don't keep the parent's id.
+        sends_written_on: gives the Sends among the writes stored on a checkpoint. If the Ref's id is empty, it
+            means the parent: some savers don't keep the parent's id.
 
     Raises:
         PayloadCorrupt: the body is no checkpoint object; KeyMissing if an encryption key would help.
@@ -123,9 +123,9 @@ def _sends(
 ) -> list[Any]:
     """The Sends that a checkpoint of format `v` < 4 starts with.
 
-    They are under its key ``pending_sends``. If the key is absent, or empty where channels have their own payloads,
-    they are the Sends that the parent's tasks wrote. The key is always empty or absent in JavaScript's SQLite and where
-    channels have their own payloads (checkpoint-postgres 2.0, ``base.py: SELECT_PENDING_SENDS_SQL``).
+    They are under its key ``pending_sends``. Two cases use the Sends that the parent's tasks wrote: the key is absent,
+    or the key is empty and the channels have their own payloads. The key is always
+    empty or absent in JavaScript's SQLite and where channels have their own payloads (checkpoint-postgres 2.0, ``base.py: SELECT_PENDING_SENDS_SQL``).
     checkpoint-postgres 1.0 stored a pair of type tag and base64 under this key.
     """
     v, own = body.get("v"), body.get("pending_sends")
@@ -265,6 +265,6 @@ def must_have_metadata(value: Any, ref: Ref) -> dict[str, Any]:
 
 
 def parents_of(metadata: Any) -> dict[str, str]:
-    """Outer namespace to its checkpoint that called the subgraph; entries without a text are left out."""
+    """Map each outer namespace to the id of the checkpoint that called the subgraph; other entries are left out."""
     recorded = named(named(metadata).get("parents"))
     return {ns: checkpoint_id for ns, checkpoint_id in recorded.items() if isinstance(checkpoint_id, str)}

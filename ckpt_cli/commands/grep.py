@@ -19,7 +19,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
 _TOLD = 3  # stderr names at most this many of the parts that could not be searched
-_LISTED = 1000  # the view lists at most this many of these parts; without the key, no encrypted part can be searched
+_LISTED = 1000  # of these parts the view lists; without the key, every encrypted part would be in the list
 _JUDGED = 1000  # after a search without hits, channel names are only checked if there are at most this many threads
 
 

@@ -50,7 +50,7 @@ def answer(command: Any, environ: Mapping[str, str] = os.environ) -> str:
 def _for_bash(command: Any, environ: Mapping[str, str]) -> str:
     """The words for bash.
 
-    bash replaces the text in `_CKPT_PIECE` with a word: the end of the line after its last break or quote.
+    bash replaces `_CKPT_PIECE`, the end of the line after its last break or quote, with a word.
     """
     typed, piece = TypedLine(environ["_CKPT_LINE"]), environ["_CKPT_PIECE"]
     start = len(typed.text) - len(piece)

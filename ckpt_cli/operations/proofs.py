@@ -24,7 +24,10 @@ ORDER BY c.operation DESC, c.position DESC LIMIT 100
 """
 LEFT_BY_OPERATIONS = _EVIDENCE.format(states="'done', 'planned'", image="after_hash")
 BEFORE_OPERATIONS = _EVIDENCE.format(states="'planned', 'abandoned'", image="before_hash")
-"""The first statement selects rows that operations left; the second rows as they were before interrupted operations."""
+"""Two statements: the first selects rows as operations left them.
+
+The second one selects rows as they were before interrupted operations.
+"""
 
 
 RowKeys = Callable[[], Iterator[tuple[str, Row]]]

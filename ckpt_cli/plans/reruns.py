@@ -1,8 +1,8 @@
 """Finds finished work that would run again if the checkpoint of an unfinished step gets a new child.
 
 The tasks of the new child have new ids, so they don't find the writes of the parent's tasks. If a task had finished
-while another task was interrupted, the finished task runs again. The ``@task`` calls that an entrypoint or a node had
-made run again too.
+while another task was interrupted, the finished task runs again. The ``@task`` calls of an entrypoint
+or a node also run again.
 """
 
 from collections import Counter

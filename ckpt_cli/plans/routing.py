@@ -40,7 +40,10 @@ def infer_node(seen: Mapping[str, Mapping[str, Version]], nodes: Collection[str]
 
 
 def _without_bumps(seen: Mapping[str, Mapping[str, Version]]) -> dict[str, dict[str, Version]]:
-    """``versions_seen`` without versions of snapshots (1.2 ``pregel/_checkpoint.py: versions_seen_without_bumps``)."""
+    """``versions_seen`` as the nodes really read it: a version that only a snapshot made is put back, or left out.
+
+    1.2 ``pregel/_checkpoint.py: versions_seen_without_bumps``.
+    """
     marks, cleaned = seen.get(_BUMPS, {}), {}
     for node, versions in seen.items():
         if node != _BUMPS:

@@ -60,7 +60,7 @@ def find_question(
 ) -> AskedQuestion | None:
     """The question with this id that waits at a checkpoint with these writes; None if no task asks it.
 
-    If tasks in several graphs have the id, the task in the deepest subgraph asked. The outer graphs only pass the
+    If tasks in several graphs have the id, the question is from the deepest subgraph. The outer graphs only pass the
     question on, and nobody reads an answer that is stored under a task of an outer graph.
     """
     asking = _asking_writes(writes, asked_id)
@@ -100,8 +100,8 @@ def is_answered(question: AskedQuestion, asked_id: str) -> bool:
     """Whether the question has an answer that its task has not taken yet.
 
     Since langgraph 1.2.20, the id of a later question is computed from the number of earlier answers, so the id shows
-    this. In older releases, and if the path names no node, only the spelling from `mark_untaken` shows this. Releases
-    before 0.6 store no question ids, and don't store the list again when a task takes an answer. For those releases the
+    this. In older releases, and if the task's path names no node, only the spelling of `mark_untaken` shows it.
+    Releases before 0.6 store no question ids, and don't store the list again when a task takes an answer. For those releases the
     question counts as waiting.
     """
     if question.resume is None or question.resume.row.payload is None:
@@ -116,8 +116,8 @@ def failed_with_answer(question: AskedQuestion, asked_id: str, called: bool) -> 
     """Whether a failed task had already taken the answer to this question when it failed.
 
     Since langgraph 1.2.20, the id shows whether the question was asked after all stored answers; such a question has no
-    answer. In older releases, an error that is stored beside an answer came after the answer. A question that a
-    subgraph asked and no longer asks was answered in the subgraph; `called` is whether the task has called a subgraph.
+    answer. In older releases, an error that is stored beside an answer came after the answer. If a
+    subgraph no longer asks a question, it was answered there; `called` says whether the task has called a subgraph.
     """
     if question.resume is None:
         return called and asked_id != _own_id(question, 0)

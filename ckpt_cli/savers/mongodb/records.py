@@ -144,7 +144,7 @@ def ref_of(thread_id: str, document: Mapping[str, Any]) -> Ref:
 
 
 def name_of(value: Any) -> str:
-    """An identifying field as text; a missing field gets null's name, because a filter for null finds both."""
+    """An identifying field as text; a missing field gets the text of null, because a filter for null also finds it."""
     if value is None or isinstance(value, str | bytes | float | bool):
         return text_of(value)
     if isinstance(value, int):

@@ -121,7 +121,7 @@ class Images:
             raise Failed(message, hint="`ckpt operations --settle` takes them back once it can") from error
 
     def _take_back(self) -> None:
-        """Undo all changes whose key still equals its after-image; keys that another program has written since stay."""
+        """Undo all changes whose key still equals its after-image; keys that others changed stay as they are."""
         changes, self._done_changes = {_key(change): change for change in self._done_changes}, []
         inverses = [changes[key].inverse for key, now in self.of(changes) if now == changes[key].after]
         if inverses:

@@ -120,7 +120,7 @@ class ReadMethods(Saver):
             return list(self._last_newest[1])
         parameters = [self._thread(thread_id), self._ns(ns), limit]
         rows = [CheckpointRow(thread_id, *row) for row in self._engine.query(self._sql.newest, parameters)]
-        if any(row.ns != ns for row in rows):  # a damaged row meets the condition but has another name
+        if any(row.ns != ns for row in rows):  # a damaged row of another namespace can meet the condition
             rows = [*self.rows(thread_id, ns)][::-1][:limit]
         self._last_newest = (request, rows)
         return list(rows)
@@ -227,7 +227,7 @@ class ReadMethods(Saver):
         yield from (_write(thread_id, *row) for row in self._engine.query(statement, parameters, stream=stream))
 
     def _by_ref(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[ResultRow]:
-        """The rows of some checkpoints; in a shallow layout, a row may be another checkpoint of the namespace."""
+        """The rows of these checkpoints; the shallow layout has no ids, so there a row may be a later checkpoint."""
         key = self._sql.key
         condition, parameters = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
         return self._engine.query(statement + condition, parameters, stream=stream)

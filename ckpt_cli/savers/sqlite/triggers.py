@@ -49,7 +49,7 @@ def side_effects(query: Query, fired_by: Callable[[str], set[str]]) -> list[Side
 
 
 def caveats(query: Query) -> list[str]:
-    """A sentence for each table with an unenforced foreign key: after a deletion, its rows may refer to no row."""
+    """A sentence for each table with an unenforced foreign key: after a deletion, its rows can refer to lost rows."""
     if next(query("PRAGMA foreign_keys"))[0]:
         return []
     tables = {(table, relation) for table, relation, *_ in query(_KEYS)}
