@@ -125,7 +125,8 @@ def _sends(
 
     They are under its key ``pending_sends``. Two cases use the Sends that the parent's tasks wrote: the key is absent,
     or the key is empty and the channels have their own payloads. The key is always
-    empty or absent in JavaScript's SQLite and where channels have their own payloads (checkpoint-postgres 2.0, ``base.py: SELECT_PENDING_SENDS_SQL``).
+    empty or absent in JavaScript's SQLite and where channels have their own payloads (checkpoint-postgres 2.0,
+    ``base.py: SELECT_PENDING_SENDS_SQL``).
     checkpoint-postgres 1.0 stored a pair of type tag and base64 under this key.
     """
     v, own = body.get("v"), body.get("pending_sends")

@@ -101,8 +101,8 @@ def is_answered(question: AskedQuestion, asked_id: str) -> bool:
 
     Since langgraph 1.2.20, the id of a later question is computed from the number of earlier answers, so the id shows
     this. In older releases, and if the task's path names no node, only the spelling of `mark_untaken` shows it.
-    Releases before 0.6 store no question ids, and don't store the list again when a task takes an answer. For those releases the
-    question counts as waiting.
+    Releases before 0.6 store no question ids, and don't store the list again when a task takes an answer.
+    For those releases the question counts as waiting.
     """
     if question.resume is None or question.resume.row.payload is None:
         return False
