@@ -14,7 +14,7 @@ from tests.commands.changes import Json
         (
             ["forks", "--after", "cb96ab"],
             True,
-            "then, on another branch: a run continues there unless its config names",
+            "on another branch: the next run continues there unless its config names",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_the_last_word_on_a_key_counts() -> None:
         ('x:={"a": 1}', "is an object"),
         ("x:=null", "is null"),
         ("x:=nope", "is no JSON"),
-        ("x:=NaN", "is no JSON"),
+        ("x:=NaN", "has no NaN"),
         ("x=\udcff", "not UTF-8"),
     ],
 )

@@ -160,7 +160,7 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
     if settled:
         listed = ckpt(capsys, path, "operations")
         assert word in listed
-        assert ("may have been done to another one" in listed) is ("delete" in listed) is (not number)
+        assert ("may have been done to another database" in listed) is ("delete" in listed) is (not number)
         assert "this change begins a new log" in ckpt(capsys, path, "delete", *names(path), "--dry-run")
         assert word in ckpt(capsys, path, "undo", "--yes", code=7)
         assert (word in ckpt(capsys, path, "undo", "--yes", "--same-database", code=7 if number else 0)) is bool(number)
