@@ -67,10 +67,7 @@ def run(
     everything: bool = False,
     raw: bool = False,
 ) -> ShowView:
-    """The view of the checkpoint at `rev`.
-
-    It has the named `channels`. Without names it has the graph's state; with `everything`, also control channels.
-    """
+    """The view of a checkpoint: the named `channels`, or the graph's state, or `everything` with control channels."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     lineage, short = reader.lineage(thread, ns), reader.short(thread)

@@ -165,8 +165,7 @@ class Saver(ABC):
     def original(self, seen: Place, is_it: Callable[["Saver"], bool]) -> bool | None:  # noqa: ARG002 - for files
         """Whether the database that was at `seen` still exists there, so that this one is its copy; None if unknown.
 
-        False: this database is the one that was seen, or that one is gone. `is_it` checks whether the database
-        that is now at `seen` is the one that was seen.
+        False: this database is the one that was seen, or that one is gone. `is_it` checks what is now at `seen`.
         """
         here = self.place()
         same = here.instance and (here.engine, here.instance) == (seen.engine, seen.instance)
