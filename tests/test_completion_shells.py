@@ -213,7 +213,7 @@ def test_half_typed_and_quoted_words(shell: str, shop: Shop, pytestconfig: pytes
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_quotes_that_cannot_be_completed_stay_harmless(shell: str, shop: Shop, pytestconfig: pytest.Config) -> None:
-    """What is typed inside odd quotes may not be completed; whatever comes of it, nothing is run."""
+    """A word inside odd quotes may not be completed; in any case nothing is run."""
     ids = ["it's;touch PWN;'", 'it"s;touch PWN;"', "it!touch;touch PWN", "it$(touch PWN)"]
     threads(shop.folder / "t.sqlite", ids)
     env = {**shop.env, "CKPT_DB": "t.sqlite"}

@@ -1,7 +1,7 @@
 """No document and no docstring or comment of the package uses phrases that a stranger has to read twice.
 
-The project had words of its own for what plain English has words for: "is told" for *shows*, "stands" for *is*,
-"wants" for *needs*. The phrases below were never the best way to say it. A line that really needs one is written anew.
+The project once had a vocabulary of its own: "told" meant *shown*, "stands" meant *is*, "wants" meant *needs*. Each
+phrase below has a plainer one beside it. The tests' own docstrings and comments are held to the same list.
 """
 
 import ast
@@ -63,6 +63,7 @@ def places(path: Path) -> Iterator[str]:
             yield f"{path.relative_to(ROOT)}:{at}: {match[0]!r}"
 
 
+TESTS = sorted(path.name for path in (ROOT / "tests").iterdir() if path.suffix == ".py" or path.is_dir())
 PARTS = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")})
 
 
@@ -71,6 +72,14 @@ def test_docstrings_and_comments_are_plain(part: str) -> None:
     """Each part of the package, in plain words."""
     paths = [PACKAGE / part] if part.endswith(".py") else sorted((PACKAGE / part).rglob("*.py"))
     assert [place for path in paths for place in places(path)] == []
+
+
+@pytest.mark.parametrize("part", TESTS)
+def test_the_sentences_of_tests_are_plain(part: str) -> None:
+    """Each folder and file of tests, in plain words; this file has the phrases themselves."""
+    path = ROOT / "tests" / part
+    paths = [path] if path.is_file() else sorted(path.rglob("*.py"))
+    assert [place for path in paths if path.name != "test_language.py" for place in places(path)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -75,15 +75,15 @@ def _of_langgraph(value: Node) -> Any:
 
 
 def _message(value: Node) -> Any:
-    told, fields = message(value), value.fields
-    if told is None or fields is None:
+    recorded, fields = message(value), value.fields
+    if recorded is None or fields is None:
         return None
-    kind = fields.get("type") or told.role
-    shown = {"type": kind, "id": told.id, "content": rendered(fields.get("content", ""))}
+    kind = fields.get("type") or recorded.role
+    shown = {"type": kind, "id": recorded.id, "content": rendered(fields.get("content", ""))}
     calls = [
         {key: rendered(call.get(key)) for key in ("name", "args", "id")} for call in fields.get("tool_calls") or []
     ]
-    extra = {"tool_calls": calls, "tool_call_id": told.tool_call_id, "name": told.name}
+    extra = {"tool_calls": calls, "tool_call_id": recorded.tool_call_id, "name": recorded.name}
     return {**shown, **{key: item for key, item in extra.items() if item}}
 
 

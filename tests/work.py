@@ -1,4 +1,4 @@
-"""Counts the work of a function, so that a test can hold that it is linear without looking at a clock."""
+"""Counts the work of a function, so that a test can check that it is linear without a clock."""
 
 import sys
 from collections.abc import Callable

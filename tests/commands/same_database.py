@@ -18,7 +18,7 @@ _CHANCE = re.compile(
 )
 
 
-def told(path: Path) -> str:
+def listing_of(path: Path) -> str:
     """Every row of both tables in saving order: keys in their order, sets sorted, ids and times numbered."""
     with sqlite3.connect(path) as connection:
         text = "\n".join([*_checkpoints(connection), *_writes(connection)])

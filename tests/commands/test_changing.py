@@ -14,7 +14,7 @@ from tests.commands.changes import THREAD, Json
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "is_said"),
     [
         (["fork", "{rev}"], True),
         (["rollback", "{rev}"], True),
@@ -27,12 +27,12 @@ from tests.commands.changes import THREAD, Json
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
 )
-def test_who_takes_the_heads_place_says_so(ckpt: Callable[..., Json], words: list[str], told: bool) -> None:
+def test_who_takes_the_heads_place_says_so(ckpt: Callable[..., Json], words: list[str], is_said: bool) -> None:
     """Where the new checkpoint doesn't follow the head, the plan says the same of it whatever the command."""
     verb, *more = [word.format(rev="step:4") for word in words]
     head = ckpt("show", THREAD)["short"]
     notes = ckpt(verb, THREAD, *more, "--dry-run")["notes"]
-    assert (f"the thread continues from the new checkpoint, no longer from {head}" in notes) is told
+    assert (f"the thread continues from the new checkpoint, no longer from {head}" in notes) is is_said
 
 
 def test_a_database_cut_off_in_a_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

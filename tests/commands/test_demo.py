@@ -21,7 +21,7 @@ from ckpt_cli.model import Checkpoint, Plan
 from ckpt_cli.session import Session
 from ckpt_cli.views.demo import DemoView
 from tests import golden
-from tests.commands.same_database import told
+from tests.commands.same_database import listing_of
 
 NOW = golden.NOW
 APPROVED = Command(resume={"approved": True, "by": "dana"})
@@ -72,7 +72,7 @@ def test_every_row_is_what_langgraph_writes(agent: ModuleType, demo: Path, tmp_p
     """Keys, their order, parents, metadata, versions, seen, writes and encodings are those of the real run."""
     with Real(agent, tmp_path / "real.sqlite") as graph:
         agent.play(graph)
-    assert told(demo).splitlines() == told(tmp_path / "real.sqlite").splitlines()
+    assert listing_of(demo).splitlines() == listing_of(tmp_path / "real.sqlite").splitlines()
 
 
 def test_langgraph_sees_the_same_status_of_each_thread(agent: ModuleType, demo: Path) -> None:

@@ -79,9 +79,9 @@ def state(path: Path, thread: str = "t") -> dict[str, Any]:
 
 def test_what_is_not_touched_keeps_its_bytes(ckpt: Ckpt, path: Path) -> None:
     """Objects of unknown classes, extensions nobody knows, and numbers and texts written in an odd way."""
-    told = ckpt("--set", "n=2", "--set", 'ghosts[1]="ho"')
+    answer_json = ckpt("--set", "n=2", "--set", 'ghosts[1]="ho"')
     old, new = bodies(path)
-    assert old[1] != new[1] and told["applied"]
+    assert old[1] != new[1] and answer_json["applied"]
     for kept in (b"\xa3odd\x91" + FLOAT, b"\xa5ghost" + UNKNOWN, b"\x93" + UNKNOWN + b"\xa2ho" + OPAQUE):
         assert kept in new[1]
     assert b"\xa1n\x02" in new[1] and b"\xa6opaque" + OPAQUE in new[1]
@@ -98,11 +98,11 @@ def test_the_fields_beside_an_edited_one_keep_their_bytes(ckpt: Ckpt, path: Path
 
 def test_what_is_told(ckpt: Ckpt) -> None:
     """The plan, what it changes, and the config to go on with."""
-    told = ckpt("--set", "n=2", "--dry-run", "--reason", "wrong")
-    assert told["command"] == "edit" and told["reason"] == "wrong" and not told["applied"]
-    assert [row["change"] for row in told["rows"]] == ["add"]
-    assert [(one["path"], one["before"], one["after"]) for one in told["changes"]] == [("n", 1, 2)]
-    assert told["config"]["configurable"]["checkpoint_id"] > IDS[0]
+    answer_json = ckpt("--set", "n=2", "--dry-run", "--reason", "wrong")
+    assert answer_json["command"] == "edit" and answer_json["reason"] == "wrong" and not answer_json["applied"]
+    assert [row["change"] for row in answer_json["rows"]] == ["add"]
+    assert [(one["path"], one["before"], one["after"]) for one in answer_json["changes"]] == [("n", 1, 2)]
+    assert answer_json["config"]["configurable"]["checkpoint_id"] > IDS[0]
 
 
 def test_the_new_checkpoint_is_an_update_that_triggers_nothing(ckpt: Ckpt, path: Path) -> None:
@@ -142,8 +142,8 @@ def test_a_value_of_another_kind_is_told(ckpt: Ckpt, words: list[str], notes: li
 
 def test_nothing_to_change_is_said(ckpt: Ckpt, path: Path) -> None:
     """The same value again writes nothing."""
-    told = ckpt("--set", "n=1")
-    assert not told["applied"] and not told["rows"] and len(bodies(path)) == 1
+    answer_json = ckpt("--set", "n=1")
+    assert not answer_json["applied"] and not answer_json["rows"] and len(bodies(path)) == 1
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_encrypted_states_stay_encrypted(
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS[name].decode())
     assert run(["show", thread, "-d", str(path), "--json"]) == 0
     channels = json.loads(capsys.readouterr().out)["channels"]
-    channel = next(c for c, told in channels.items() if isinstance(told["value"], str | int | list))
+    channel = next(c for c, view in channels.items() if isinstance(view["value"], str | int | list))
     words = ["edit", thread, "-d", str(path), "--yes", "--rerun", "--set", f'{channel}="EDITED"']
     assert run(words) == 0
     codec, (tag, data) = Codec(KEYS[name]), bodies(path, thread)[-1]
@@ -312,7 +312,7 @@ def test_older_generations_keep_their_form(name: str, database: Callable[[str], 
 
 
 def _kinds(versions: dict[str, Any]) -> set[str]:
-    """Whole numbers, or texts by the length of what stands behind the dot: a hash has 32 digits, chance fewer."""
+    """Whole numbers, or texts by the length after the dot: a hash has 32 digits, a random number fewer."""
     tails = {v.partition(".")[2] for v in versions.values() if isinstance(v, str)}
     return {type(v).__name__ for v in versions.values()} | {str(len(tail) == 32) for tail in tails if tail}
 
@@ -357,8 +357,8 @@ def test_in_the_editor(ckpt: Ckpt, path: Path, editor: Callable[..., Any], tmp_p
     """What is saved is the state; what is left alone keeps its bytes; the file is private, and gone afterwards."""
     check = "assert path.suffix == '.json' and os.stat(path).st_mode & 0o777 == 0o600"
     opened = editor(f"{check}\n{REPLACED}")
-    told = ckpt()
-    assert opened() == 1 and told["applied"] and state(path)["text"] == "new"
+    answer_json = ckpt()
+    assert opened() == 1 and answer_json["applied"] and state(path)["text"] == "new"
     assert b"\xa5ghost" + UNKNOWN in bodies(path)[1][1] and b"\x93" + UNKNOWN + WIDE + OPAQUE in bodies(path)[1][1]
     assert drafts(tmp_path) == []
 

@@ -22,7 +22,7 @@ from tests.commands.stored import broken_channel
 Database = Callable[[str], Path]
 
 
-def told(path: Path, *words: str, width: int | None = None, **options: str) -> str:
+def text_of(path: Path, *words: str, width: int | None = None, **options: str) -> str:
     """What is printed."""
     return "\n".join(map(clean_line, render(at(path, get, *words, **options), Page(width, golden.NOW))))
 
@@ -39,7 +39,7 @@ def told(path: Path, *words: str, width: int | None = None, **options: str) -> s
 )
 def test_text_is_printed_as_it_is_and_structures_as_json(path: str, text: str, database: Database) -> None:
     """So that a shell can use either."""
-    assert told(database("real"), "chat-linear", path) == text
+    assert text_of(database("real"), "chat-linear", path) == text
 
 
 @pytest.mark.parametrize(
@@ -55,23 +55,23 @@ def test_text_is_printed_as_it_is_and_structures_as_json(path: str, text: str, d
 )
 def test_every_type_has_a_plain_text(path: str, text: str, database: Database) -> None:
     """Types that read naturally do; secrets are masked."""
-    assert told(database("real"), "types-all", path) == text
+    assert text_of(database("real"), "types-all", path) == text
 
 
 def test_a_terminal_is_not_driven_by_the_value(database: Database) -> None:
     """A pipe gets it to the letter."""
     path = database("real")
-    assert "\x00" not in told(path, "types-all", "everything.nul", width=80)
+    assert "\x00" not in text_of(path, "types-all", "everything.nul", width=80)
 
 
 def test_another_checkpoint_is_named_with_at(database: Database) -> None:
     """A revision as everywhere."""
-    assert told(database("real"), "chat-linear", "turn", at="step:3") == "0"
+    assert text_of(database("real"), "chat-linear", "turn", at="step:3") == "0"
 
 
 def test_a_delta_channel_has_a_value_where_none_is_stored(database: Database) -> None:
     """It is rebuilt."""
-    assert told(database("real"), "delta", "log[-1]") == "two-5"
+    assert text_of(database("real"), "delta", "log[-1]") == "two-5"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_an_unknown_name_is_an_error(path: str, error: type[PathNotFound], code:
 def test_what_cannot_be_decoded_is_exit_code_5(tmp_path: Path) -> None:
     """The rest of the state can be had."""
     path = broken_channel(tmp_path)
-    assert told(path, "t", "good") == "fine"
+    assert text_of(path, "t", "good") == "fine"
     with pytest.raises(PayloadCorrupt) as caught:
         at(path, get, "t", "bad")
     assert caught.value.exit_code == 5

@@ -133,10 +133,10 @@ def test_a_row_reads_the_same_wherever_the_list_is_cut(name: str, database: Data
             for checkpoint_id in sorted(whole)[:: max(len(whole) // 5, 1)]:
                 for limit in (1, 4):
                     found = rows_of(fresh(), thread.thread_id, ns, rev=checkpoint_id, limit=limit)
-                    differing += [(thread.thread_id, ns, i) for i, told in found.items() if told != whole[i]]
+                    differing += [(thread.thread_id, ns, i) for i, line in found.items() if line != whole[i]]
             drawn = [row.step for row in tree_run(fresh(), thread.thread_id, ns).rows if row.step is not None]
             texts = {s.checkpoint_id: (s.nodes, s.changes and [change.text for change in s.changes]) for s in drawn}
-            differing += [(thread.thread_id, ns, i) for i, told in texts.items() if told != whole[i]]
+            differing += [(thread.thread_id, ns, i) for i, line in texts.items() if line != whole[i]]
     saver.close()
     assert differing == []
 
@@ -156,9 +156,11 @@ def test_only_the_chosen_channels_are_shown(database: Database) -> None:
     every: LogView = look(database("real"), lambda session: log(session, "commands"))[0]
     for names in (["k"], ["seen"], ["k", "seen"]):
         view: LogView = look(database("real"), lambda session, names=names: log(session, "commands", channel=names))[0]
-        told = {step.checkpoint_id: [c.text for c in step.changes or () if c.channel in names] for step in every.steps}
+        texts_by_id = {
+            step.checkpoint_id: [c.text for c in step.changes or () if c.channel in names] for step in every.steps
+        }
         assert {s.checkpoint_id: [c.text for c in s.changes or ()] for s in view.steps} == {
-            checkpoint_id: texts for checkpoint_id, texts in told.items() if texts
+            checkpoint_id: texts for checkpoint_id, texts in texts_by_id.items() if texts
         }
 
 

@@ -64,10 +64,10 @@ def texts(steps: list[StepView]) -> dict[str, list[str]]:
 
 def listed(path: Path) -> dict[str, list[str]]:
     """The texts of a log, which are the same in a tree."""
-    told = texts(look(path, lambda session: log(session, "count"))[0].steps)
+    change_texts = texts(look(path, lambda session: log(session, "count"))[0].steps)
     drawn = look(path, lambda session: tree(session, "count", full=True))[0]
-    assert texts([row.step for row in drawn.rows]) == told
-    return told
+    assert texts([row.step for row in drawn.rows]) == change_texts
+    return change_texts
 
 
 @pytest.mark.parametrize("edits", [["n=9"], ["cost=0", "n=1"], ["notes=[]", "best=1", 'trace="gone"']])

@@ -80,7 +80,7 @@ PATHED += [f"legacy/{name}" for name in ("js-1.4.17", "py-0.3.21", "py-0.5.4", "
 
 @pytest.mark.parametrize("name", PATHED)
 def test_what_libraries_recorded_is_what_the_writes_make(name: str, database: Database) -> None:
-    """No step of any real thread is told as recorded otherwise, and nearly all are proven to be as recorded."""
+    """No step of a real thread differs from its record, and nearly all are proven to agree with it."""
     found: dict[str, int] = {}
     with closing(open_file(database(name))) as saver:
         session = Session(str(database(name)))
@@ -105,13 +105,13 @@ OLD: dict[str, tuple[str, str]] = {
 def test_what_old_libraries_left_unrecorded_is_said_and_not_held_against_a_step(name: str, database: Database) -> None:
     """Tasks were once applied in the graph's own order, and not every task's writes were kept: then nobody can know."""
     thread, why = OLD[name]
-    told = [(step.verdict, step.why) for step in at(database(name), replay, thread, to="@").steps]
-    assert ("unknown", why) in told
-    assert "differs" not in {verdict for verdict, _ in told}
+    verdicts = [(step.verdict, step.why) for step in at(database(name), replay, thread, to="@").steps]
+    assert ("unknown", why) in verdicts
+    assert "differs" not in {verdict for verdict, _ in verdicts}
 
 
 def test_no_order_of_writes_excuses_an_altered_state(database: Database) -> None:
-    """Where the order isn't recorded, what no order makes is still told."""
+    """If the order of writes isn't recorded, a value that no order makes still differs."""
     path = database("legacy/py-0.2.3")
     with closing(sqlite3.connect(path)) as connection:
         [(step, body)] = connection.execute(
@@ -129,7 +129,7 @@ def test_no_order_of_writes_excuses_an_altered_state(database: Database) -> None
 
 
 def test_a_state_that_somebody_altered_is_found(tmp_path: Path) -> None:
-    """A value that no write made is told at its step and nowhere else, with the channel and the reducer."""
+    """A value that no write made differs at its step and nowhere else, with the channel and the reducer."""
     path, thread = tmp_path / "forged.sqlite", "t"
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         graph = line(SqliteSaver(connection), "a", "b", "c")
@@ -173,7 +173,7 @@ def test_each_checkpoint_is_read_twice_at_most(database: Database, monkeypatch: 
 
 
 def test_a_line_read_a_page_at_a_time_is_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a read is a round trip checkpoints are fetched ahead, and every step is told as without."""
+    """If a read is a round trip, checkpoints are prefetched, and every step has the same verdict as without."""
     path = database("real")
     singly = document(at(path, replay, "chat-linear", to="@"), None, reveal=False)
     asked: list[int] = []
@@ -190,7 +190,7 @@ def test_a_line_read_a_page_at_a_time_is_the_same(database: Database, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["forks", "branch:1", "--to", "branch:2"], "is no ancestor of"),
         (["forks", "@", "--to", "@^"], "hint: the other way round: `ckpt replay forks 0d60aa --to c65df1`"),
@@ -198,12 +198,12 @@ def test_a_line_read_a_page_at_a_time_is_the_same(database: Database, monkeypatc
     ],
 )
 def test_what_can_not_be_played(
-    words: list[str], told: str, database: Database, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, database: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Steps lead down a line only, and --commit has no place there: exit 2, with what to do."""
     assert run(["replay", *words, "-d", str(database("real"))]) == 2
     said = capsys.readouterr().err
-    assert told in said and "hint: " in said
+    assert message in said and "hint: " in said
 
 
 def test_playing_is_looking(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

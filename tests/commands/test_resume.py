@@ -29,7 +29,7 @@ def test_looks(name: str, database: Database) -> None:
 @pytest.mark.parametrize("name", WAITING)
 @pytest.mark.parametrize("width", [40, 200])
 def test_the_command_answers(name: str, width: int, database: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    """Pasted with an answer it records one for each question; pasted as it stands it is refused."""
+    """Pasted with answers, the command records one for each question; pasted unchanged, it is refused."""
     path = database("real")
     view, _ = look(path, lambda session: resume(session, WAITING[name]))
     text = "\n".join(plain(line) for line in render(view, Page(width, 0)))

@@ -166,8 +166,8 @@ def test_a_thread_that_begins_in_short_form_has_its_title_and_words(given: objec
     view, _ = look(path, threads)
     assert [one.title for one in view.threads] == ["My order is late"]
     steps = look(path, lambda session: log(session, "done"))[0].steps
-    told = [change.text for step in steps for change in step.changes or ()]
-    assert told == ["messages +1 “I will look”", *["messages +1 “My order is late”"] * 2]
+    change_texts = [change.text for step in steps for change in step.changes or ()]
+    assert change_texts == ["messages +1 “I will look”", *["messages +1 “My order is late”"] * 2]
     stored = json.loads(json.dumps(given))  # a pair is a list there
     assert titles.from_input({"messages": stored}) == "My order is late"
 

@@ -51,7 +51,7 @@ DICT = ["--reducer", "turn=dict", "--next", "END"]
 REFUSED: dict[str, tuple[str, list[str]]] = {
     "nothing": ("real", ["commands"]),
     "no-such-channel": ("real", ["commands", "--values", '{"sen": 1}', "--as-node", "router", "--next", "END"]),
-    "no-reducer-told": ("real", ["forks", "branch:5", "--values", '{"topic": "x"}']),
+    "no-proven-reducer": ("real", ["forks", "branch:5", "--values", '{"topic": "x"}']),
     "no-object": ("real", ["commands", "--values", "[1]", "--as-node", "router"]),
     "no-json": ("real", ["commands", "--values", "{seen: 1}", "--as-node", "router"]),
     "no-such-reducer": ("real", ["commands", "--values", '{"seen": []}', "--reducer", "seen=lats"]),
@@ -73,11 +73,11 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
 
 def test_refusals_look(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
     """What can't be done is one line with its exit code, and a hint where a person can do something."""
-    told = []
+    lines = []
     for name, (source, words) in REFUSED.items():
         capsys.readouterr()
         code = run(["update", *words, "-d", str(database(source)), "--dry-run"])
         caught = capsys.readouterr()
         assert (code in (2, 4, 6, 7), caught.out) == (True, ""), name
-        told += [f"{name}: exit {code}", *(f"  {line}" for line in caught.err.splitlines())]
-    golden.compare("update/refused.txt", told)
+        lines += [f"{name}: exit {code}", *(f"  {line}" for line in caught.err.splitlines())]
+    golden.compare("update/refused.txt", lines)

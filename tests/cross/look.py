@@ -80,9 +80,9 @@ class Look:
 
     def test_checkpoints_and_parents(self, run: Run) -> None:
         """Every checkpoint of every namespace is listed, with its parent, metadata and time."""
-        told: dict[tuple[str, str], set[str]] = {}
+        checkpoint_ids: dict[tuple[str, str], set[str]] = {}
         for ref, state in run.states():
-            told.setdefault((ref.thread_id, ref.ns), set()).add(ref.checkpoint_id)
+            checkpoint_ids.setdefault((ref.thread_id, ref.ns), set()).add(ref.checkpoint_id)
             mine = run.reader.state(ref)
             parent = (state.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id")
             assert (mine.parent_id, mine.ts) == (parent, state.created_at)
@@ -92,7 +92,7 @@ class Look:
             for t, _ in run.threads
             for ns in run.reader.saver.namespaces(t)
         }
-        assert told == listed
+        assert checkpoint_ids == listed
 
     def test_values(self, run: Run) -> None:
         """The user's channels hold what the graph's state shows, delta channels too."""

@@ -26,7 +26,7 @@ from ckpt_cli.plans.pending import Finished
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
 from tests.cross.backend import Backend, Fresh
-from tests.cross.travel import MINE, THEIRS, ckpt, contents, start, stopping, told
+from tests.cross.travel import MINE, THEIRS, ckpt, contents, history_of, start, stopping
 from tests.graphs import Graph
 from tests.graphs.building import on
 from tests.graphs.lines import asking, chat_graph, nested
@@ -154,10 +154,10 @@ class Since:
             graph = chat_graph(official)
             talk(graph, "another", "which proves whose log it is")
             talk(graph, MINE, "hello", "the weather?")
-            old = told(graph, MINE)
+            old = history_of(graph, MINE)
             ckpt(backend, ["delete"], capsys)
             talk(graph, MINE, "anew")
-            new, before = told(graph, MINE), contents(backend)
+            new, before = history_of(graph, MINE), contents(backend)
             error = refused_undo(backend, capsys)
             assert f"thread {MINE!r} was created again since" in error
             assert all(f"`{words}" in error for words in (f"ckpt delete {quote(MINE)}`", f"ckpt fork {quote(MINE)} @"))
@@ -165,18 +165,18 @@ class Since:
             ckpt(backend, ["fork", "@", "--to", THEIRS], capsys)
             ckpt(backend, ["delete"], capsys)
             ckpt(backend, ["undo", "1"], capsys, thread=False)
-            assert (told(graph, MINE), told(graph, THEIRS)) == (old, new)
+            assert (history_of(graph, MINE), history_of(graph, THEIRS)) == (old, new)
 
     def test_a_turn_comes_back_beside_another(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """If the application continued from what stayed, a deleted turn is restored as a branch, and the head stays."""
         with backend.official() as official:
             graph = chat_graph(official)
             talk(graph, MINE, "hello", "the weather?")
-            count = len(told(graph, MINE))
+            count = len(history_of(graph, MINE))
             ckpt(backend, ["delete", "--after", "step:1"], capsys)
             stays = graph.get_state(on(MINE)).config["configurable"]["checkpoint_id"]
             talk(graph, MINE, "another")
-            head, new = graph.get_state(on(MINE)), len(told(graph, MINE)) - 3
+            head, new = graph.get_state(on(MINE)), len(history_of(graph, MINE)) - 3
             if self.one_line:
                 assert f"has continued from {stays} since, and the restored" in refused_undo(backend, capsys)
                 assert graph.get_state(on(MINE)) == head
@@ -184,7 +184,7 @@ class Since:
             view = ckpt(backend, ["undo"], capsys, thread=False)
             assert f"the head stays {head.config['configurable']['checkpoint_id']}" in view["notes"][0]
             assert graph.get_state(on(MINE)) == head
-            assert len(told(graph, MINE)) == count + new
+            assert len(history_of(graph, MINE)) == count + new
             talk(graph, MINE, "bye")
             assert [m.content for m in graph.get_state(on(MINE)).values["messages"]][-4:-1] == [
                 "another",

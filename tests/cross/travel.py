@@ -193,16 +193,16 @@ class Travel:
                 ckpt(backend, words, capsys)
             if case.twin is not None:
                 case.twin(graph, on(THEIRS))
-                assert told(graph, MINE) == told(graph, THEIRS)
+                assert history_of(graph, MINE) == history_of(graph, THEIRS)
             ends = finish(graph, MINE, None), finish(graph, THEIRS, case.resume and case.resume(graph, on(THEIRS)))
             if name != "rollback":
                 assert ends[0] == ends[1]
             assert graph.get_state(on(MINE)).next == graph.get_state(on(THEIRS)).next == ()
-            assert told(graph, MINE)[-1][2] == told(graph, THEIRS)[-1][2]
+            assert history_of(graph, MINE)[-1][2] == history_of(graph, THEIRS)[-1][2]
             assert run(["undo", "-d", backend.url, "--yes"]) == (0 if name in UNDONE else 7)  # where nothing came after
 
     def test_one_moment_or_not(self, backend: Backend) -> None:
-        """What is read together is of one moment where the saver says so; elsewhere a checkpoint comes in between."""
+        """If the saver says so, all reads of a moment agree; other savers may see a new checkpoint in between."""
         with backend.official() as official, closing(backend.saver()) as saver:
             graph = stopping(official)
             start(graph, THEIRS, {"log": [], "n": 1})
@@ -226,13 +226,13 @@ class Travel:
                     graph.invoke({"messages": [HumanMessage(text, id=text)]}, on(thread_id))
             before = contents(backend)
             ckpt(backend, ["delete", "--after", "step:1"], capsys)
-            assert told(graph, MINE) == told(graph, THEIRS)
+            assert history_of(graph, MINE) == history_of(graph, THEIRS)
             ckpt(backend, ["undo"], capsys, thread=False)
             assert contents(backend) == before
             ckpt(backend, ["delete", "--after", "step:1"], capsys)
             for thread_id in (MINE, THEIRS):
                 graph.invoke({"messages": [HumanMessage("bye", id="bye")]}, on(thread_id))
-            assert told(graph, MINE) == told(graph, THEIRS)
+            assert history_of(graph, MINE) == history_of(graph, THEIRS)
 
     def test_a_thread_is_deleted(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """Nothing of it is left, nothing of another goes, and undo brings all of it back."""
@@ -240,10 +240,10 @@ class Travel:
             graph = nested(official, ask=True)
             for thread_id in (MINE, THEIRS):
                 start(graph, thread_id, {"log": []})
-            before, other = contents(backend), told(graph, THEIRS)
+            before, other = contents(backend), history_of(graph, THEIRS)
             ckpt(backend, ["delete"], capsys)
             assert official.get_tuple(on(MINE)) is None
-            assert told(graph, THEIRS) == other
+            assert history_of(graph, THEIRS) == other
             with closing(backend.saver()) as saver:
                 assert [thread.thread_id for thread in saver.threads()] == [THEIRS]
             ckpt(backend, ["undo"], capsys, thread=False)
@@ -298,7 +298,7 @@ class Travel:
             graph = stopping_deltas(official)
             start(graph, THEIRS, {"log": ["x"], "n": 1})
             assert run(["fork", THEIRS, "@", "--to", MINE, "-d", backend.url, "--yes"]) == 0, capsys.readouterr().err
-            assert told(graph, MINE) == told(graph, THEIRS)
+            assert history_of(graph, MINE) == history_of(graph, THEIRS)
             assert finish(graph, MINE, None) == finish(graph, THEIRS, None)
 
 
@@ -382,7 +382,7 @@ def plain(values: Any) -> Any:
     return values
 
 
-def told(graph: Graph, thread_id: str) -> list[Any]:
+def history_of(graph: Graph, thread_id: str) -> list[Any]:
     """A thread's history without what is never twice the same, oldest first; parents by their place in it."""
     history = list(graph.get_state_history(on(thread_id)))[::-1]
     places = {Ref("", "", s.config["configurable"]["checkpoint_id"]): at for at, s in enumerate(history)}

@@ -98,7 +98,7 @@ def ask(database: str, *words: str) -> Answer:
 
 
 def must_answer(path: Path | str, asked: Iterable[tuple[str, ...]], thread: str) -> None:
-    """Hold that command lines answer, or refuse for a reason that isn't ckpt's own."""
+    """Check that command lines answer, or refuse for a reason other than a bug in ckpt."""
     for words in asked:
         if thread.startswith("-") and "{thread}" in words:
             continue  # it would have to stand behind ``--``, where no options are

@@ -74,7 +74,7 @@ class OnDynamo(Kind):
         return {(item["PK"]["S"], item["SK"]["S"]): item for item in found}
 
     def close(self) -> None:
-        """Let go of the sockets."""
+        """Close the sockets."""
         self._client.close()
 
 

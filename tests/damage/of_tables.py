@@ -130,7 +130,7 @@ class OnPostgres(Tables):
         return self.run(f"SELECT {', '.join(f'{name}::text' for name in self.columns[table])} FROM {table}")
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
 
@@ -162,5 +162,5 @@ class OnMySQL(Tables):
             return [*cursor.fetchall()]
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()

@@ -67,8 +67,12 @@ def test_unreadable_metadata_is_marked(bad: int, place: Place) -> None:
     assert f"1 thread of those shown has unreadable metadata: {listed['chat']}" in answer.err
     shown = ask(place.url, "show", "chat")
     assert f"⚠ can't be read: {listed['chat']}" in shown.out and "so hello" in shown.out
-    told = json.loads(ask(place.url, "show", "chat", "--json").out)
-    assert (told["metadata_problem"], told["metadata"], told["problem"]) == (listed["chat"], {}, None)
+    reply = json.loads(ask(place.url, "show", "chat", "--json").out)
+    assert (reply["metadata_problem"], reply["metadata"], reply["problem"]) == (
+        listed["chat"],
+        {},
+        None,
+    )
 
 
 def test_a_filter_says_what_it_could_not_read(place: Place) -> None:
@@ -76,8 +80,8 @@ def test_a_filter_says_what_it_could_not_read(place: Place) -> None:
     place.damage("metadata", BAD[place.tables.engine]["metadata"][0], "chat", "ask")
     for words in (["step >= 0"], ["user != 'nobody'", "--any"]):
         answer = ask(place.url, "threads", "--where", *words, "--json")
-        told, left = json.loads(answer.out), 1 if "--any" in words else 2
-        assert told["unread_metadata"] == left
+        reply, left = json.loads(answer.out), 1 if "--any" in words else 2
+        assert reply["unread_metadata"] == left
         assert (
             f"the metadata of {left} thread{'s' if left > 1 else ''} can't be read, so --where may have" in answer.err
         )

@@ -51,11 +51,11 @@ def sound(path: Path) -> Callable[[str], dict[str, Any]]:
     """The lines of `ckpt threads` before the database is damaged."""
 
     @cache
-    def told(name: str) -> dict[str, Any]:
+    def list_sound(name: str) -> dict[str, Any]:
         path.write_bytes(loosened(name))
         return threads(path)
 
-    return told
+    return list_sound
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_one_row_stops_nothing(
     path.write_bytes(loosened(name))
     owner = harm(path, damage)
     after = threads(path)
-    assert {i: told for i, told in before.items() if i != owner} == {i: after[i] for i in before if i != owner}
+    assert {i: thread for i, thread in before.items() if i != owner} == {i: after[i] for i in before if i != owner}
     assert after.keys() - before.keys() or owner in after
     for thread in sorted({owner, *(after.keys() - before.keys())}):
         must_answer(path, asked, thread)

@@ -53,7 +53,7 @@ def test_every_listed_row_is_deleted_and_comes_back(kind: OnMySQL, table: str, c
 
 
 def must_go(kind: Tables, thread: str) -> None:
-    """Delete a thread, and hold that no row has its id."""
+    """Delete a thread, and check that no row has its id."""
     deleted = ask(kind.url, "delete", "--yes", "--", thread)
     assert deleted.code == 0, deleted.err
     assert [kind.run(f"SELECT 1 FROM {name} WHERE thread_id = %s", [thread]) for name in TABLES] == [[]] * 3

@@ -11,7 +11,7 @@ def test_a_namespace_is_the_path_of_calls_to_it() -> None:
 
 
 def test_a_task_leads_to_the_checkpoint_that_called() -> None:
-    """The id in the namespace is of a task that started from a checkpoint above; deeper checkpoints are counted."""
+    """The id in a namespace names a task that started from an outer checkpoint; deeper checkpoints are counted."""
     members = {"": ("r0", "r1"), "a:1": ("a0", "a1"), "a:1|b:2": ("b0",)}
     assert calls("", members, {"1": "r1"}, {}) == [Call("a:1", "r1", ("a0", "a1"), 1)]
     assert calls("a:1", members, {"2": "a1"}, {}) == [Call("a:1|b:2", "a1", ("b0",))]

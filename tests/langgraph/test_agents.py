@@ -28,7 +28,7 @@ from tests.truth_rendering import rendered
 SERDE = JsonPlusSerializer()
 
 
-def told(saver: BaseCheckpointSaver[Any], scenario: str) -> list[Any]:
+def history_of(saver: BaseCheckpointSaver[Any], scenario: str) -> list[Any]:
     """What a scenario's graphs say of every checkpoint, but for what differs from run to run.
 
     What is next is asked of heads only: while a join still waits for a node, langgraph 1.2 sometimes calls it due.
@@ -51,7 +51,7 @@ def told(saver: BaseCheckpointSaver[Any], scenario: str) -> list[Any]:
 def test_runs_alike(saver: CkptSaver, tmp_path: Path, scenario: str) -> None:
     """A graph's whole history on the adapter is its history on the official saver."""
     with SqliteSaver.from_conn_string(str(tmp_path / "official.sqlite")) as official:
-        assert told(saver, scenario) == told(official, scenario)
+        assert history_of(saver, scenario) == history_of(official, scenario)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

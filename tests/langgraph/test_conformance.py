@@ -41,8 +41,8 @@ def test_conforms_in_memory(capability: str) -> None:
     must_pass(report(lambda: CkptSaver(MemorySaver()), capability), capability)
 
 
-def must_pass(told: CapabilityReport, capability: str) -> None:
-    result = told.results[capability]
+def must_pass(capability_report: CapabilityReport, capability: str) -> None:
+    result = capability_report.results[capability]
     assert (result.detected, result.failures, result.tests_failed) == (True, [], 0)
     assert result.tests_passed > 3
 

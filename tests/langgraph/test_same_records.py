@@ -58,23 +58,23 @@ def must_read_alike(pair: Both, thread_id: str) -> None:
     listed = listing(pair.theirs, thread)
     assert listed and listing(pair.mine, thread) == listed
     for item in list(pair.theirs.list(thread)):
-        assert told(pair.mine.get_tuple(item.config)) == told(item)
+        assert comparable(pair.mine.get_tuple(item.config)) == comparable(item)
         channels = sorted(item.checkpoint["channel_versions"])
         theirs = pair.theirs.get_delta_channel_history(config=item.config, channels=channels)
         assert pair.mine.get_delta_channel_history(config=item.config, channels=channels).keys() == theirs.keys()
     for ns in {item["config"]["checkpoint_ns"] for item in listed}:
         place = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
-        assert told(pair.mine.get_tuple(place)) == told(pair.theirs.get_tuple(place))
+        assert comparable(pair.mine.get_tuple(place)) == comparable(pair.theirs.get_tuple(place))
         middle = listing(pair.theirs, place)[-1]["config"]
         for words in ({"limit": 2}, {"before": {"configurable": middle}}, {"filter": {"source": "loop"}}):
             assert listing(pair.mine, place, **words) == listing(pair.theirs, place, **words)
 
 
 def listing(saver: Any, config: Any, **words: Any) -> list[Any]:
-    return [told(item) for item in saver.list(config, **words)]
+    return [comparable(item) for item in saver.list(config, **words)]
 
 
-def told(item: Any) -> Any:
+def comparable(item: Any) -> Any:
     """A tuple in full; writes in one order, which not every official saver has, and configs without more words."""
     parent = item.parent_config and item.parent_config["configurable"]["checkpoint_id"]
     writes = sorted(item.pending_writes or [], key=repr)

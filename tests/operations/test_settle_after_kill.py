@@ -72,8 +72,8 @@ def mended(path: Path) -> SqliteSaver:
 def state(path: Path) -> int:
     """The number that the database is at, after a look at every row of it."""
     with closing(open_file(path)) as saver:
-        (told,) = saver.checkpoints([Ref("counter", "", "1")])
-        number = int(told.body.data)
+        (checkpoint,) = saver.checkpoints([Ref("counter", "", "1")])
+        number = int(checkpoint.body.data)
         assert [*saver.checkpoints(row.ref for row in saver.rows("t"))] == [
             _measured(record) for record in batch(number) if isinstance(record, Checkpoint)
         ]

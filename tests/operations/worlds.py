@@ -79,7 +79,7 @@ class World(ABC):
 
     @abstractmethod
     def scramble(self, place: str, number: int) -> None:
-        """Make other contents of all checkpoints under the same ids: another database, as far as can be told."""
+        """Make other contents of all checkpoints under the same ids: for ckpt another database."""
 
 
 class Files(World):

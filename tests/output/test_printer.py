@@ -139,7 +139,7 @@ def test_who_decides_on_colour(
 
 
 def test_more_than_a_screen_goes_through_the_pager(tmp_path: Path) -> None:
-    """The person's pager gets the whole output, after the database was let go."""
+    """The person's pager gets the whole output, after the database was closed."""
     pager = tmp_path / "pager"
     pager.write_text(f"#!/bin/sh\ncat > {tmp_path}/paged\necho paged\n")
     pager.chmod(0o755)

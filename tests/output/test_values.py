@@ -94,7 +94,7 @@ def test_a_block_is_made_of_lines(value: object, width: int, full: bool) -> None
     assert all("\n" not in plain(line) for line in lines)
 
 
-def told(value: object, width: int | None = 40, *, full: bool = False) -> list[str]:
+def lines_of(value: object, width: int | None = 40, *, full: bool = False) -> list[str]:
     """The lines of a block."""
     return [plain(line) for line in block(value, Page(width, 0), full=full)]
 
@@ -102,7 +102,7 @@ def told(value: object, width: int | None = 40, *, full: bool = False) -> list[s
 def test_fields_stand_one_below_the_other_where_they_do_not_fit() -> None:
     """Labels are aligned; what fits stays in its line."""
     value = {"name": "Ada Lovelace", "at": {"street": "1 Main Street", "city": "London", "zip": None}}
-    assert told(value, 34) == [
+    assert lines_of(value, 34) == [
         "name  “Ada Lovelace”",
         "at    {3 keys}",
         "  street  “1 Main Street”",
@@ -125,7 +125,7 @@ def test_a_conversation_names_who_speaks() -> None:
             {"id": "m1", "type": "remove", "content": ""},
         ),
     ]
-    assert told(messages, 60) == [
+    assert lines_of(messages, 60) == [
         "[0] human   My order 1043 is late                        m1",
         '[1] ai      → lookup {"order": "1043"}                   m1',
         "[2] tool    lookup  shipped                              m1",
@@ -137,10 +137,10 @@ def test_a_conversation_names_who_speaks() -> None:
 def test_long_texts_and_lists_are_folded_on_a_screen_only() -> None:
     """All of it is there in full, and in a pipe, where what has no message in it is one line."""
     text, numbers = "word " * 200, [f"entry number {n}" for n in range(60)]
-    assert told(text)[-1].strip() == "… 1,000 characters in all"
-    assert (len(told(text)), len(told(text, None))) == (9, 1)
-    assert "… 36 more" in told(numbers)
-    assert (len(told(numbers)), len(told(numbers, full=True)), len(told(numbers, None))) == (25, 60, 1)
+    assert lines_of(text)[-1].strip() == "… 1,000 characters in all"
+    assert (len(lines_of(text)), len(lines_of(text, None))) == (9, 1)
+    assert "… 36 more" in lines_of(numbers)
+    assert (len(lines_of(numbers)), len(lines_of(numbers, full=True)), len(lines_of(numbers, None))) == (25, 60, 1)
 
 
 def test_nesting_without_end_is_cut() -> None:
@@ -148,7 +148,7 @@ def test_nesting_without_end_is_cut() -> None:
     value: object = "x" * 500
     for _ in range(400):
         value = {"deeper": value}
-    assert 20 < len(told(value)) < 40
+    assert 20 < len(lines_of(value)) < 40
 
 
 def test_inline_is_given_only_where_all_fits() -> None:

@@ -133,7 +133,7 @@ def homes(story: Path, tmp_path: Path) -> Iterator[Callable[[], Home]]:
         connection.close()
 
 
-def told(state: Any) -> dict[str, Any]:
+def summary_of(state: Any) -> dict[str, Any]:
     """What must be equal of two states, which have other ids and times."""
     config = state.config["configurable"]
     return {
@@ -150,7 +150,7 @@ def lines(home: Home, thread_id: str) -> list[dict[str, Any]]:
     states = home.history(thread_id)
     places = {state.config["configurable"]["checkpoint_id"]: place for place, state in enumerate(states)}
     return [
-        {**told(s), "parent": s.parent_config and places[s.parent_config["configurable"]["checkpoint_id"]]}
+        {**summary_of(s), "parent": s.parent_config and places[s.parent_config["configurable"]["checkpoint_id"]]}
         for s in states
     ]
 
@@ -189,8 +189,8 @@ def test_a_fork_is_the_librarys_own_copy(homes: Callable[[], Home], thread_id: s
     ref = Ref(thread_id, "", target["configurable"]["checkpoint_id"])
     copied = theirs.graph.update_state(target, None, as_node="__copy__")
     forked = mine.plan(lambda reader: fork.plan(reader, reader.resolve(thread_id, ref.checkpoint_id), Mint()))
-    assert told(mine.graph.get_state(on(thread_id))) == told(theirs.graph.get_state(on(thread_id)))
-    assert told(mine.graph.get_state(forked)) == told(theirs.graph.get_state(copied))
+    assert summary_of(mine.graph.get_state(on(thread_id))) == summary_of(theirs.graph.get_state(on(thread_id)))
+    assert summary_of(mine.graph.get_state(forked)) == summary_of(theirs.graph.get_state(copied))
     assert lines(mine, thread_id) == lines(theirs, thread_id)
     assert seen_versions(mine, forked) == seen_versions(theirs, copied)
     assert stamped(forked) == stamped(copied)

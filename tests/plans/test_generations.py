@@ -55,13 +55,13 @@ class Bench:
         assert images(self.path) == before
 
     def close(self) -> None:
-        """Let go of both files."""
+        """Close both files."""
         self.saver.close()
         self.log.close()
 
 
 def writable(name: str, database: Database) -> Bench:
-    """The database, unless it is of the two generations that can't be changed."""
+    """The database, unless it belongs to the two generations that can't be changed."""
     bench = Bench(database(name), KEYS.get(name))
     if Ability.WRITE not in bench.saver.abilities:
         bench.close()

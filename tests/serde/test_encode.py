@@ -176,6 +176,6 @@ def test_a_new_object_has_the_code_of_its_form(form: Form, state: Any, code: int
     """As the library numbers them, and it is read as what it was."""
     codec, node = Codec(), Node(Opened("m", "C", form, state, "made" if form is Form.METHOD else ""))
     new = codec.encode([node], payload([1]))
-    assert ormsgpack.unpackb(new.data, ext_hook=lambda told, _: told) == [code]
+    assert ormsgpack.unpackb(new.data, ext_hook=lambda code_read, _: code_read) == [code]
     (found,) = codec.decode(new)
     assert (found.form, found.state, found.method) == (form, state, node.method)

@@ -40,7 +40,7 @@ def payload(serde: Any, values: dict[str, Any]) -> Payload:
     return Payload(TAG, json.dumps(plain(dumps_metadata(serde, values))).encode())
 
 
-def official(serde: Any, told: Payload) -> Any:
+def official(serde: Any, pair_payload: Payload) -> Any:
     """What the official saver reads of a document."""
 
     def stored(part: Any) -> Any:
@@ -50,7 +50,7 @@ def official(serde: Any, told: Payload) -> Any:
 
         return [part[0], b64decode(part[1])]
 
-    return loads_metadata(serde, stored(json.loads(told.data)))
+    return loads_metadata(serde, stored(json.loads(pair_payload.data)))
 
 
 @pytest.mark.parametrize("serde", SERDES)

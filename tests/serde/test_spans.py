@@ -22,7 +22,7 @@ def test_codes_are_signed(code: int, header: bytes) -> None:
     data = header + bytes([code & 0xFF]) + b"x"
     found = spans.head(data, 0)
     assert (found.kind, found.code, data[found.start : found.end]) == (spans.EXT, code, b"x")
-    assert ormsgpack.unpackb(data, ext_hook=lambda told, content: (told, bytes(content))) == (code, b"x")
+    assert ormsgpack.unpackb(data, ext_hook=lambda code_read, content: (code_read, bytes(content))) == (code, b"x")
 
 
 @pytest.mark.parametrize("number", [0, 127, 128, 255, 256, 65_536, 2**32, -1, -32, -33, -128, -129, -40_000, -(2**40)])

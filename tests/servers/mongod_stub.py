@@ -70,7 +70,7 @@ class Stub:
         }
 
     def put_back(self, state: Document) -> None:
-        """Hold that state and nothing else; indexes stay."""
+        """Replace all documents by those of that state; indexes stay."""
         for db in self.live.list_database_names():
             for name in self.live[db].list_collection_names():
                 self.live[db][name].delete_many({})
@@ -265,7 +265,7 @@ class Stub:
         self.live.drop_database(db)
         return {"ok": 1.0}
 
-    # What there is
+    # Databases and collections
 
     def do_listindexes(self, db: str, c: Document) -> Document:
         name = c["listIndexes"]
@@ -300,7 +300,7 @@ class Stub:
         found = [{"name": name, "sizeOnDisk": 1.0, "empty": False} for name in names]
         return {"databases": found, "totalSize": 1.0, "ok": 1.0}
 
-    # The driver's monitor has no session: told of versions of the topology, it would want each change pushed.
+    # The driver's monitor has no session: if it saw versions of the topology, it would ask for every change.
 
     def do_hello(self, _: str, c: Document) -> Document:
         me = f"127.0.0.1:{self.port}"

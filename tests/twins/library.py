@@ -155,7 +155,7 @@ class Library:
         return self._open[path, thread][1]
 
     def close(self) -> None:
-        """Let go of every database but the scenarios'."""
+        """Close every database but those of the scenarios."""
         for connection, _ in self._open.values():
             connection.close()
         self._open.clear()

@@ -105,7 +105,7 @@ def compare(mine: Twin, theirs: Twin) -> None:
 
 
 def must_be_equal(mine: Any, theirs: Any) -> None:
-    """Hold that two answers are one, and say where they part."""
+    """Check that two answers are equal; the error says where they differ."""
     found = [f"{path or '.'}: {left!r} is not {right!r}" for path, left, right in parted(mine, theirs)]
     assert not found, "\n".join(found)
 

@@ -74,7 +74,7 @@ def test_a_real_server(served: Path) -> None:
     assert [str(shot.status) for shot in shots] == ["done", "waiting", "done"]
     assert [[i.value for i in shot.interrupts] for shot in shots] == [[], [{"q": "sure?"}], []]
     messages = [[m["content"] for m in rendered(Inspection(reader, ref).values())["messages"]] for ref in heads]
-    assert messages[1:] == [[f"{told}{text} {n}" for n in "01" for told in ("", "echo: ")] for text in SAID]
+    assert messages[1:] == [[f"{prefix}{text} {n}" for n in "01" for prefix in ("", "echo: ")] for text in SAID]
     assert {reader.state(ref).metadata["graph_id"] for ref in heads} == {"agent"}
     assert reader.saver.totals()[:3] == (3, 23, 30)
 

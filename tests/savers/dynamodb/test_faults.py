@@ -104,7 +104,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "expected"),
     [
         ("UnrecognizedClientException", "AWS refused the credentials"),
         ("ExpiredTokenException", "AWS refused the credentials"),
@@ -113,13 +113,13 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     ],
 )
 def test_the_service_refuses(
-    said: str, told: str, table_url: str, answers: Answers, capsys: pytest.CaptureFixture[str]
+    said: str, expected: str, table_url: str, answers: Answers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The service's error becomes one line without control characters."""
     answers.noes = {"DescribeTable": said}
     assert run(["threads", "-d", table_url]) == (8 if said == "SomethingNew" else 3)
     err = capsys.readouterr().err
-    assert told in err and "\x1b" not in err
+    assert expected in err and "\x1b" not in err
 
 
 def test_no_permission_to_describe(table_url: str, answers: Answers) -> None:

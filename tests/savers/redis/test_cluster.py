@@ -154,7 +154,7 @@ FEW = ("copy", "edit of a delta channel", "answer two levels down")
 class TestTravel(Travel):
     """Some of the commands that change."""
 
-    test_one_moment_or_not = None  # it isn't; but which keys there are is told by one scan
+    test_one_moment_or_not = None  # a cluster has no moment; but one scan lists all keys
 
     @pytest.mark.parametrize("name", FEW)
     def test_goes_on_like_its_twin(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:

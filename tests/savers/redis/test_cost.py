@@ -16,7 +16,7 @@ from tests.savers.redis.trips import counted
 from tests.servers.redis import Server, load
 
 LONG = Payload("bytes", b"v" * 3000)
-STORED = b"dnZ2dnZ2"  # of which it is 500 in base64
+STORED = b"dnZ2dnZ2"  # LONG has 500 of these in base64
 
 
 @pytest.fixture
