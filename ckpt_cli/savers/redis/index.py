@@ -7,7 +7,7 @@ list or a boolean, the document itself is read.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.savers.paging import pages
@@ -76,34 +76,32 @@ class Index(Finder):
         groups = [*self._query(self._keys.prefix, fields, *count, thread_ids=thread_ids)]
         if any(all(group.get(name) is None for name in fields) for group in groups):
             raise _UnansweredError
-        if not all(
-            _is_text(group.get("n")) and (_is_text(group.get("t")) or group["t"] in _BOOLEANS) for group in groups
-        ):
+        if not all(_may_be_thread(group.get("t")) and _is_text(group.get("n")) for group in groups):
             return Counter(one.ref[:2] for one in self.checkpoints(thread_ids))
-        counts = Counter(
-            self._boolean_like_spaces(thread_ids) if any(group["t"] in _BOOLEANS for group in groups) else ()
-        )
+        counts = Counter[tuple[str, str]]()
         for group in groups:
-            place = (from_id(group["t"]), from_ns(group["n"]))
-            if place[0] not in _BOOLEANS and (thread_ids is None or place[0] in thread_ids):
-                counts[place] += int(group["c"])
-        return counts
+            counts[from_id(group["t"]), from_ns(group["n"])] += int(group["c"])
+        if thread_ids is not None:
+            return {place: count for place, count in counts.items() if place[0] in thread_ids}
+        if any(group["t"] in _BOOLEANS for group in groups):
+            answers = self._booleans(self._keys.prefix, {"key": "@__key", **CHECKPOINT})
+            counts.subtract((from_id(one["t"]), from_ns(one["n"])) for one in answers)
+            counts.update(one.ref[:2] for one in self._to_documents(answers, {one["key"] for one in answers}))
+        return +counts
 
-    def _boolean_like_spaces(self, thread_ids: Collection[str] | None) -> Iterator[tuple[str, str]]:
-        """Namespaces of documents whose thread id is ``"1"``, ``"0"`` or a boolean.
+    def _booleans(self, index: str, fields: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The answers for documents whose thread id is a boolean.
 
-        The index shows true as 1 and false as 0, so the documents themselves are read.
+        Their tag is ``true`` or ``false``, but the index gives their field as 1 or 0, like that of a thread so called.
         """
-        fields = {"key": "@__key", **CHECKPOINT}
-        listed = self._to_documents(self._query(self._keys.prefix, fields, thread_ids=[*_BOOLEANS, "true", "false"]))
-        named = (one for one in listed if one.ref.thread_id not in ("true", "false"))
-        return (one.ref[:2] for one in named if thread_ids is None or one.ref.thread_id in thread_ids)
+        return [one for one in self._query(index, fields, thread_ids=["true", "false"]) if one.get("t") in _BOOLEANS]
 
     def checkpoints(self, thread_ids: Collection[str] | None) -> list[CheckpointDocument]:
         """See `Finder.checkpoints`."""
         fields = {"key": "@__key", **CHECKPOINT}
         try:
-            listed = self._to_documents(self._query(self._keys.prefix, fields, thread_ids=thread_ids))
+            answers = [*self._query(self._keys.prefix, fields, thread_ids=thread_ids)]
+            listed = self._to_documents(answers, self._boolean_keys(self._keys.prefix, answers, thread_ids))
         except _UnansweredError:
             return self._fallback.checkpoints(thread_ids)
         return [one for one in listed if thread_ids is None or one.ref.thread_id in thread_ids]
@@ -126,24 +124,41 @@ class Index(Finder):
         try:
             for page in [None] if ids is None or not are_plain(ids) else pages(ids, _NAMES):
                 answers += self._query(self._keys.write_prefix, fields, thread_ids=thread_ids, ids=page)
+            booleans = self._boolean_keys(self._keys.write_prefix, answers, thread_ids)
         except _UnansweredError:
             yield from self._fallback.writes(thread_ids, ids)
             return
-        for one in self._with_real_types(answers, WRITE):
+        for one in self._with_real_types(answers, WRITE, booleans):
             name = write_key(one, self._keys, by_key=False)
             if name.ref.thread_id in thread_ids:
                 yield {**one, "name": name}
 
-    def _to_documents(self, answers: Iterable[dict[str, Any]]) -> list[CheckpointDocument]:
-        named = (
-            name_document(one["key"], one, self._keys, by_key=False)
-            for one in self._with_real_types([*answers], CHECKPOINT)
-        )
+    def _boolean_keys(
+        self, index: str, answers: Iterable[Mapping[str, Any]], thread_ids: Collection[str] | None
+    ) -> set[str]:
+        """The keys of documents whose thread is a boolean; none if the tags of plain threads found the answers."""
+        are_tags = thread_ids is not None and are_plain(thread_ids)
+        if are_tags or all(one.get("t") not in _BOOLEANS for one in answers):
+            return set()
+        return {one["key"] for one in self._booleans(index, {"key": "@__key", "t": CHECKPOINT["t"]})}
+
+    def _to_documents(
+        self, answers: Sequence[dict[str, Any]], booleans: Collection[str] = ()
+    ) -> list[CheckpointDocument]:
+        typed = self._with_real_types(answers, CHECKPOINT, booleans)
+        named = (name_document(one["key"], one, self._keys, by_key=False) for one in typed)
         return [one for one in named if one is not None]
 
-    def _with_real_types(self, answers: list[dict[str, Any]], fields: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    def _with_real_types(
+        self, answers: Sequence[dict[str, Any]], fields: Mapping[str, str], booleans: Collection[str]
+    ) -> Iterator[dict[str, Any]]:
         """The answers. If an id could be a list or a boolean, the fields are read from the document itself."""
-        unsure = [one["key"] for one in answers if not all(_is_text(one.get(name)) for name in ("t", "n", "i"))]
+        unsure = [
+            one["key"]
+            for one in answers
+            if one["key"] in booleans
+            or not (_may_be_thread(one.get("t")) and _is_text(one.get("n")) and _is_text(one.get("i")))
+        ]
         typed = dict(read_fields(self._connection, unsure, fields))
         return ({"key": one["key"], **typed.get(one["key"], one)} for one in answers)
 
@@ -196,7 +211,12 @@ class Index(Finder):
 
 def _is_text(field: str | None) -> bool:
     """Whether the document certainly has this text: the index gives a list as JSON, a boolean as 1 or 0."""
-    return field is not None and field[:1] not in ("[", "{") and field not in _BOOLEANS
+    return _may_be_thread(field) and field not in _BOOLEANS
+
+
+def _may_be_thread(field: str | None) -> bool:
+    """As `_is_text`, but true also for 1 and 0: many threads are called so, and `Index._booleans` finds the others."""
+    return field is not None and field[:1] not in ("[", "{")
 
 
 def _load(name: str, path: str) -> tuple[str, ...]:

@@ -75,6 +75,23 @@ def test_listings_carry_no_values(kind: Kind, sent: list[Any]) -> None:
         assert STORED * 400 not in repr(sent).encode()  # Valkey's end in metadata, and their ends are read
 
 
+def test_a_thread_called_one_costs_no_more(kind: Kind, sent: list[Any]) -> None:
+    """The index gives the text 1 like the boolean true; a thread of that name takes as many answers as any other."""
+    counts = []
+    for name in ("1", "x"):
+        records = [
+            one
+            for c in range(9)
+            for one in (kind.samples.checkpoint(name, f"{c:04}"), kind.samples.write(name, f"{c:04}"))
+        ]
+        with closing(kind.open_url(kind.filled(records))) as saver:
+            sent.clear()
+            assert [thread.thread_id for thread in saver.threads()] == [name]
+            assert len(list(saver.rows(name))) == len(list(saver.writes(name))) == saver.count(name) == 9
+            counts.append(sum(len(answers) for answers in sent))
+    assert counts[0] <= counts[1] + 1  # one question for booleans, where all threads are listed
+
+
 def test_without_an_index_one_scan_finds_all(redis_server: Server, sent: list[Any]) -> None:
     """All heads are read in a fixed number of round trips beside the scan."""
     url = redis_server.empty()
