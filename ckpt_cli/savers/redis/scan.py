@@ -36,10 +36,7 @@ class Scan(Finder):
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         """See `Finder.spaces`."""
-        counts: dict[tuple[str, str], int] = {}
-        for one in self._checkpoints(thread_ids):
-            counts[one.ref[:2]] = counts.get(one.ref[:2], 0) + 1
-        return counts
+        return Counter(one.ref[:2] for one in self._checkpoints(thread_ids))
 
     def checkpoints(self, thread_ids: Collection[str] | None) -> list[CheckpointDocument]:
         """See `Finder.checkpoints`."""
@@ -50,6 +47,12 @@ class Scan(Finder):
             one = name_document(key, fields, self._keys, by_key=self._by_key)
             if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids):
                 yield one
+
+    def with_keys(self, thread_ids: Collection[str]) -> set[str]:
+        """Those of these threads that have keys of checkpoints; no document is read."""
+        if not any(self._scan_keys(thread_ids, writes=False)):  # all are scanned at once
+            return set()
+        return {one for one in thread_ids if any(self._scan_keys([one], writes=False))}
 
     def some(self, limit: int) -> list[str]:
         """The first keys of checkpoints that a scan gives."""
@@ -126,7 +129,7 @@ class ScanThenIndex(Finder):
 
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
         """See `Finder.writes`."""
-        scanned = {one.ref.thread_id for one in self._scan.checkpoints(thread_ids)}
+        scanned = self._scan.with_keys(thread_ids)
         if scanned:
             yield from self._scan.writes(scanned, ids)
         lost = {*thread_ids} - scanned
