@@ -1,4 +1,4 @@
-"""The ``ckpt`` command, and ``python -m ckpt_cli``: handles Ctrl-C before the other modules are imported.
+"""The ``ckpt`` process: handles Ctrl-C before other modules are imported, so that no traceback is printed.
 
 The imports take longer than many commands. If Ctrl-C interrupted an import, Python would print a traceback.
 """

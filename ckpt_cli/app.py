@@ -1,4 +1,7 @@
-"""The table of verbs, and the one place where an error becomes an exit code. Each verb is imported when it runs."""
+"""The table of verbs and the help of ``ckpt``; the one place where an error becomes an exit code.
+
+Each verb is imported when it runs.
+"""
 
 import os
 import sys

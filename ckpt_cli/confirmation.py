@@ -1,4 +1,4 @@
-"""Shows a plan, asks for confirmation and applies it. Every change and every undo goes through here."""
+"""Shows a plan, asks, applies it, says which command undoes it: for every change and every undo."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The errors of ckpt, each with an exit code and a hint; only `app.run` prints them and exits with the code."""
+"""The errors of ckpt, each with an exit code and a hint; only `app.run` prints them and exits."""
 
 from collections.abc import Sequence
 

@@ -1,10 +1,10 @@
-"""Parses command-line parameters without importing Pydantic: the import takes longer than most commands.
+"""Parses command-line parameters without importing Pydantic; starts and ends the process quickly.
 
-Typer 0.29 (``typer/core.py: _TyperParameter.get_runtime_param``) makes a Pydantic ``TypeAdapter`` for each parameter of
-a command, even for text and flags. This costs 0.09 s at each start. A parameter keeps its converter in
-``_runtime_param``; if that is already set, Typer makes no other converter. Our converter converts plain values, and
-leaves everything else, including error messages, to Typer's converter. If Typer's internals are not as expected,
-nothing is changed: the start is slower, and the result is still right.
+The import takes longer than most commands. Typer 0.29 (``typer/core.py: _TyperParameter.get_runtime_param``) makes a
+Pydantic ``TypeAdapter`` for each parameter of a command, even for text and flags. This costs 0.09 s at each start. A
+parameter keeps its converter in ``_runtime_param``; if that is already set, Typer makes no other converter. Our
+converter converts plain values, and leaves everything else, including error messages, to Typer's converter. If Typer's
+internals are not as expected, nothing is changed: the start is slower, and the result is still right.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""What one checkpoint means: its next tasks, its nodes, its values, computed with the checkpoints around it.
+"""What one checkpoint means, read with those around it: next tasks, nodes, values, delta channels.
 
 `reading.Reader` gives rows, decoded states and writes; it doesn't depend on this module.
 """

@@ -1,8 +1,7 @@
-"""Turns a stored checkpoint into a `State`. It is stored in one of two layouts: as one body, or as a header and one
-payload for each channel.
+"""A stored checkpoint of either layout becomes a `State`, damage noted, and back; unreadable metadata.
 
-For changes, `whole` gives the checkpoint object with all its values, and `placed` gives an edited object in the layout
-of the database.
+It is stored in one of two layouts: as one body, or as a header and one payload for each channel. For changes, `whole`
+gives the checkpoint object with all its values, and `placed` gives an edited object in the layout of the database.
 """
 
 from binascii import a2b_base64

@@ -1,4 +1,4 @@
-"""Masks secrets in texts that ckpt didn't write: messages of drivers and servers, output of imported code, tracebacks.
+"""Masks passwords in texts of others: messages of drivers and servers, imported code, tracebacks.
 
 ckpt's own messages contain no secrets. Other code may quote values that ckpt gave it, such as a URL with a password.
 """

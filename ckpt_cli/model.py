@@ -1,8 +1,8 @@
-"""The logical records that every saver reads and writes, independent of engine and of the values inside.
+"""The logical records of all savers: payload, checkpoint, write, thread, plan, row change; none is decoded.
 
-Words are LangGraph's own (thread, namespace, checkpoint, channel, write, task). Nothing here is decoded: a value is a
-`Payload`, the pair of type tag and bytes that LangGraph's serializers make (langgraph-checkpoint 4.3,
-``serde/base.py: SerializerProtocol.dumps_typed``).
+They are independent of the engine and of the values inside. Words are LangGraph's own (thread, namespace, checkpoint,
+channel, write, task). Nothing here is decoded: a value is a `Payload`, the pair of type tag and bytes that LangGraph's
+serializers make (langgraph-checkpoint 4.3, ``serde/base.py: SerializerProtocol.dumps_typed``).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""A saver joined with serde: rows, revisions, decoded checkpoints and writes, each decoded on demand and once."""
+"""`Reader`: rows, revisions, namespaces cut short, states and writes of a database, each decoded once.
+
+It joins a saver with serde; each part is decoded on demand, and the caches are bounded.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

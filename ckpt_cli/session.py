@@ -1,6 +1,7 @@
-"""`Session`, which every command gets: the database, its logs, the clock, and functions that talk to the person.
+"""`Session`, which every command gets: opens database and logs at first use; checks who may write.
 
-The database is opened at its first use. This module depends on no terminal and on no database engine.
+It also has the clock, and functions that talk to the person. The database is opened at its first use. This module
+depends on no terminal and on no database engine.
 """
 
 import os

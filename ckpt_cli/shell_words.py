@@ -1,4 +1,4 @@
-"""Quotes words for a shell, so that a person can paste a suggested command, whatever characters an id contains."""
+"""Quotes the words of suggested commands, so that a person can paste them, whatever an id contains."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Makes a Typer command from a verb's function: removes the session from the signature, and adds common options."""
+"""Makes a Typer command from a verb's function: common options (``--db``, ``--json``, ``--yes``), help.
+
+The session is removed from the signature.
+"""
 
 import inspect
 from collections.abc import Callable

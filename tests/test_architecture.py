@@ -1,5 +1,9 @@
-"""ARCHITECTURE.md is true: its files exist, and its walks pass through the functions that they name, in order."""
+"""ARCHITECTURE.md is true: its files exist, its index is that of the code, its walks pass through what they name.
 
+``CKPT_GOLDEN=write pytest tests/test_architecture.py`` writes the index anew.
+"""
+
+import ast
 import os
 import re
 import sys
@@ -16,7 +20,10 @@ from tests.test_layers import MAY_IMPORT
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "ckpt_cli"
-TEXT = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+PAGE = ROOT / "ARCHITECTURE.md"
+TEXT, INDEX_TITLE, INDEX = PAGE.read_text("utf-8").partition("\n## Every file in one line\n")
+
+INDEX_WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -70,3 +77,43 @@ def test_what_it_names_exists() -> None:
             assert any(place.exists() for place in places) or backends, name
     for part in MAY_IMPORT:
         assert re.search(rf"`{part}(\.py|/)`", TEXT), f"{part} isn't on the page"
+
+
+def first_sentence(path: Path) -> str:
+    """The first sentence of a module's docstring, as the page prints it."""
+    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    paragraph = " ".join(docstring.partition("\n\n")[0].split()).replace("``", "`")
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", paragraph)[0].removesuffix(".")
+
+
+def is_indexed(path: Path, roles: set[str]) -> bool:
+    """Whether a file has a line: its role is neither that of a verb's file nor that of a backend's file."""
+    folder = path.parent.relative_to(PACKAGE)
+    if path.name == "__init__.py":
+        return False
+    if folder.as_posix() in ("commands", "views", "output/text"):
+        return not (PACKAGE / "commands" / path.name).exists()
+    is_in_backend = folder.parts[:1] == ("savers",) and len(folder.parts) > 1
+    return not (is_in_backend and path.name in roles)
+
+
+def rooms() -> Iterator[str]:
+    """Each folder of the package with its files, a line each."""
+    table = TEXT.partition("## The rooms of a backend\n")[2].partition("\n## ")[0]
+    roles = {name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"\w+\.py", row)}
+    for folder in sorted({path.parent for path in PACKAGE.rglob("*.py")}):
+        files = [path for path in sorted(folder.glob("*.py")) if is_indexed(path, roles)]
+        name = "" if folder == PACKAGE else f"{folder.relative_to(PACKAGE).as_posix()}/"
+        title = f"### `{name}`\n\n{first_sentence(folder / '__init__.py')}.\n" if name else "### Beside the folders\n"
+        if files:
+            yield "\n".join([title, *(f"- `{path.name}` – {first_sentence(path)}" for path in files)])
+
+
+def test_the_index_is_the_first_sentence_of_every_file() -> None:
+    """Each file whose role no table gives has a line: the first sentence of its docstring, which fits the line."""
+    head = INDEX.partition("\n### ")[0].rstrip("\n")
+    index = "\n\n".join([head, *rooms()]) + "\n"
+    if os.environ.get("CKPT_GOLDEN") == "write":
+        PAGE.write_text(TEXT + INDEX_TITLE + index, encoding="utf-8")
+    assert [line for line in index.splitlines() if line.startswith("- ") and len(line) > INDEX_WIDTH] == []
+    assert (TEXT + INDEX_TITLE + index) == PAGE.read_text("utf-8"), "CKPT_GOLDEN=write writes the index anew"

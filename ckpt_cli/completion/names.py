@@ -1,4 +1,7 @@
-"""Completes arguments with the names in the database. Completion shows no errors and takes at most a second."""
+"""The names that TAB offers (threads, revisions, channels …), read from the database in at most a second.
+
+Completion shows no errors.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

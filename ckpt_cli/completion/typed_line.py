@@ -1,4 +1,4 @@
-"""Parses a command line up to the cursor: its words, and the quote that is open at the cursor."""
+"""Parses a command line up to the cursor for TAB: its words, and the quote that is open at the cursor."""
 
 from dataclasses import dataclass, field
 

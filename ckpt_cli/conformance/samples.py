@@ -1,4 +1,4 @@
-"""The records with which savers are tested, and a function that reads everything a saver holds."""
+"""The records with which savers are tested (odd ids, payloads), and a function that reads everything."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar

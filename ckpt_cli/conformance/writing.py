@@ -1,4 +1,4 @@
-"""Tests of the methods of `savers.contract.Saver` that write."""
+"""Tests of the methods of `savers.contract.Saver` that write: plans, rows, transactions, undo."""
 
 import pytest
 

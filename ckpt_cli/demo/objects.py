@@ -1,4 +1,7 @@
-"""Makes the typed objects in the demo's state, in the form in which LangGraph stores them (langchain-core 1.7)."""
+"""Makes the messages and typed objects in the demo's state, in the form in which LangGraph stores them.
+
+The forms are those of langchain-core 1.7.
+"""
 
 from collections.abc import Mapping
 from datetime import date

@@ -1,7 +1,7 @@
-"""`Line`: plays the runs of one namespace of one thread, and saves at each step what langgraph 1.2.22 would have saved.
+"""`Line`: plays the demo's runs of one namespace, and saves at each step what langgraph would have saved.
 
-Even the order of keys is LangGraph's. So the library can continue from the demo's checkpoints, and the demo shows only
-what a real database would show.
+The release is langgraph 1.2.22. Even the order of keys is LangGraph's. So the library can continue from the demo's
+checkpoints, and the demo shows only what a real database would show.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`AsyncMethods`: each async method runs its sync version in a thread, so that the event loop isn't blocked."""
+"""`AsyncMethods`: each ``a…`` method runs its sync version in a thread; the event loop isn't blocked."""
 
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Mapping, Sequence

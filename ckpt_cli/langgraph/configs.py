@@ -1,4 +1,4 @@
-"""Reads LangGraph's configs: the thread, namespace and checkpoint in a config, and the checkpoints that it selects."""
+"""Reads LangGraph's configs: thread, namespace and checkpoint id; which checkpoints ``list`` selects."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar

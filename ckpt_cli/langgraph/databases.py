@@ -1,4 +1,7 @@
-"""Opens or creates a database for an agent, which keeps the database open and uses it from any Python thread."""
+"""Opens or creates an agent's database, and keeps it open; how each backend keeps values: `encoding`.
+
+The agent uses it from any Python thread.
+"""
 
 from pathlib import Path
 

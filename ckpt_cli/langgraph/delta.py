@@ -1,6 +1,7 @@
-"""Reads delta channels. Only some checkpoints store such a channel's value; later writes rebuild it in the others.
+"""Reads delta channels for an agent: the nearest stored value and the later writes.
 
-langgraph-checkpoint 4.3, beta.
+Only some checkpoints store such a channel's value; later writes rebuild it in the others. langgraph-checkpoint 4.3,
+beta.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

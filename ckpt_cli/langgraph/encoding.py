@@ -1,4 +1,7 @@
-"""Converts an agent's live objects to a database's records and back; the agent's serializer encodes each value."""
+"""An agent's live objects to records and back, as each backend keeps them (Redis, DynamoDB, encrypted).
+
+The agent's serializer encodes each value.
+"""
 
 import json
 from collections.abc import Mapping

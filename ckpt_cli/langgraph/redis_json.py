@@ -1,4 +1,7 @@
-"""Makes live objects from the JSON of LangGraph's Redis saver (checkpoint-redis 0.5.2, ``jsonplus_redis.py``)."""
+"""Makes live objects from the JSON of LangGraph's Redis saver: its markers and envelopes.
+
+Source: checkpoint-redis 0.5.2, ``jsonplus_redis.py``.
+"""
 
 from base64 import b64decode
 from typing import Any

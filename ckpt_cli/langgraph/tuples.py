@@ -1,4 +1,4 @@
-"""Makes LangGraph's `CheckpointTuple` from stored checkpoints."""
+"""Makes LangGraph's `CheckpointTuple` from stored checkpoints: values, metadata, writes, old Sends."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The changes of `put` and `put_writes`, computed and applied inside one transaction."""
+"""Applies `put` and `put_writes` in one transaction: what is replaced, the index of a special write."""
 
 from collections.abc import Sequence
 

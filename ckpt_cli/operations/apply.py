@@ -1,4 +1,4 @@
-"""Applies a plan in one transaction of the database: checks it, logs the images of every row, then writes."""
+"""Applies a plan in one transaction: checks that its basis is unchanged, logs all images, writes the rows."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Finds copies of threads: `ckpt fork --to` and the library's own copies keep the checkpoint ids of the original."""
+"""Finds copies of threads by equal checkpoint ids: those of ``fork --to`` and the library's own."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field

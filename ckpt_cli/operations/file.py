@@ -1,4 +1,7 @@
-"""The SQLite file with the operations and tags of one database. The first write makes the file; a read never does."""
+"""The log's SQLite file and its errors: damaged, locked, of a newer ckpt, a link, a FIFO; wiped bytes.
+
+It has the operations and tags of one database. The first write makes the file; a read never does.
+"""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Wipes deleted threads from the operation log: their rows, their tags, and their names in texts.
+"""Wipes deleted threads from the operation log (``--forget``): rows, tags, names in texts.
 
 A deletion stores the threads to forget together with its images (`Heading.forget`). The images stay until the deletion
 is complete, because they show after a crash how the deletion ended. Then everything is wiped in one transaction, and

@@ -1,4 +1,4 @@
-"""Images of database rows for the log: compressed, with the exact types of values, and comparable by a hash."""
+"""Images of rows for the log: packed with the exact types, hashed; names that UTF-8 can't hold."""
 
 import json
 import zlib

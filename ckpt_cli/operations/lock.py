@@ -1,4 +1,7 @@
-"""A file lock that only one ckpt process of this machine can have at a time. The lock ends when the process ends."""
+"""A file lock that only one ckpt process of this machine can have at a time; the log's file takes it.
+
+The lock ends when the process ends.
+"""
 
 import os
 import sys

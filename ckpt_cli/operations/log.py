@@ -1,4 +1,4 @@
-"""The operation log of one database, with an image of each changed row before and after the change.
+"""The operation log: operations, their phases, an image of each row before and after, evidence; ``--prune``.
 
 The images are on disk before the first row is touched. The log is a SQLite file (mode 600, ``synchronous=EXTRA``).
 After a crash, the log has the whole operation or nothing of it. Operations of any size are written and read row by row.

@@ -1,4 +1,4 @@
-"""The schema of the operation log, and its migrations."""
+"""The tables of the operation log, and their migrations from older releases of ckpt."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Chooses the log that a command reads or writes, and warns the person if the choice is doubtful."""
+"""Chooses the log to read, write or undo with; warns if it belongs to another database, or to none."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,4 +1,7 @@
-"""The paths of operation logs. Every command imports this small module, but few need the code of the log."""
+"""The paths of operation logs in ``$XDG_STATE_HOME``; what if there is no home directory.
+
+Every command imports this small module, but few need the code of the log.
+"""
 
 import os
 from hashlib import blake2b

@@ -1,4 +1,4 @@
-"""Reads and writes the proofs that a log belongs to a database: witnesses, images of present rows, and places."""
+"""Stores in the log what proves later whose it is: witnesses and places; `witnesses` chooses and judges."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol

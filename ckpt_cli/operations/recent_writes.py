@@ -1,4 +1,4 @@
-"""Warns about threads that were written to less than a minute ago, because their application may be running."""
+"""Warns about threads written to less than a minute ago, because their application may be running."""
 
 from collections.abc import Iterator, Sequence
 

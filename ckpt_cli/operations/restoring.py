@@ -1,4 +1,4 @@
-"""Checks that the records which an undo restores fit into their threads.
+"""Whether the records of an undo still fit: the thread continued, or was deleted and made again.
 
 Since the operation, a thread may have continued, or may have been deleted and created again under the same id.
 """

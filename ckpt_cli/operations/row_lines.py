@@ -1,4 +1,4 @@
-"""Describes the rows that a plan changes, before it is applied: for people and for ``--dry-run --json``."""
+"""One line for each row that a plan changes, for people and for ``--dry-run --json``."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,7 @@
-"""Finds the log of a database: by the address, by an id that the engine stores, or by the rows that a log recorded."""
+"""Finds a database's log: by address, the engine's id or logged rows; doubts: copy, clone, foreign log.
+
+A log that is found but doubtful has a reason, a note and a refusal here.
+"""
 
 import os
 from collections.abc import Iterator

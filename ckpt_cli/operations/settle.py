@@ -1,4 +1,4 @@
-"""Finds out from the rows, after a crash, whether the interrupted operation happened.
+"""Finds out from the rows, after a crash, whether the interrupted operation happened; undoes a half.
 
 If the engine has transactions, all rows were written or none. Otherwise only some rows may have been written; these
 rows are undone.

@@ -1,4 +1,4 @@
-"""Triggers, rules and foreign keys that a change would set off; ckpt refuses the change until a person accepts each."""
+"""Triggers, rules, foreign keys that a change sets off: refused until accepted, or if altered since."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping

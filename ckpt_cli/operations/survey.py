@@ -1,4 +1,4 @@
-"""Finds the rows of some threads in the operation log; a plan counts and shows them before they are wiped."""
+"""Finds the rows of some threads in the operation log, which ``delete --forget`` counts and then wipes."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Undoes an operation: restores its rows. The undo is a new operation, which can be undone too."""
+"""Undoes an operation; refuses if somebody continued from it, used its answer or changed a row since.
+
+It restores the operation's rows. The undo is a new operation, which can be undone too.
+"""
 
 from collections.abc import Collection, Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Witnesses prove that a log belongs to a database: they are digests of checkpoints that operations left unchanged.
+"""Proves that a log belongs to a database, by digests of unchanged checkpoints; refuses other logs.
 
 LangGraph never changes the header and the metadata of a checkpoint. So if a checkpoint has the same name but other
 content, it is in another database. The digest doesn't include the parent, because ``ckpt delete --reparent`` gives a

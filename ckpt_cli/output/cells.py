@@ -1,6 +1,7 @@
-"""Measures text in terminal cells: a CJK character or a family emoji takes two cells, an accent takes none.
+"""Text in terminal cells (CJK, emoji, accents): measured, cut, padded, wrapped; messages broken at blanks.
 
-Every function measures text as it will be printed: after `clean` has replaced control characters.
+A CJK character or a family emoji takes two cells, an accent takes none. Every function measures text as it will be
+printed: after `clean` has replaced control characters.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Replaces control characters with visible signs, so that no text from a database controls the terminal.
+"""Replaces control and other hostile characters with visible signs, so that no text controls the terminal.
 
 The replaced characters are C0, DEL and C1 controls, bidirectional overrides and isolates (they change the order in
 which text is read), zero-width characters, line separators that terminals obey, and lone surrogates, which no encoding

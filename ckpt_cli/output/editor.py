@@ -1,4 +1,7 @@
-"""The user's editor: opens `$VISUAL` or `$EDITOR` on a file that only the user can read."""
+"""The user's editor (``$EDITOR``), its process, and the draft's file in a folder only its owner can enter.
+
+The text of the draft is made in `parameters.draft`.
+"""
 
 import os
 import shlex

@@ -1,4 +1,7 @@
-"""Writes views as JSON: each field under its name; values of the state get the typed form of `values.jsonform`."""
+"""Views as JSON text: ``--json``, ``--jsonl``, ``--query``; any depth, control characters escaped.
+
+Each field is written under its name; values of the state get the typed form of `values.jsonform`.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,8 @@
-"""Styled lines. Text renderers make them, both for a terminal and for a pipe.
+"""Styled lines and the `Page` that renderers get; tab-separated rows for a pipe.
 
-A span is (style, text); a style is a name in `theme.STYLES`, never a colour. The code that prints lines replaces
-control characters in every span, so renderers needn't do it.
+Text renderers make such lines, both for a terminal and for a pipe. A span is (style, text); a style is a name in
+`theme.STYLES`, never a colour. The code that prints lines replaces control characters in every span, so renderers
+needn't do it.
 """
 
 from collections.abc import Iterable, Iterator

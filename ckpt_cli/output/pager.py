@@ -1,4 +1,4 @@
-"""Shows long output in the user's pager."""
+"""Shows long output in ``$PAGER`` or ``less``, and leaves Ctrl-C to it."""
 
 import os
 import shlex

@@ -1,4 +1,7 @@
-"""Prints views: styled on a terminal, as plain lines into a pipe, or as JSON. A command never knows the form."""
+"""Chooses how a view is printed (terminal, pipe, JSON), colours, streaming; says on stderr that it is cut.
+
+A command never knows the form.
+"""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Asks the user on the terminal. The plan and the question go to stderr, because stdout is for data."""
+"""The question before a change, with its plan, on stderr; which answers mean yes. stdout is for data."""
 
 import sys
 from collections.abc import Callable

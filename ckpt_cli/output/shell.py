@@ -1,4 +1,4 @@
-"""Makes names in tables visible, even empty ones."""
+"""Makes names in tables visible: quotes a name that is empty or has blanks at its ends."""
 
 
 def visible(name: str) -> str:

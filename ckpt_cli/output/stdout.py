@@ -1,4 +1,7 @@
-"""The only code that writes to stdout, always in UTF-8. A closed pipe and a full disk raise different errors."""
+"""The only code that writes to stdout, always in UTF-8; a closed pipe and a full disk.
+
+These two raise different errors.
+"""
 
 import os
 import sys

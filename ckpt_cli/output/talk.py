@@ -1,4 +1,7 @@
-"""Writes messages to stderr: remarks and errors for the user. They are never a part of the answer."""
+"""Writes to stderr: remarks, hints, errors as text or JSON, Typer's usage errors, bugs, Ctrl-C; no passwords.
+
+None of this is a part of the answer.
+"""
 
 import os
 import re

@@ -1,4 +1,7 @@
-"""Prints styled lines on a terminal, in the pager if they don't fit on the screen. Only this module needs Rich."""
+"""Prints styled lines on a terminal with Rich: its width and colours; starts the pager if needed.
+
+Only this module needs Rich.
+"""
 
 import shutil
 import sys

@@ -1,7 +1,8 @@
-"""Edits a state in the user's editor.
+"""``edit`` without a value: the draft's JSON, errors shown in it, merging; its folder: `output/editor`.
 
 After an error, the editor opens again. If the thread has changed in the meantime, the edits are merged into its new
-state.
+state. After an error, the editor opens again. If the thread has changed in the meantime, the edits are merged into its
+new state.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""``--metadata``: changes of the application's metadata in new checkpoints."""
+"""Parses ``--metadata KEY=VALUE``; what a new checkpoint carries over: `plans/metadata`.
+
+The option changes the application's metadata in new checkpoints.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Any

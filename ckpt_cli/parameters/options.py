@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share; they have the same help and completion everywhere."""
+"""Arguments and options that several commands share, with help and completion; ``--match`` patterns."""
 
 from collections.abc import Callable
 from typing import Annotated

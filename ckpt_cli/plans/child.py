@@ -1,6 +1,6 @@
-"""Makes a new checkpoint from a stored one, in the format of the same LangGraph generation.
+"""Makes a new checkpoint from a stored one: layout, encodings, LangGraph's own metadata, unchanged bytes.
 
-Unchanged values keep their exact bytes.
+Its format is that of the same LangGraph generation. Unchanged values keep their exact bytes.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The plans of ``ckpt delete``: for whole threads, a branch, runs, or all descendants of a checkpoint."""
+"""The plans of ``ckpt delete``: threads, a branch, runs, descendants; orphans, ``--reparent``, counts, sizes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Finds the records that must be deleted together with some checkpoints.
+"""What must be deleted with some checkpoints: their writes, called subgraphs, writes that made them.
 
 The writes of a deleted checkpoint are deleted too, and so are the checkpoints of the subgraphs that its tasks called.
 The namespace of such a subgraph contains the id of the calling task. The metadata of the subgraph's checkpoints names

@@ -1,4 +1,4 @@
-"""Snapshots of delta channels, which the first checkpoint of a new branch must store.
+"""Which delta channels the first checkpoint of a new branch must store whole, and their snapshots.
 
 A delta channel's value is rebuilt from the writes stored on all ancestors. The writes on a checkpoint belong to the
 child that was made from them. A second child would get these writes too, unless it stores the channel's value itself

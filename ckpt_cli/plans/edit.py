@@ -1,8 +1,9 @@
-"""The plan of ``ckpt edit``: a child with other channel values and the same next nodes; no reducer is applied.
+"""The plan of ``ckpt edit``: a child with other values and the same next nodes; unknown channels, versions.
 
-Like an update, the child has the source ``update``, and its step is one higher. Unlike an update, it marks no node as
-having run. The versions of edited channels advance as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``).
-Nodes that had seen the old version count as nodes that have seen the new version, so the edit triggers no node.
+No reducer is applied. Like an update, the child has the source ``update``, and its step is one higher. Unlike an
+update, it marks no node as having run. The versions of edited channels advance as in a step (langgraph 1.2
+``pregel/_algo.py: apply_writes``). Nodes that had seen the old version count as nodes that have seen the new version,
+so the edit triggers no node.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The plan of ``ckpt fork``: it adds a copy of a checkpoint as a sibling in the same thread, like LangGraph's copy."""
+"""The plan of ``ckpt fork``: a copy of a checkpoint as a sibling in the same thread, like LangGraph's copy."""
 
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.inspection import Inspection

@@ -1,4 +1,7 @@
-"""The known nodes of a thread, and the choice of the node that counts as the writer of an update."""
+"""Which nodes a thread is known to have, for ``--as-node`` and ``--next``; errors with near names.
+
+It also chooses the node that counts as the writer of an update.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches

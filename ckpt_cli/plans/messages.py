@@ -1,4 +1,7 @@
-"""Turns messages that a person writes as JSON into message objects with the fields that the thread's messages have."""
+"""Messages typed as JSON become objects like the thread's; whether a channel takes any: `reducer_choice`.
+
+They get the fields that the thread's messages have.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any

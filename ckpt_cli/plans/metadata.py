@@ -1,4 +1,4 @@
-"""The metadata of a new checkpoint: LangGraph's own keys and the application's.
+"""Which metadata a new checkpoint carries over: LangGraph's own keys and the application's.
 
 LangGraph takes an application's keys (``user_id``, ``tenant``) from the config of a run: the scalars of its
 ``metadata`` and ``configurable`` (langgraph-checkpoint 4.3, ``base/__init__.py: get_checkpoint_metadata``). ckpt has no

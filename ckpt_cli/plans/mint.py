@@ -1,4 +1,4 @@
-"""`Mint` makes ids, times and channel versions for new checkpoints, in the format that the thread already uses.
+"""`Mint`: ids, times and channel versions of new checkpoints, in the format that the thread already uses.
 
 Sources: langgraph-checkpoint 4.3 ``base/id.py: uuid6(clock_seq=step)``, checkpoint-sqlite 3.1 ``get_next_version``. The
 head of a thread is the checkpoint with the highest id. So a new id must be higher than the head's id, even if another

@@ -1,8 +1,8 @@
-"""The pending writes of the checkpoint where a step starts: values of a Command, and writes of the checkpoint's tasks.
+"""Pending writes where an update starts: Command's values, results of finished tasks kept or dropped.
 
-An update as END applies these writes in every version of langgraph. Up to langgraph 1.0.2, an update as a node applies
-them too, even if the run continued from that checkpoint long ago. Since 1.0.3, an update as a node drops them
-(``pregel/main.py: update_state``).
+They are stored on the checkpoint where the step starts. An update as END applies these writes in every version of
+langgraph. Up to langgraph 1.0.2, an update as a node applies them too, even if the run continued from that checkpoint
+long ago. Since 1.0.3, an update as a node drops them (``pregel/main.py: update_state``).
 """
 
 from collections.abc import Iterator

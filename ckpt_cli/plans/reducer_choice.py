@@ -1,6 +1,7 @@
-"""Chooses the reducer of a channel: the reducer that a person named, or a reducer that recorded steps prove.
+"""A channel's reducer, named or proved, and refused if unproven; which channels take only messages.
 
-The steps of the thread itself come first. If they don't decide, the steps of other threads of the same graph count too.
+A person names it (``--reducer``), or recorded steps prove it. The steps of the thread itself come first. If they don't
+decide, the steps of other threads of the same graph count too.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Applies a checkpoint's pending writes to its state, for ``ckpt replay`` and ``ckpt replay --commit``.
+"""Applies pending writes of finished tasks, for ``ckpt replay`` and ``--commit``; channels of unknown reducer.
 
 The result is that of ``update_state(config, None, as_node=END)`` (langgraph 1.2 ``pregel/main.py``): the writes of
 finished tasks are applied, and waiting and failed tasks are abandoned.

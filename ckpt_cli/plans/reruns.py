@@ -1,4 +1,4 @@
-"""Finds finished work that would run again if the checkpoint of an unfinished step gets a new child.
+"""Finished work that would run again if an unfinished step gets a new child: refused without ``--rerun``.
 
 The tasks of the new child have new ids, so they don't find the writes of the parent's tasks. If a task had finished
 while another task was interrupted, the finished task runs again. The ``@task`` calls of an entrypoint

@@ -1,4 +1,4 @@
-"""The plan of ``ckpt resume``: it stores answers where the library looks for them when the graph runs next.
+"""The plan of ``ckpt resume``: which questions wait, where answers are stored; see `stale_questions` too.
 
 An answer is a write to ``__resume__`` by the task that asked. The value of this write is a list: the earlier answers to
 the task, and the new answer (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). If graphs at several levels have a

@@ -1,4 +1,4 @@
-"""The plan of ``ckpt rollback``: an earlier checkpoint gets a new child with the same state; nothing is deleted."""
+"""The plan of ``ckpt rollback``: a child of an earlier checkpoint with the same state; nothing is deleted."""
 
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS

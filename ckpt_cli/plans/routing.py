@@ -1,6 +1,7 @@
-"""Chooses the node that counts as the writer of an update, and the nodes that run next.
+"""The nodes that run next after an update (recorded routes or ``--next``), and which node ran last.
 
-The next nodes are those of recorded runs, or those that a person names.
+The node that ran last counts as the writer of an update that names none. The next nodes are those of recorded runs, or
+those that a person names.
 """
 
 from collections import Counter

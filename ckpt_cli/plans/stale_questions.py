@@ -1,4 +1,4 @@
-"""Checks whether a question can still be answered if its subgraph was changed after the question was asked.
+"""Whether ``resume`` can still answer if the subgraph that asked changed or its checkpoint is lost.
 
 The graphs around the subgraph still have the question, but the subgraph's new head doesn't. The tasks of the new head
 have new ids, so they would never find an answer that is stored under the old task. The next run asks again.

@@ -1,4 +1,4 @@
-"""The start of a step: a stored checkpoint with its channels (delta channels are rebuilt), its tasks and its writes."""
+"""The checkpoint where a step starts: its channels (delta channels are rebuilt), its tasks, its writes."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,7 @@
-"""Makes the checkpoint that follows a step, like langgraph 1.2's ``create_checkpoint``, but from stored data."""
+"""Makes the checkpoint that ends a step, like ``create_checkpoint``: counters, snapshots, refused threads.
+
+That function is langgraph 1.2's; here the data comes from the database.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

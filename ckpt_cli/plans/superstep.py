@@ -1,7 +1,7 @@
-"""Applies the writes of one superstep to a checkpoint's channels, without the graph.
+"""Applies one superstep's writes to channels, like ``apply_writes``: joins, triggers, deferred nodes.
 
-This follows langgraph 1.2 ``pregel/_algo.py: apply_writes`` and its channel classes. The kind of a channel follows from
-its name (`history.state.channels`), its stored value and its learned reducer.
+No graph is needed. This follows langgraph 1.2 ``pregel/_algo.py: apply_writes`` and its channel classes. The kind of a
+channel follows from its name (`history.state.channels`), its stored value and its learned reducer.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

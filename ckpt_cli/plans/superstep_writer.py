@@ -1,4 +1,4 @@
-"""Makes the records of an update, superstep by superstep, like ``graph.update_state`` but without the graph."""
+"""The records of an update, step by step: task ids, writes, Overwrite; refuses unknown channels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Learns about a graph from the recorded steps of a thread: evidence for reducers, routes, deferred nodes.
+"""What recorded steps of this and other threads teach: reducers' evidence, routes, deferred nodes.
 
 `read_history` learns all of this in one pass over the thread.
 """

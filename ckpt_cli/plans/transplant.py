@@ -1,4 +1,4 @@
-"""The plan of ``ckpt fork --to``: it copies a checkpoint with all its ancestors to another thread id.
+"""The plan of ``ckpt fork --to``: a checkpoint with all its ancestors is copied to another thread id.
 
 Checkpoint ids stay the same, so task ids, parents and the histories of delta channels stay valid. LangGraph can
 continue the copied thread. Two things are not copied: the writes stored on the forked checkpoint itself, and the

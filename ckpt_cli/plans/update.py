@@ -1,6 +1,7 @@
-"""The plan of ``ckpt update``: the records that ``graph.update_state`` writes, made without the graph.
+"""The plan of ``ckpt update`` as a whole: summary, notes, basis; its records come from `superstep_writer`.
 
-The plan follows langgraph 1.2, or langgraph 0.6 if the thread is that old or if a person says so (`plans.pending`).
+The records are those that ``graph.update_state`` writes. The plan follows langgraph 1.2, or langgraph 0.6 if the thread
+is that old or if a person says so (`plans.pending`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Texts for plans: short ids of checkpoints, the nodes that run next or again, and the results that are dropped."""
+"""Texts for plans: short ids, the nodes that run next or again, a new head, results that are dropped."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""``--any``: finds threads that have a checkpoint whose metadata fits ``--where``, like LangGraph's ``list(filter=)``.
+"""``--any``, ``--where``: threads with fitting metadata; counts threads whose metadata is unreadable.
 
 A head may lack the application's keys, because a run without the application's config doesn't store them.
 """

@@ -1,4 +1,4 @@
-"""Reads the neighbours of one checkpoint: its parent and children, the nodes that made it, and its branches."""
+"""The checkpoints around one in ``show``: parent, children, the nodes that made it, branches, marks."""
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage

@@ -1,4 +1,4 @@
-"""``ckpt replay --to``: plays the recorded steps of a line again and compares each result with the recorded state."""
+"""``replay --to`` as a view: pages of steps, doubts; reads: `step_walk`, verdict: `history/reducers`."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The lines about checkpoints that `log` and `tree` show, each as a `StepView`."""
+"""Lines about checkpoints in `log` and `tree`: status, tags, tasks, changes; `step_reads` reads them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Reads the parts of one namespace that the lines of `log` and `tree` need, and no more."""
+"""What is read for the lines of `log` and `tree`, and no more: tips, habits, Sends, edits' parents."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress

@@ -1,4 +1,7 @@
-"""Walks a line of checkpoints step by step: gives the state before, the writes, and the state after each step."""
+"""Reads a line of checkpoints in pages, step by step: state before, writes, state after (``replay --to``).
+
+Each step has a doubt if its state may differ from the result of its writes.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Searches one thread for `ckpt grep`."""
+"""``grep`` in one thread: which namespaces, channels and writes are searched; what can't be read."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

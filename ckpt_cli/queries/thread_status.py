@@ -1,4 +1,4 @@
-"""The status of one thread: its head's state, its next nodes, and a title."""
+"""The status of one thread (``threads``, ``info``): head, next nodes, title, names for ``--where``."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property

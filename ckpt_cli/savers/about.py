@@ -1,4 +1,7 @@
-"""Descriptions of databases and of their abilities, as savers declare them. Nothing here reads or writes."""
+"""What savers declare: abilities, how LangGraph writes records today, place, totals, side effects.
+
+Nothing here reads or writes.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum

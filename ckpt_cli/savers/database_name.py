@@ -1,4 +1,4 @@
-"""Shows what the user typed for a database without any part that may belong to a password.
+"""Shows the value of ``--db`` without any part that may be a password; URLs with several readings.
 
 The text isn't searched for secrets to mask. Instead, only parts that are certainly no secret are shown. If a
 password may begin or end in more than one place, hardly anything is shown.

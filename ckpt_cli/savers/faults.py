@@ -1,6 +1,7 @@
-"""Errors about a database, in the same words for each backend: one line with the location, and a hint.
+"""Errors about a database, in the same words for each backend: unreachable, login, TLS, rights, tables.
 
-A location holds neither user nor password, and a server's own words pass through `safe_text`.
+Each is one line with the location, and a hint. A location holds neither user nor password, and a server's own words
+pass through `safe_text`.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A saver that keeps records in dicts, and the model of the contract: every other saver must give the same results."""
+"""A saver that keeps records in dicts: the model of the contract, whose results every saver must give."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar

@@ -1,4 +1,4 @@
-"""An application's own columns in LangGraph's tables: ckpt never changes them, but restores them with a removed row."""
+"""An application's own columns in LangGraph's tables: never changed, but restored with a removed row."""
 
 from collections.abc import Collection, Mapping
 

@@ -1,4 +1,4 @@
-"""Fetches records in pages: few round trips, and not too much memory."""
+"""Fetches records in pages bounded in number and bytes: few round trips, and not too much memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice

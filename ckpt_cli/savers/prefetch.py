@@ -1,4 +1,4 @@
-"""A saver that prefetches: if each read needs a round trip, it fetches the records of many threads at once.
+"""If each read is a round trip, fetches the records of many threads or checkpoints at once, by hints.
 
 Commands read thread by thread, which would need several round trips for each thread. So they give hints about their
 next reads. These reads are then answered from memory; all other reads are passed on to the real saver.

@@ -1,7 +1,8 @@
-"""The backends by URL scheme. The package of a backend is imported only when its scheme is used.
+"""The backends by URL scheme, and special paths (``langgraph dev``, a pickle); entry points add more.
 
-An installed package adds a backend through the entry point group ``ckpt_cli.savers``: the entry's name is a URL scheme,
-and its object is a function that takes a URL and returns an open `Saver`.
+The package of a backend is imported only when its scheme is used. An installed package adds a backend through the entry
+point group ``ckpt_cli.savers``: the entry's name is a URL scheme, and its object is a function that takes a URL and
+returns an open `Saver`.
 """
 
 from collections.abc import Callable

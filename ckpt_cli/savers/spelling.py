@@ -1,4 +1,4 @@
-"""Turns names from a database into text, even if LangGraph's text column contains a blob, NULL or a number.
+"""Names of threads and checkpoints that are stored as a blob, NULL or a number become text, and back.
 
 Such rows come from damage, migrations and other tools. Text stays as it is. Any other value gets a spelling that can be
 typed, that differs from every text and that can be converted back: ``b'a\\xff'``, ``%null``, ``%7``, ``%1.5``. A text

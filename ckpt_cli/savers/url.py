@@ -1,4 +1,4 @@
-"""Opens the saver for the value of ``--db``: a URL, a path or a name; without a value, for this folder's database.
+"""What ``--db`` names: URL, path, name in the config file, ``module:attribute``, this folder's database.
 
 Only the user's own words cause an import, never a database's contents. A password goes to the driver and nowhere else:
 every printed text passes through `database_name.mask_database`.

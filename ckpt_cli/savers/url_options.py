@@ -1,4 +1,4 @@
-"""Reads options of a URL, in the same way for several backends."""
+"""Options of a URL, in the same way for several backends: times in seconds, unknown options."""
 
 from collections.abc import Iterable, Mapping
 from math import inf

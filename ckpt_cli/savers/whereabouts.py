@@ -1,4 +1,4 @@
-"""Where a database file is, and whether a database that was seen at another path still exists there."""
+"""Where a database's file is, and whether a database seen at another path still exists: copy or move."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""Encrypted payloads: AES in EAX mode as langgraph-checkpoint writes it (2.0.21 and later, ``serde/encrypted.py``).
+"""Encrypted payloads: AES in EAX mode as langgraph-checkpoint writes it; a missing or wrong key.
 
-The bytes are nonce (16), tag (16) and ciphertext; there is no associated data. pycryptodome, the extra ``aes``, is
-imported only when there is an encrypted payload.
+Source: langgraph-checkpoint 2.0.21 and later, ``serde/encrypted.py``. The bytes are nonce (16), tag (16) and
+ciphertext; there is no associated data. pycryptodome, the extra ``aes``, is imported only when there is an encrypted
+payload.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""`Codec`: decodes and encodes payloads by their type tag; bad bytes never raise an error."""
+"""`Codec`: payloads, metadata too, decoded and encoded by type tag; wrong keys, text that isn't UTF-8.
+
+Bad bytes never raise an error when they are decoded.
+"""
 
 from collections.abc import Callable
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Decodes a list that grows from payload to payload; elements that are known already aren't decoded again.
+"""A list that grows from payload to payload (a conversation): known elements aren't decoded again.
 
 Most of a checkpoint is the conversation, and each checkpoint has the whole conversation. If a payload contains the
 bytes of the previous payload's list, the nodes of that list are used again, and only the elements after them are

@@ -1,4 +1,4 @@
-"""JSON as LangGraph wrote it before msgpack, and as LangGraph.js always writes it.
+"""JSON as LangGraph wrote it before msgpack, and LangGraph.js always: ``lc`` envelopes, dicts like them.
 
 LangChain's own objects are ``{"lc": 1, …}`` (langchain-core, ``load/serializable.py``), all other objects
 ``{"lc": 2, …}`` (langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,

@@ -1,4 +1,4 @@
-"""Decodes damaged JSON as far as possible: a damaged part becomes a BROKEN node, the rest is decoded.
+"""Damaged JSON decoded as far as possible: holes, ``undefined``, cut off, not UTF-8; BROKEN nodes.
 
 LangGraph.js 0.2.3 wrote holes (``[1,,3]``) and the word ``undefined``; other texts are cut off, or contain bytes that
 are not UTF-8. The library fails on all of these, but a person needs the undamaged channels.

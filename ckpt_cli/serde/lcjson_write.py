@@ -1,4 +1,4 @@
-"""Writes LangGraph's JSON in the style of the payload that it replaces: with spaces, like Python, or without.
+"""Writes LangGraph's JSON in the style of the payload that it replaces: with spaces, or without.
 
 langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,
 ``checkpoint/src/serde/jsonplus.ts``.

@@ -1,7 +1,8 @@
-"""msgpack as LangGraph writes it (checkpoint 1.0.10 and later, ``serde/jsonplus.py: _msgpack_enc``), read lazily.
+"""Decodes msgpack as LangGraph writes it: objects lazily, bounds of depth and copied bytes, node cache.
 
-ormsgpack decodes the plain data of a value. Every object in it (extension codes 0 to 7) becomes a `Node` that decodes
-its own payload when it is used. Equal payloads become the same node, so they are decoded once.
+Source: checkpoint 1.0.10 and later, ``serde/jsonplus.py: _msgpack_enc``. ormsgpack decodes the plain data of a value.
+Every object in it (extension codes 0 to 7) becomes a `Node` that decodes its own payload when it is used. Equal
+payloads become the same node, so they are decoded once.
 
 Bounds: a value and all objects in it are at most `LEVELS` + `_FEW_HEADERS` containers deep, and decoding all objects
 copies at most a multiple of the payload. A part that exceeds a bound becomes a BROKEN node that keeps its bytes.

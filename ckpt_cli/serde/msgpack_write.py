@@ -1,7 +1,7 @@
-"""Writes values and nodes as msgpack, as langgraph-checkpoint 4.3 does (``serde/jsonplus.py: _msgpack_enc``).
+"""Writes values and nodes as msgpack, as LangGraph does; nodes that were read keep their bytes.
 
-A node that was read is written with the payload that it kept. A new node (from an edit or ``demo``) is written by its
-form.
+Source: langgraph-checkpoint 4.3, ``serde/jsonplus.py: _msgpack_enc``. A node that was read is written with the payload
+that it kept. A new node (from an edit or ``demo``) is written by its form.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""JSON as LangGraph's Redis saver writes it: LangChain's envelopes, and the saver's own markers for other values.
+"""JSON as LangGraph's Redis saver writes it: LangChain's envelopes, and the saver's own markers.
 
-checkpoint-redis 0.5.2, ``jsonplus_redis.py: _preprocess_redis_json, _default_handler``, and ``base.py:
-_msgpack_to_redis_json`` for bytes, which only checkpoints may contain.
+The markers are for other values. checkpoint-redis 0.5.2, ``jsonplus_redis.py: _preprocess_redis_json,
+_default_handler``, and ``base.py: _msgpack_to_redis_json`` for bytes, which only checkpoints may contain.
 """
 
 from base64 import b64decode, b64encode

@@ -1,4 +1,4 @@
-"""Decodes damaged msgpack as far as possible: a damaged part becomes a BROKEN node, the rest is decoded.
+"""Damaged msgpack decoded as far as possible: one bad UTF-8 byte, cut off, wrong lengths; BROKEN nodes.
 
 ormsgpack refuses a whole checkpoint for one bad UTF-8 byte, but a person needs the undamaged channels.
 """

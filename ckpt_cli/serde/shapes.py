@@ -1,7 +1,8 @@
-"""Turns the payload of a msgpack extension into an `Opened`, if it has the shape that the extension's code requires.
+"""Which payload each msgpack extension code must have (pydantic, Enum, array …); any other is BROKEN.
 
-langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG`` to ``EXT_DELTA_SNAPSHOT``. The library
-writes no other shapes, so a payload of another shape becomes BROKEN; ckpt doesn't guess.
+A payload of that shape becomes an `Opened`. langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG``
+to ``EXT_DELTA_SNAPSHOT``. The library writes no other shapes, so a payload of another shape becomes BROKEN; ckpt
+doesn't guess.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""Finds where the values of a msgpack payload begin and end, without recursion and without trusting any length.
+"""Where the values of a msgpack payload begin and end, without trusting any length.
 
-Format: msgpack's specification. ormsgpack gives no positions and refuses a whole payload for one bad byte. This module
-is slower, so ckpt uses it only where bytes are damaged or must be kept.
+There is no recursion. Format: msgpack's specification. ormsgpack gives no positions and refuses a whole payload for one
+bad byte. This module is slower, so ckpt uses it only where bytes are damaged or must be kept.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Calls ormsgpack's decoder, after a check that no header claims more elements than there are bytes.
+"""Calls ormsgpack, after a check that no header claims more than the payload has (crashes, huge memory).
 
 ormsgpack up to 1.13.0 allocates as many elements as a header claims. So a damaged payload of only 9 to 105 bytes can
 crash the process (1.10 to 1.12 by a segmentation fault, 1.13.0 by an abort). pyproject.toml requires 1.13.1, which

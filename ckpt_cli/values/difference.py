@@ -1,4 +1,4 @@
-"""`Difference`: how two values differ, as a tree that follows their structure."""
+"""`Difference`: how two values differ, as a tree that follows their structure, with counts."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

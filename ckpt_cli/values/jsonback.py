@@ -1,4 +1,4 @@
-"""Reads the JSON form of values back: the inverse of `jsonform.to_json`."""
+"""Reads the JSON form of values back (``edit``, ``--patch``): the inverse of `jsonform.to_json`."""
 
 from binascii import a2b_base64
 from collections.abc import Callable

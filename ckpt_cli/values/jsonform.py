@@ -1,9 +1,9 @@
-"""Decoded values as JSON that can be read back without loss: ``--json`` prints it, and an editor opens it.
+"""Decoded values as JSON that can be read back (``$type``, ``$bytes`` …): for ``--json`` and editors.
 
-An object is ``{"$type": "package.module.Class", …fields}``. Bytes are ``{"$bytes": base64}``. A dict with a key that is
-not text is ``{"$map": [[key, value], …]}``. A float that JSON can't express is ``{"$float": "nan"}``. A user's own key
-that begins with ``$`` gets one more ``$``. If class and fields don't show how an object was recorded, other ``$`` keys
-do:
+Nothing is lost. An object is ``{"$type": "package.module.Class", …fields}``. Bytes are ``{"$bytes": base64}``. A dict
+with a key that is not text is ``{"$map": [[key, value], …]}``. A float that JSON can't express is ``{"$float":
+"nan"}``. A user's own key that begins with ``$`` gets one more ``$``. If class and fields don't show how an object was
+recorded, other ``$`` keys do:
 
 - ``$value``: the one argument (UUID, Decimal, set, Enum, datetime), or fields that are no dict
 - ``$args``: the positional arguments (date, timedelta, Path, Send)

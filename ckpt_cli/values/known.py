@@ -1,4 +1,4 @@
-"""Values with a meaning in LangGraph (messages, interrupts, Sends, overwrites), from every release in Python and JS."""
+"""Messages, interrupts, Sends, Overwrite: recognized in decoded values of every release, Python and JS."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

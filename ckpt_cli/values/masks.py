@@ -1,4 +1,4 @@
-"""Masked secrets in a document that the user edits: each mask gets a number, and `fill` puts its secret back."""
+"""Numbers masked secrets in a draft that the user edits, and puts them back; what is secret: `natural`."""
 
 from typing import Any
 

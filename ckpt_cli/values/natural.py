@@ -1,7 +1,8 @@
-"""The natural text of values of well-known types, computed from what was recorded; no object of a payload is built.
+"""Natural text of dates, UUIDs, paths, sets, Enums; which values are secrets (pydantic), and their mask.
 
-Releases record the same type in different ways (msgpack extensions, ``lc: 2`` JSON, JavaScript's names). So all
-functions here work on the arguments that the class would have been called with.
+It is computed from what was recorded; no object of a payload is built. Releases record the same type in different ways
+(msgpack extensions, ``lc: 2`` JSON, JavaScript's names). So all functions here work on the arguments that the class
+would have been called with.
 """
 
 from collections.abc import Callable, Sequence

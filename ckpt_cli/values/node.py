@@ -1,8 +1,8 @@
-"""`Node`: an object of class ``module.name`` as a payload records it; the class is never looked up, imported or built.
+"""`Node`: an object of class ``module.name`` as a payload records it; never imported or built.
 
-Decoded state is plain Python data (None, bool, int, float, str, bytes, list, dict) and nodes. A node keeps the bytes it
-came from. So an unedited node is stored unchanged, nodes with equal bytes are equal without being decoded, and a node
-that is never read is never decoded.
+The class is never even looked up. Decoded state is plain Python data (None, bool, int, float, str, bytes, list, dict)
+and nodes. A node keeps the bytes it came from. So an unedited node is stored unchanged, nodes with equal bytes are
+equal without being decoded, and a node that is never read is never decoded.
 """
 
 from collections.abc import Callable

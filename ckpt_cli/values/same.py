@@ -1,4 +1,4 @@
-"""Strict equality of decoded values: same type and same content, compared by raw bytes if there are any."""
+"""Strict equality of decoded values: same type and same content; sets in any order, nan."""
 
 from collections.abc import Iterator, Sequence
 from itertools import compress

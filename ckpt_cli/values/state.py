@@ -1,4 +1,4 @@
-"""A checkpoint and its writes, decoded; `history` works on them."""
+"""A checkpoint and its writes, decoded, with the first problem in each; `history` works on them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,7 @@
-"""`View`: every command returns one. The names of its fields are the ``--json`` contract: no field is removed."""
+"""`View`: every command returns one; exit code, the remark that an answer is cut, JSON's contract.
+
+The names of its fields are the ``--json`` contract: no field is removed.
+"""
 
 from typing import Any, ClassVar, NamedTuple
 

@@ -1,4 +1,7 @@
-"""The view of every command that changes a database: what it will do or has done, row by row, and how to continue."""
+"""The view of every command that changes a database: what it will do or has done, row by row.
+
+It also says how to continue.
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Matches the elements of two lists, by their ids if they have them, else by content."""
+"""Which elements of two lists belong together, by id or content; the digest by which values are compared."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

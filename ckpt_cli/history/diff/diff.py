@@ -1,4 +1,4 @@
-"""How two values differ in their structure: fields, list elements by id or content, set members.
+"""How two values differ in their structure: fields, list elements moved or changed, set members.
 
 Equal bytes are equal values and are never decoded. Below `_DEEPEST` levels, a difference has no details.
 """

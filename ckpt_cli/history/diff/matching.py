@@ -1,4 +1,7 @@
-"""Matches equal keys of two lists in their order, as ``difflib.SequenceMatcher`` does, but in bounded work."""
+"""Matches equal keys of two lists in bounded work, even if many repeat; `align` makes the keys.
+
+The keys are matched in their order, as by ``difflib.SequenceMatcher``.
+"""
 
 from bisect import bisect_left
 from collections import Counter

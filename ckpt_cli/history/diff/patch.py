@@ -1,8 +1,8 @@
-"""RFC 6902 patches between two JSON documents: applied in order to the first document, they give the second.
+"""Makes the RFC 6902 patch between two JSON documents (``diff``); `patch_application` applies one.
 
-Only ``add``, ``remove`` and ``replace`` are used, so that any implementation can apply them. Elements of a list are
-matched as in `history.diff.align`. Removals go from the end and additions from the beginning, so that every index is
-right when its operation is applied.
+Applied in order to the first document, its operations give the second. Only ``add``, ``remove`` and ``replace`` are
+used, so that any implementation can apply them. Elements of a list are matched as in `history.diff.align`. Removals go
+from the end and additions from the beginning, so that every index is right when its operation is applied.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
-"""Applies RFC 6902 patches to a JSON document: all of a patch or nothing. The document itself is not changed.
+"""Applies an RFC 6902 patch (``edit --patch``) to a JSON document: all of it or nothing.
 
-The new document shares its untouched parts with the old one, so that they are recognized by identity.
+The document itself is not changed. The new document shares its untouched parts with the old one, so that they are
+recognized by identity.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Finds the checkpoint that a revision names, and reads no more than the form of the revision needs.
+"""Finds the checkpoint that a revision names, reading little; errors and candidates if none or several fit.
 
 The head, an exact id and ancestors are read row by row. Prefixes, branches, steps and times need the lineage of the
 namespace.

@@ -1,8 +1,8 @@
-"""The time and the step in a checkpoint id: a uuid6 holds the time when it was made and, as clock sequence, the step.
+"""The time and the step in a checkpoint id (uuid6); an id whose time is no date contains no time.
 
-langgraph-checkpoint 4.3, ``base/id.py: uuid6(clock_seq=step)``. The ids of copies (``as_node="__copy__"``) and of
-updates as END contain step - 1. The step in an id from JavaScript can't be trusted (-1 is ``ffff`` there). If metadata
-was read, its step is used instead.
+The uuid6 holds the time when it was made and, as clock sequence, the step. langgraph-checkpoint 4.3, ``base/id.py:
+uuid6(clock_seq=step)``. The ids of copies (``as_node="__copy__"``) and of updates as END contain step - 1. The step in
+an id from JavaScript can't be trusted (-1 is ``ffff`` there). If metadata was read, its step is used instead.
 """
 
 from datetime import UTC, datetime

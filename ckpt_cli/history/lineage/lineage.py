@@ -1,7 +1,7 @@
-"""The tree of one namespace of one thread, from skeleton rows alone: lines of ancestors, tips, forks, branches.
+"""The tree of one namespace: ancestors, tips, forks, branches, head; lost parents and circles of parents.
 
-Damaged rows are accepted: a row whose parent was never stored, a row that is its own parent, rows whose parents form a
-circle. Every row can still be reached from a root.
+It is made from skeleton rows alone. Damaged rows are accepted: a row whose parent was never stored, a row that is its
+own parent, rows whose parents form a circle. Every row can still be reached from a root.
 """
 
 from collections.abc import Iterable, Iterator

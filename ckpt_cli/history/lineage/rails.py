@@ -1,4 +1,4 @@
-"""The rails beside a log of several branches, newest first: one lane for each line of ancestors, joined at forks."""
+"""The rails beside a ``log`` of several branches, newest first: one lane for each line, joined at forks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The grammar of revisions, which people type to name a checkpoint; `history.lineage.finder` finds the checkpoint."""
+"""The grammar of revisions that people type (``A..B``, ``THREAD:REV``); `finder` finds the checkpoint."""
 
 import re
 from collections.abc import Iterator

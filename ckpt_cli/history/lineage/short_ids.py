@@ -1,4 +1,4 @@
-"""Short ids: the names of checkpoints in tables, which a person may type back."""
+"""Short ids: the shortest form of an id that fits no other of its thread; which ids a typed form fits."""
 
 from bisect import bisect_left
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""How a tree of checkpoints is drawn: which of them have their own line, which are folded, how far each is indented.
+"""How ``tree`` is laid out: which checkpoints have their own line, which are folded, how far each is indented.
 
 The line that leads to the head goes straight down; at a fork the other branches are drawn first, one rail to the right.
 Elsewhere the branch with the most checkpoints goes straight down, so n checkpoints never need more than log2(n) rails.

@@ -1,9 +1,10 @@
-"""Rebuilds delta channels. Only some checkpoints store the value of a delta channel, but all store its writes.
+"""Rebuilds delta channels from the nearest stored value and the later writes; their counters in metadata.
 
-To get the value at a checkpoint, start from the nearest ancestor that stores a value. The graph's reducer applies the
-writes from there on to this value, in canonical order. The writes that are stored on that ancestor count; the writes
-stored on the checkpoint itself belong to the next checkpoint (langgraph 1.2 ``channels/delta.py``; checkpoint 4.3
-``base/__init__.py: get_delta_channel_history``).
+Only some checkpoints store the value of a delta channel, but all store its writes. To get the value at a checkpoint,
+start from the nearest ancestor that stores a value. The graph's reducer applies the writes from there on to this value,
+in canonical order. The writes that are stored on that ancestor count; the writes stored on the checkpoint itself belong
+to the next checkpoint (langgraph 1.2 ``channels/delta.py``; checkpoint 4.3 ``base/__init__.py:
+get_delta_channel_history``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

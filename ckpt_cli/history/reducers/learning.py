@@ -1,4 +1,7 @@
-"""Learns the reducer of a channel from recorded steps, one at a time, so that memory doesn't grow with the history."""
+"""Learns a channel's reducer from recorded steps, one at a time; the names that ``--reducer`` takes.
+
+Its memory doesn't grow with the history.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Replays a recorded step: applies its writes to the state before it, and compares the result with the recorded state.
+"""The verdict of ``replay --to``: whether a step's writes and reducers make the recorded state.
 
 The reducers apply the writes stored on a checkpoint, and the result is its first ``loop`` child (langgraph 1.2
 ``pregel/_algo.py: apply_writes``). Updates, copies and second children have their own writes or none.

@@ -1,4 +1,4 @@
-"""What channels do with writes, as a decoded state and the writes before it prove."""
+"""`Habit`: what a channel does with writes (keeps the last, appends …), as a decoded state proves."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The pattern that `ckpt grep` searches for, and a plain word that every match contains.
+"""The pattern of ``grep``, and a plain word in every match, by which payloads are skipped undecoded.
 
 Most patterns have such a word. msgpack stores text as UTF-8, and JSON stores ASCII letters unchanged unless an escape
 is near. So a payload without the word has no match and needn't be decoded. Numbers, dates and paths are not stored as

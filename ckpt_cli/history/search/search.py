@@ -1,4 +1,4 @@
-"""Where a pattern appears in the history of a namespace: each text once, with its first and its last checkpoint.
+"""Which texts in decoded values match a pattern, where, and from which to which checkpoint each stays.
 
 Neighbouring checkpoints hold nearly the same objects. Objects with equal bytes are searched only once: the matches are
 remembered by a hash of the bytes.

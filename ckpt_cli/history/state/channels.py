@@ -1,4 +1,4 @@
-"""Which channels belong to the graph itself and which to the user, in every release, and the order of their versions.
+"""Which channels are the graph's own and which the user's; triggers, joins, versions, in every release.
 
 Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.py: CompiledStateGraph.attach_node``,
 ``attach_edge``; 0.0 to 0.3.18 named a plain edge's channel after its source node) and of LangGraph.js.

@@ -1,4 +1,4 @@
-"""Exact edits of a state, without reducers: parts are set, appended and removed by their paths, or by a patch.
+"""Edits of a state without reducers: parts set, appended, removed by path, by a patch or a JSON document.
 
 Each edit gives a new state that shares all untouched objects with the old one.
 """

@@ -1,4 +1,4 @@
-"""Detects from a checkpoint which LangGraph releases write such checkpoints.
+"""Detects from a checkpoint which LangGraph releases write such checkpoints (``info``).
 
 The format number `v` grew with the library: 1 up to 0.3.18, 2 to 0.3.23, 3 to 0.4, 4 since 0.5. Within `v` 1, the type
 tag and the kind of channel version show more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1.

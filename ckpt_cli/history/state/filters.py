@@ -1,7 +1,8 @@
-"""Filters: a Python-style expression over metadata and state, ``source == "update" and len(messages) > 10``.
+"""``--where``: an expression over metadata and state; its syntax, missing names, what fails everywhere.
 
-First the expression is checked: only a short list of syntax and functions is allowed, and an error names the column.
-Then simpleeval evaluates it. It gets plain data only: a dot reads a key of a mapping, never an attribute of an object.
+An example is ``source == "update" and len(messages) > 10``. First the expression is checked: only a short list of
+syntax and functions is allowed, and an error names the column. Then simpleeval evaluates it. It gets plain data only: a
+dot reads a key of a mapping, never an attribute of an object.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Edits one part of a value: the containers around the part are copied, all other parts stay the same objects.
+"""Edits one part of a value: the containers around the part are copied, all others stay the same objects.
 
 So an encoder recognizes untouched parts: they are the same objects, and nodes keep their bytes.
 """

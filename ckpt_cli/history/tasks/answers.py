@@ -1,4 +1,4 @@
-"""Stored answers to interrupts: the task that asked, its answers, and the answers that it has not taken yet.
+"""Stored answers to interrupts: the task that asked, its answers, and which answers it has not taken yet.
 
 langgraph 1.2 ``pregel/_algo.py: _scratchpad`` and ``types.py: interrupt``: a task's answers are a list under
 ``__resume__``, one for each call of ``interrupt``, in the order of the calls. When the task has taken an answer, it

@@ -1,4 +1,7 @@
-"""What metadata records about a step: node to output (``writes``, langgraph 0.0.69 to 0.4, LangGraph.js to 0.2)."""
+"""What old metadata records about a step under ``writes``: node to output, and values by channel.
+
+Releases that record it: langgraph 0.0.69 to 0.4, LangGraph.js to 0.2.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which checkpoint called which subgraph: how the namespaces of a thread are nested.
+"""Which checkpoint called which subgraph: namespaces, how they are nested, and one named by its beginning.
 
 A namespace is a path of calls, joined by ``|``. Each call is ``node:TASK``, or ``node`` alone for a subgraph with a
 memory of its own (``checkpointer=True``). The task started from a checkpoint of the outer namespace; ``parents`` in

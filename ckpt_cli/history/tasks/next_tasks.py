@@ -1,9 +1,9 @@
-"""Which tasks are due at a checkpoint: the nodes that its channels trigger, computed without the graph.
+"""Which tasks are due (``next``): nodes that channels trigger, Sends; which nodes listen to a channel.
 
-The rule is langgraph 1.2's ``pregel/_algo.py: prepare_next_tasks``: a node is due when a channel that triggers it holds
-a value and has changed since the node last saw it. From checkpoint format 3 on (field `v`), the name of a StateGraph's
-channel contains the node that it triggers. For older checkpoints, and for graphs of bare Pregel nodes, the listeners of
-a channel are learned from ``versions_seen``.
+They are computed without the graph. The rule is langgraph 1.2's ``pregel/_algo.py: prepare_next_tasks``: a node is due
+when a channel that triggers it holds a value and has changed since the node last saw it. From checkpoint format 3 on
+(field `v`), the name of a StateGraph's channel contains the node that it triggers. For older checkpoints, and for
+graphs of bare Pregel nodes, the listeners of a channel are learned from ``versions_seen``.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The node of each task that left writes on a checkpoint.
+"""The node of each task that left writes on one checkpoint; the nodes that made it: `step_nodes`.
 
 The first of these sources that shows the node is used: the task's path; the task's id, which is recomputed for every
 possible node; the namespace in an interrupt (langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which contain the

@@ -1,8 +1,9 @@
-"""The changes that a step made, computed from the writes of its tasks, without the state before or after the step.
+"""What writes did to a channel in one step: added, edited, set, same, unread; `steps` collects them.
 
-A write records the value that a task gave to a channel, not the channel's new value. The channel's reducer decides
-whether a list is appended or replaces the old one, and the reducer is not recorded. A `Habit` says what the channel
-does with its writes, as a decoded state proved. Without a habit, a `Change` only says that the value was written.
+This is computed without the state before or after the step. A write records the value that a task gave to a channel,
+not the channel's new value. The channel's reducer decides whether a list is appended or replaces the old one, and the
+reducer is not recorded. A `Habit` says what the channel does with its writes, as a decoded state proved. Without a
+habit, a `Change` only says that the value was written.
 """
 
 from collections.abc import Callable, Mapping, Sequence

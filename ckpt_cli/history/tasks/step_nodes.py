@@ -1,4 +1,4 @@
-"""Which nodes made each checkpoint of a namespace.
+"""Which nodes made each checkpoint (``log``, ``tree``), from its parent's writes; nodes called by Sends.
 
 The tasks that made a checkpoint are found in the writes stored on its parent. A task's path names the task's node. In a
 database without paths, a possible node is checked by recomputing the task's id. Metadata of old releases names the

@@ -1,4 +1,4 @@
-"""What each step wrote, by channel: from metadata if it has the outputs, else from the writes of the step's tasks."""
+"""What each step wrote, by channel: from metadata if it has the outputs, else from its tasks' writes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The changes of each step of a namespace, from the metadata, writes and states that were read."""
+"""The changes of each step in ``log`` and ``tree``, from writes, habits and states; edits; what was not read."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

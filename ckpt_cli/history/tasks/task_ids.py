@@ -1,4 +1,4 @@
-"""Task ids and task paths: which node a task is, computed from what is stored with its writes.
+"""Task ids, task paths and ids of interrupts in each release, recomputed: which node a task is.
 
 A task's path names the task's node (checkpoint-sqlite 3.1.2 and newer store the path). In a database without paths, the
 task's id still shows the node. The id is a hash over the checkpoint's id, the node's namespace, the step, the node and

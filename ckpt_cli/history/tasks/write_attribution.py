@@ -1,4 +1,4 @@
-"""Which writes made which checkpoint.
+"""Which writes made which checkpoint: only the first ``loop`` child; inputs, updates, entrypoints.
 
 The writes stored on a checkpoint come from the tasks that started there. These writes made the checkpoint's *first*
 ``loop`` child. They did not make a second child (a replay, an update, a fork).

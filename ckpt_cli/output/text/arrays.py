@@ -1,4 +1,4 @@
-"""Reads the first numbers of a numpy array from its bytes, without numpy."""
+"""Reads the first numbers of a numpy array from its bytes, without numpy; stored shapes may be huge."""
 
 import struct
 from typing import Any

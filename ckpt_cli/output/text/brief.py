@@ -1,4 +1,4 @@
-"""Shows a value in one line with a limited number of cells, for tables, trees and summaries.
+"""A value in one line of limited width, for tables and summaries: class, quotes, how much is left out.
 
 Text is in “quotes”; plain lists and dicts look like JSON; objects look like ``Person(name=“Ada”, age=36)``. Of a large
 value, only the part that fits is read.

@@ -1,4 +1,4 @@
-"""Shows the config of a checkpoint, to paste into code. If it is too long for one line, it is broken between keys."""
+"""The config of a checkpoint, to paste into code; broken between keys if it is too long for one line."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Shows messages as a conversation: the speaker, the text beside it, tool calls below it, the id at the right."""
+"""Messages as a conversation: the speaker, the text beside it, tool calls below, the id at the right."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Writes a tree as source text for Mermaid or Graphviz. The ids are made here; data appears only in labels."""
+"""A tree as source text for Mermaid or Graphviz, labels escaped. The ids are made here; data appears only in labels."""
 
 from collections.abc import Callable, Iterator
 

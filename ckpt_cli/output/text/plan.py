@@ -1,4 +1,7 @@
-"""Shows a plan: what it does and which rows it changes; after it was applied, how to continue and how to undo it."""
+"""Shows a plan: notes, rows, side effects; once applied, how to continue and how to undo it.
+
+Commands and paths are never broken.
+"""
 
 import json
 from collections import Counter

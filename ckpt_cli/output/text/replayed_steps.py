@@ -1,4 +1,4 @@
-"""Shows replayed steps: the writes of each task, the changed state, and whether the recorded state is the same."""
+"""Shows ``replay --to``: each task's writes, the changed state, whether the recorded one is the same."""
 
 from collections.abc import Iterator
 

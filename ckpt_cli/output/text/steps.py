@@ -1,4 +1,4 @@
-"""Parts of the line about a checkpoint, shared by `log` and `tree`."""
+"""Parts of the line about a checkpoint in `log` and `tree`: made by, marks, tags, questions, tips, times."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Shows a value in as many lines as it needs: one field per line, texts wrapped, messages as a conversation.
+"""A value in as many lines as it needs: one field per line, texts wrapped, folded unless ``--full``.
 
-A value that fits into one line is shown in one. Long texts and long lists are folded, unless `full` is set. The depth
-is limited, because a hostile payload may be nested to any depth.
+Messages are shown as a conversation. A value that fits into one line is shown in one. Long texts and long lists are
+folded, unless `full` is set. The depth is limited, because a hostile payload may be nested to any depth.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Shows the difference between two long texts: removed and added words, each with a little text around it."""
+"""Shows the difference of two long texts: changed words and a little around; found in `history/diff`."""
 
 from collections.abc import Iterator
 

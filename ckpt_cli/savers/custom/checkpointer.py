@@ -1,4 +1,4 @@
-"""Opens the checkpointer that an attribute leads to: calls functions, enters context managers, awaits coroutines."""
+"""Opens the checkpointer that an attribute leads to: calls functions, enters contexts, awaits."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Imports the named attribute; an error in the user's code becomes one line."""
+"""Imports ``module:attribute`` or ``file.py:attribute``; an error in the user's code becomes one line."""
 
 import os
 import sys

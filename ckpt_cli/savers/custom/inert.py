@@ -1,7 +1,8 @@
-"""A serializer that decodes a checkpointer's values without making objects; an object stays the stored bytes.
+"""A serializer that decodes a checkpointer's values without making objects or importing their modules.
 
-LangGraph's serializer imports the modules that a payload names. ckpt copies a checkpointer that uses this serializer,
-and the copy reads with `InertSerializer`, which imports nothing and makes no object. Every class keeps its name.
+An object stays the stored bytes. LangGraph's serializer imports the modules that a payload names. ckpt copies a
+checkpointer that uses this serializer, and the copy reads with `InertSerializer`, which imports nothing and makes no
+object. Every class keeps its name.
 """
 
 import copy

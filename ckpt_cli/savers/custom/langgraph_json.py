@@ -1,6 +1,7 @@
-"""``langgraph.json``, the configuration of ``langgraph dev`` and ``langgraph up`` (langgraph-cli 0.4).
+"""``langgraph.json``, the configuration of ``langgraph dev`` and ``langgraph up``: checkpointer, env.
 
-ckpt reads ``checkpointer.path``, ``dependencies`` (folders where modules are searched) and ``env``.
+Source: langgraph-cli 0.4. ckpt reads ``checkpointer.path``, ``dependencies`` (folders where modules are searched) and
+``env``.
 """
 
 import json

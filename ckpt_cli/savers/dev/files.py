@@ -1,4 +1,4 @@
-"""Finds the files of an `InMemorySaver`: one file for each of its three dicts, or one file for all.
+"""Finds the files of ``langgraph dev`` or an `InMemorySaver`: a file for each of three dicts, or one file.
 
 ``langgraph dev`` writes ``.langgraph_api/.langgraph_checkpoint.{1,2,3}.pckl`` (langgraph-runtime-inmem 0.36,
 ``checkpoint.py: InMemorySaver``): 1 is storage, 2 is writes, 3 is blobs.

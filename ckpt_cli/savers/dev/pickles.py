@@ -1,4 +1,4 @@
-"""Reads the three dicts from their pickles and checks each part; nothing that a pickle names is imported or called.
+"""Reads the three dicts from their pickles, parts of a wrong type too; nothing is imported or called.
 
 The contents of the dicts: langgraph-checkpoint 4.3, ``memory/__init__.py: InMemorySaver`` (`put`, `put_writes`).
 """

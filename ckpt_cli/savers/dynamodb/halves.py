@@ -1,8 +1,9 @@
-"""Splits and joins the payload that holds both a checkpoint and its metadata: ``{"checkpoint": …, "metadata": …}``.
+"""Splits and joins the payload that holds both a checkpoint and its metadata.
 
-langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py: put_checkpoint``. Plain msgpack is split and joined as
-bytes, so nothing is encoded anew. A payload of any other encoding isn't split: each half gets the whole payload, under
-a tag that names the half (``checkpoint@json``, ``metadata@msgpack+aes``).
+Its value is ``{"checkpoint": …, "metadata": …}``. langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py:
+put_checkpoint``. Plain msgpack is split and joined as bytes, so nothing is encoded anew. A payload of any other
+encoding isn't split: each half gets the whole payload, under a tag that names the half (``checkpoint@json``,
+``metadata@msgpack+aes``).
 """
 
 from ckpt_cli.errors import NotSupported

@@ -1,7 +1,7 @@
-"""An item and the item with its payload become one record, or one image for the operation log; and back.
+"""An item and its payload's item (or S3 object) become a record or an image, and back; compression.
 
-langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py``: the item of a checkpoint or a write refers to
-another item, or to an S3 object, with its payload. In ckpt the two items are one row.
+The image is for the operation log. langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py``: the item of a
+checkpoint or a write refers to another item, or to an S3 object, with its payload. In ckpt the two items are one row.
 """
 
 import gzip

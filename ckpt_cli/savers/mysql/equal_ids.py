@@ -1,4 +1,4 @@
-"""Threads whose ids differ only in case, accents or spaces, so that the server's collation treats them as equal.
+"""Thread ids that the server's collation treats as equal (case, accents, spaces); blobs that they share.
 
 ckpt reads them as different threads. But LangGraph's own saver, asked for ``bob``, continues from the checkpoints of
 ``Bob`` (langgraph-checkpoint-mysql 3.0, ``base.py: SELECT_SQL``). So a checkpoint of ``bob`` may name blobs of ``Bob``.

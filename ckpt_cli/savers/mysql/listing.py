@@ -1,4 +1,4 @@
-"""Lists threads and namespaces without reading every checkpoint.
+"""Lists and counts threads and namespaces by skipping through the index, not reading every checkpoint.
 
 With ``GROUP BY``, MariaDB 10.11 and MySQL 8 skip from group to group of an index ("Using index for group-by"); with a
 recursive query, as for Postgres, MariaDB would scan the index once for every thread. A group contains ids that the

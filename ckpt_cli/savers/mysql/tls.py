@@ -1,4 +1,7 @@
-"""Reads the TLS options of a URL, which have the names that the program `mysql` and PyMySQL give them."""
+"""Reads the TLS options of a URL (``ssl_ca``, ``ssl_mode`` …); connections that must be encrypted.
+
+They have the names that the program `mysql` and PyMySQL give them.
+"""
 
 from ssl import CERT_NONE, PROTOCOL_TLS_CLIENT, VERIFY_X509_STRICT, SSLContext, create_default_context
 from typing import Any, NamedTuple

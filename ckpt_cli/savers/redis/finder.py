@@ -1,4 +1,7 @@
-"""Finds the documents of threads: `Index` asks the server's index, `Scan` scans the server's keys."""
+"""What `Index` and `Scan` have in common: the documents of threads, and the names in their fields.
+
+`Index` asks the server's index, `Scan` scans the server's keys.
+"""
 
 import json
 import re

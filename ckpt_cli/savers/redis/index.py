@@ -1,8 +1,9 @@
-"""Finds documents by the index that LangGraph's saver makes: one query, however many documents match.
+"""Finds documents by the index: one query; ids that tags can't find, incomplete indexes, lists as text.
 
-The index's tags ignore case, drop spaces at the ends and split at commas. So only plain ids are queried, and answers
-are compared with the documents' own fields. The index returns even lists and booleans as text. If an id could be a
-list or a boolean, the document itself is read.
+LangGraph's saver makes the index. One query is enough, however many documents match. The index's tags ignore case, drop
+spaces at the ends and split at commas. So only plain ids are queried, and answers are compared with the documents' own
+fields. The index returns even lists and booleans as text. If an id could be a list or a boolean, the document itself is
+read.
 """
 
 import re

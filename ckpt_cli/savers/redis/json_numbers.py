@@ -1,4 +1,4 @@
-"""Respells JSON numbers so that RedisJSON reads them exactly.
+"""Respells JSON numbers so that RedisJSON, which rounds twice, reads them exactly.
 
 RedisJSON rounds the digits to a float, multiplies or divides by a power of ten and rounds again (serde_json 1.0 without
 its feature ``float_roundtrip``, ``de.rs: f64_from_parts``). So one in three numbers of 17 digits

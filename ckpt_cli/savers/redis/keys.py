@@ -1,6 +1,7 @@
-"""Makes LangGraph's keys from records. A key alone can't be parsed, because ids and namespaces may hold colons.
+"""LangGraph's keys for records, and patterns of keys for a scan; ids and namespaces may hold colons.
 
-checkpoint-redis 0.5.2, ``base.py: _make_redis_checkpoint_key``, ``key_registry.py: make_write_keys_zset_key``.
+So a key alone can't be parsed. checkpoint-redis 0.5.2, ``base.py: _make_redis_checkpoint_key``, ``key_registry.py:
+make_write_keys_zset_key``.
 """
 
 import re

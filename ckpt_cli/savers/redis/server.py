@@ -1,4 +1,7 @@
-"""The base of savers on a server that speaks Redis' protocol, where each key is a row."""
+"""`KeySaver`, the base of Redis and Valkey: moments, transactions, place, rights; each key is a row.
+
+It is for servers that speak Redis' protocol.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""A cache of blobs, bounded in bytes: a blob that several checkpoints share is fetched once."""
+"""A cache of channels' blobs, bounded in bytes: a blob that several checkpoints share is fetched once."""
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence

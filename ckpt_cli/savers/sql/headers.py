@@ -1,6 +1,7 @@
-"""The part of a checkpoint's JSON header that a saver needs: the version of each channel.
+"""Channel versions in a checkpoint's JSON header; damaged headers; texts that a JSON column can't hold.
 
-checkpoint-postgres 3.2 ``base.py: SELECT_SQL`` joins blobs by ``channel_versions`` as text.
+A saver needs no other part of the header. checkpoint-postgres 3.2 ``base.py: SELECT_SQL`` joins blobs by
+``channel_versions`` as text.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Finds out from the columns of the tables which generation of LangGraph made them.
+"""Which generation of LangGraph made the tables, from their columns; shallow ones; what is missing.
 
 Sources: checkpoint-postgres 3.2, ``base.py: MIGRATIONS`` and ``shallow.py: MIGRATIONS``. LangGraph.js stops after the
 fourth migration and has no ``task_path``. The shallow savers keep one checkpoint in a namespace; their tables have no

@@ -1,4 +1,4 @@
-"""Converts values to the parameters of statements, and columns to values."""
+"""Names and values as parameters of statements, columns as values: text that isn't UTF-8, numbers, NULL."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

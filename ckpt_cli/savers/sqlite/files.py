@@ -1,4 +1,7 @@
-"""The state of the files on disk: the database, its WAL and its journal. Nothing here opens a database."""
+"""The files on disk: database, WAL, journal; how they may be read without a trace; is it SQLite at all.
+
+Nothing here opens a database.
+"""
 
 from enum import Enum
 from pathlib import Path

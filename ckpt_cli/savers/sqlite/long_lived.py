@@ -1,4 +1,4 @@
-"""A connection that stays open, for an agent: a program that reads and writes all the time, from any of its threads.
+"""A connection that stays open, for an agent: it reads and writes all the time, from any thread.
 
 This module never calls `files.read_file_state`, which opens and closes the file itself. A process that closes any
 descriptor of a file loses all its locks on that file (POSIX), also those of an open connection.

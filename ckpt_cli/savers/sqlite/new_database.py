@@ -1,4 +1,7 @@
-"""New databases, as checkpoint-sqlite 3.1.2 makes them (``checkpoint/sqlite/__init__.py: SqliteSaver.setup``)."""
+"""New databases, as checkpoint-sqlite 3.1.2 makes them.
+
+Source: ``checkpoint/sqlite/__init__.py: SqliteSaver.setup``.
+"""
 
 import sqlite3
 from contextlib import closing

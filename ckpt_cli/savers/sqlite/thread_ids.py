@@ -1,7 +1,8 @@
-"""Names for threads whose id is a number, a blob or NULL. Some programs store such ids; damage can also make them.
+"""Names for threads whose id is a number, a blob or NULL; no name is the id of another thread.
 
-If a thread's id is text, this text is its name, even if it looks like a number. The name of an integer is its digits;
-any other id is spelled by `savers.spelling`. If this name is already the id of another thread, a ``%`` precedes it.
+Some programs store such ids; damage can also make them. If a thread's id is text, this text is its name, even if it
+looks like a number. The name of an integer is its digits; any other id is spelled by `savers.spelling`. If this name is
+already the id of another thread, a ``%`` precedes it.
 """
 
 from collections.abc import Callable, Iterator, Sequence

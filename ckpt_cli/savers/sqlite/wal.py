@@ -1,7 +1,8 @@
-"""Finds out whether a WAL has a committed transaction (the SQLite file format, "The Write-Ahead Log").
+"""Finds out whether a WAL has a committed transaction, so that it must be read.
 
-SQLite deletes a WAL without a committed frame when the last connection closes, even if that connection only reads
-through the ``unix-none`` VFS (seen with 3.40). So such a WAL is never opened; reads without it give the same results.
+Source: the SQLite file format, "The Write-Ahead Log". SQLite deletes a WAL without a committed frame when the last
+connection closes, even if that connection only reads through the ``unix-none`` VFS (seen with 3.40). So such a WAL is
+never opened; reads without it give the same results.
 """
 
 from functools import lru_cache

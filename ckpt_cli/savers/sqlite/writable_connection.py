@@ -1,4 +1,7 @@
-"""The connection that writes. It is opened on an existing file for one transaction, and closed afterwards."""
+"""The connection that writes: locks, triggers that may fire, file rights, Ctrl-C.
+
+It is opened on an existing file for one transaction, and closed afterwards.
+"""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""The methods of `SqliteSaver` that write."""
+"""The methods of `SqliteSaver` that write: rows by key, generated columns, new images."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeVar

@@ -1,4 +1,7 @@
-"""`AgentCoreSaver`: reads databases of AgentCoreValkeySaver (langgraph-checkpoint-aws); never writes them."""
+"""`AgentCoreSaver`: reads databases of AgentCoreValkeySaver; never writes them.
+
+The saver is that of langgraph-checkpoint-aws.
+"""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice

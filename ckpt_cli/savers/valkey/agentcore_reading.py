@@ -1,7 +1,8 @@
-"""Finds AgentCoreValkeySaver's checkpoints by a scan of keys and by the names in the checkpoints, and reads them.
+"""Finds AgentCore's sessions and checkpoints by a scan of keys, names their threads, reads them.
 
-A key alone doesn't name a checkpoint: its session is a hash of thread and namespace, and ids may hold the colons that
-separate a key's parts (``checkpoint/valkey/agentcore/models.py: ValkeyCheckpointerConfig``).
+The names come from the checkpoints. A key alone doesn't name a checkpoint: its session is a hash of thread and
+namespace, and ids may hold the colons that separate a key's parts (``checkpoint/valkey/agentcore/models.py:
+ValkeyCheckpointerConfig``).
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The base of both Valkey savers: a scan of keys finds the names of checkpoints, and records are read by name."""
+"""The base of both Valkey savers: a scan of keys finds the names of checkpoints, records are read by name."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Reads numpy's pickles without numpy: an array becomes the same node as from msgpack's extension 6.
+"""Numpy's arrays and scalars in pickles, read without numpy: dtype, shape and data of any kind.
 
-numpy 1 and 2: ``_core/multiarray._reconstruct`` (protocols below 5), ``_core/numeric._frombuffer`` and
-``_core/multiarray.scalar``. An array of objects has Python values instead of bytes; it becomes an ordinary pickled
-object.
+An array becomes the same node as from msgpack's extension 6. numpy 1 and 2: ``_core/multiarray._reconstruct``
+(protocols below 5), ``_core/numeric._frombuffer`` and ``_core/multiarray.scalar``. An array of objects has Python
+values instead of bytes; it becomes an ordinary pickled object.
 """
 
 import struct

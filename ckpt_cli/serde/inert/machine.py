@@ -1,8 +1,9 @@
-"""A pickle machine that calls nothing: it follows the opcodes and records the values that they would build.
+"""The pickle machine that calls nothing: opcodes, memo, stack; hostile, cut off and damaged pickles.
 
-langgraph 0.0.26 to 0.0.38 stored whole checkpoints as pickles; later releases pickle values that msgpack refuses
-(``JsonPlusSerializer(pickle_fallback=True)``). Python's `Unpickler` isn't used, because nine bytes can make it
-allocate a gigabyte. Here memory grows only with the number of opcodes. The result is a graph of the records below.
+It follows the opcodes and records the values that they would build. langgraph 0.0.26 to 0.0.38 stored whole checkpoints
+as pickles; later releases pickle values that msgpack refuses (``JsonPlusSerializer(pickle_fallback=True)``). Python's
+`Unpickler` isn't used, because nine bytes can make it allocate a gigabyte. Here memory grows only with the number of
+opcodes. The result is a graph of the records below.
 """
 
 import warnings

@@ -1,4 +1,7 @@
-"""Finds the class or function that a pickle would have called: directly, by one of its methods, or through copyreg."""
+"""Which class or function a pickle would have called; its arguments, also those of a wrong type.
+
+It may be called directly, by one of its methods, or through copyreg.
+"""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Turns the records of the pickle machine into values: always a finite tree, even if the pickle has cycles.
+"""The pickle machine's records become a finite tree: cycles, shared parts, "billion laughs", depth.
 
 A pickle is a graph. If an object contains itself, the inner occurrence becomes a BROKEN node. A shared part counts each
 time it is used. Values that together exceed about `_GROWTH` times the pickle (the "billion laughs") are cut off. So

@@ -1,6 +1,7 @@
-"""Turns pickled objects of well-known types into the nodes that msgpack has for them, so old and new databases agree.
+"""Pickled dates, UUIDs, sets, Enums, pydantic models, secrets become the nodes that msgpack has for them.
 
-Any other object becomes a node with the name of its class or function, and with its arguments, state and items.
+So old and new databases agree. Any other object becomes a node with the name of its class or function, and with its
+arguments, state and items.
 """
 
 from collections.abc import Callable
