@@ -1,4 +1,4 @@
-"""A stored checkpoint of either layout becomes a `State`, damage noted, and back; unreadable metadata.
+"""A stored checkpoint of either layout becomes a `State`, and back; damage; metadata and its ``parents``.
 
 It is stored in one of two layouts: as one body, or as a header and one payload for each channel. For changes, `whole`
 gives the checkpoint object with all its values, and `placed` gives an edited object in the layout of the database.

@@ -1,4 +1,4 @@
-"""`Reader`: rows, revisions, namespaces cut short, states and writes of a database, each decoded once.
+"""`Reader`: rows, revisions, states, writes, each decoded once; unknown threads; namespaces cut short.
 
 It joins a saver with serde; each part is decoded on demand, and the caches are bounded.
 """

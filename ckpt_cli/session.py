@@ -1,7 +1,7 @@
-"""`Session`, which every command gets: opens database and logs at first use; checks who may write.
+"""`Session` of a command: opens database and logs at first use; who may write; mends a half-written file.
 
-It also has the clock, and functions that talk to the person. The database is opened at its first use. This module
-depends on no terminal and on no database engine.
+Every command gets it, with the clock and the functions that talk to the person. This module depends on no terminal and
+on no database engine.
 """
 
 import os

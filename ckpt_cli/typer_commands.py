@@ -1,4 +1,4 @@
-"""Makes a Typer command from a verb's function: common options (``--db``, ``--json``, ``--yes``), help.
+"""Makes a Typer command from a verb's function: options of all verbs (``--db``, ``--json`` …), help.
 
 The session is removed from the signature.
 """

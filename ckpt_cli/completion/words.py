@@ -1,4 +1,4 @@
-"""Answers a shell at TAB with words quoted for bash, zsh or fish, whatever characters a database contains.
+"""Answers a shell at TAB with words quoted for bash, zsh or fish, whatever characters a name contains.
 
 A word from a database is text that somebody else chose. ckpt offers it only in a form that is safe: after TAB and
 Enter, the shell passes exactly this word to ckpt. The scripts in `ckpt_cli.completion.scripts` ask with

@@ -1,4 +1,4 @@
-"""The log's SQLite file and its errors: damaged, locked, of a newer ckpt, a link, a FIFO; wiped bytes.
+"""The log's SQLite file: settings, wiped bytes; errors: damaged, no log, locked, newer, a link, a FIFO.
 
 It has the operations and tags of one database. The first write makes the file; a read never does.
 """

@@ -1,4 +1,4 @@
-"""Compares rows with images over the columns that ckpt writes; computes the change that restores an image."""
+"""Compares rows with images in the columns that ckpt writes; the change that restores one, expiry too."""
 
 from ckpt_cli.model import Row, RowChange, Scalar
 from ckpt_cli.savers.contract import Saver

@@ -1,4 +1,4 @@
-"""Finds out from the rows, after a crash, whether the interrupted operation happened; undoes a half.
+"""After a crash, finds out from the rows whether the operation happened; undoes a half-written one.
 
 If the engine has transactions, all rows were written or none. Otherwise only some rows may have been written; these
 rows are undone.

@@ -1,4 +1,4 @@
-"""The question before a change, with its plan, on stderr; which answers mean yes. stdout is for data."""
+"""The question before a change, with its plan, on stderr, as wide as the terminal; what means yes."""
 
 import sys
 from collections.abc import Callable

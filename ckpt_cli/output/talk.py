@@ -1,4 +1,4 @@
-"""Writes to stderr: remarks, hints, errors as text or JSON, Typer's usage errors, bugs, Ctrl-C; no passwords.
+"""Writes to stderr, wrapped: remarks, hints, errors (text or JSON), usage errors, bugs, without logins.
 
 None of this is a part of the answer.
 """

@@ -1,8 +1,7 @@
 """``edit`` without a value: the draft's JSON, errors shown in it, merging; its folder: `output/editor`.
 
 After an error, the editor opens again. If the thread has changed in the meantime, the edits are merged into its new
-state. After an error, the editor opens again. If the thread has changed in the meantime, the edits are merged into its
-new state.
+state.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What recorded steps of this and other threads teach: reducers' evidence, routes, deferred nodes.
+"""What recorded steps of this and other threads show, in pages: reducers, routes, deferred nodes.
 
 `read_history` learns all of this in one pass over the thread.
 """

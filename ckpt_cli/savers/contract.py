@@ -1,8 +1,7 @@
-"""The interface to a checkpoint database, `Saver`: what a backend must read, write and describe.
+"""The interface to a checkpoint database, `Saver`: rows and typed bytes that backends read and write.
 
-ckpt reads and writes rows and typed bytes, and needs nothing else. A saver knows its engine and nothing about values,
-so it works even on checkpoints that nobody can decode. Everything is read inside `Saver.moment`, so that all output of
-a command shows the database at one moment.
+A saver knows its engine and nothing about values, so it works even on checkpoints that nobody can decode. Everything is
+read inside `Saver.moment`, so that all output of a command shows the database at one moment.
 """
 
 from abc import ABC, abstractmethod

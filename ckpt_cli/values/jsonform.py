@@ -1,4 +1,4 @@
-"""Decoded values as JSON that can be read back (``$type``, ``$bytes`` …): for ``--json`` and editors.
+"""Decoded values as JSON that can be read back (``$type``, ``$bytes`` …), secrets masked (``$masked``).
 
 Nothing is lost. An object is ``{"$type": "package.module.Class", …fields}``. Bytes are ``{"$bytes": base64}``. A dict
 with a key that is not text is ``{"$map": [[key, value], …]}``. A float that JSON can't express is ``{"$float":

@@ -1,4 +1,4 @@
-"""Natural text of dates, UUIDs, paths, sets, Enums; which values are secrets (pydantic), and their mask.
+"""Natural text of dates, times, UUIDs, paths, sets, Enums; which values are secrets (pydantic), masked.
 
 It is computed from what was recorded; no object of a payload is built. Releases record the same type in different ways
 (msgpack extensions, ``lc: 2`` JSON, JavaScript's names). So all functions here work on the arguments that the class

@@ -1,4 +1,4 @@
-"""The reducers as pure functions (append, sum, message merge …), and whether one explains recorded steps.
+"""The reducers as pure functions (append, sum, message merge …); whether one explains recorded steps.
 
 The graph's own functions are not in a database. But in real histories, a common reducer either gives the recorded value
 at every step of a channel or at none. So a channel's reducer can be learned, and the evidence for it can be shown.

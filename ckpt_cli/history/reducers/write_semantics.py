@@ -1,4 +1,4 @@
-"""`Habit`: what a channel does with writes (keeps the last, appends …), as a decoded state proves."""
+"""`Habit`: what a channel does with writes (replaces, appends, sums …), as a decoded state proves."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""``--where``: an expression over metadata and state; its syntax, missing names, what fails everywhere.
+"""``--where``: an expression over metadata and state; its syntax, bounds, names that no record has.
 
 An example is ``source == "update" and len(messages) > 10``. First the expression is checked: only a short list of
 syntax and functions is allowed, and an error names the column. Then simpleeval evaluates it. It gets plain data only: a

@@ -1,7 +1,7 @@
 """LangGraph's keys for records, and patterns of keys for a scan; ids and namespaces may hold colons.
 
-So a key alone can't be parsed. checkpoint-redis 0.5.2, ``base.py: _make_redis_checkpoint_key``, ``key_registry.py:
-make_write_keys_zset_key``.
+A key alone can't be parsed because of those colons. checkpoint-redis 0.5.2, ``base.py: _make_redis_checkpoint_key``,
+``key_registry.py: make_write_keys_zset_key``.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The files on disk: database, WAL, journal; how they may be read without a trace; is it SQLite at all.
+"""The files on disk: database, WAL, journal; how to read them without a trace; files that aren't SQLite.
 
 Nothing here opens a database.
 """

@@ -1,4 +1,4 @@
-"""Finds out, without taking a lock, whether a process has a database open.
+"""Finds out, without a lock, whether a process has a database open; what if the system can't tell.
 
 This works on Linux and macOS, but not on Windows or on file systems without locks. There, a database in use is read as
 if nobody had it open: without a lock, and again if it changed meanwhile.

@@ -1,4 +1,4 @@
-"""Finds out whether a WAL has a committed transaction, so that it must be read.
+"""Finds out in bounded time whether a WAL has a committed transaction, so that it must be read.
 
 Source: the SQLite file format, "The Write-Ahead Log". SQLite deletes a WAL without a committed frame when the last
 connection closes, even if that connection only reads through the ``unix-none`` VFS (seen with 3.40). So such a WAL is

@@ -1,6 +1,6 @@
 """`AgentCoreSaver`: reads databases of AgentCoreValkeySaver; never writes them.
 
-The saver is that of langgraph-checkpoint-aws.
+AgentCoreValkeySaver is a saver of langgraph-checkpoint-aws.
 """
 
 from collections.abc import Collection, Iterable, Iterator

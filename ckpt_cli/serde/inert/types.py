@@ -1,7 +1,7 @@
 """Pickled dates, UUIDs, sets, Enums, pydantic models, secrets become the nodes that msgpack has for them.
 
-So old and new databases agree. Any other object becomes a node with the name of its class or function, and with its
-arguments, state and items.
+So values of old and new databases are equal. Any other object becomes a node with the name of its class or function,
+and with its arguments, state and items.
 """
 
 from collections.abc import Callable
