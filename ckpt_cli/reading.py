@@ -1,4 +1,4 @@
-"""`Reader`: rows, revisions, states, writes, each decoded once; unknown threads; namespaces cut short.
+"""`Reader`: rows, revisions, states, writes, each decoded once; unknown threads (near names), namespaces.
 
 It joins a saver with serde; each part is decoded on demand, and the caches are bounded.
 """

@@ -1,4 +1,4 @@
-"""Writes to stderr, wrapped: remarks, hints, errors (text or JSON), usage errors, bugs, without logins.
+"""Writes to stderr, wrapped to its width: remarks, hints, errors (text or JSON), bugs; without logins.
 
 None of this is a part of the answer.
 """

@@ -1,4 +1,4 @@
-"""The records of an update, step by step: task ids, writes, Overwrite; refuses unknown channels."""
+"""The records of an update, step by step: task ids, writes; refuses unknown channels, reducers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Shows a plan: notes, rows, side effects; once applied, how to continue and how to undo it.
+"""Shows a plan: notes, rows, side effects; once applied, how to undo it; paths are never broken.
 
-Commands and paths are never broken.
+It also shows how to continue. Commands are never broken either.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Pickled dates, UUIDs, sets, Enums, pydantic models, secrets become the nodes that msgpack has for them.
+"""Pickled dates, UUIDs, sets, pydantic models, secrets as nodes; arguments of odd types: `pickle_calls`.
 
 So values of old and new databases are equal. Any other object becomes a node with the name of its class or function,
 and with its arguments, state and items.
