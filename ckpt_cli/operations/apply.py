@@ -1,4 +1,4 @@
-"""Applies a plan in one transaction: checks that its basis is unchanged, logs all images, writes the rows."""
+"""Applies a plan in one transaction: checks its basis, logs images, writes rows; refused, it leaves no log."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator

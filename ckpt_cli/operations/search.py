@@ -1,4 +1,4 @@
-"""Finds a database's log: by address, the engine's id, logged rows; doubts: a copy, a clone, unreadable.
+"""Finds a database's log by address, engine's id, logged rows; doubts: copy, clone, no right to read it.
 
 A log that is found but doubtful has a reason, a note and a refusal here.
 """

@@ -1,4 +1,4 @@
-"""The only code that writes to stdout, always in UTF-8; a closed pipe and a full disk.
+"""The only code that writes to stdout: UTF-8, lines in blocks or streamed; a closed pipe, a full disk.
 
 These two raise different errors.
 """

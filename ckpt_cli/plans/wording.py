@@ -1,4 +1,4 @@
-"""Texts for plans: short ids, the nodes that run next or again, a new head, results that are dropped."""
+"""Texts for plans: short ids, nodes that run next or again and how often, a new head, dropped results."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Errors for channels and namespaces that don't exist, with the nearest existing names."""
+"""Errors and hints for channels and namespaces that don't exist, with the nearest existing names."""
 
 from collections.abc import Collection, Iterable, Sequence
 

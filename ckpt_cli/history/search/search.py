@@ -1,4 +1,4 @@
-"""Which texts in decoded values match a pattern, where, and from which to which checkpoint each stays.
+"""Which texts in values match a pattern, from which to which checkpoint; equal objects searched once.
 
 Neighbouring checkpoints hold nearly the same objects. Objects with equal bytes are searched only once: the matches are
 remembered by a hash of the bytes.

@@ -1,4 +1,4 @@
-"""The words for changes of channels: ``messages +1 “My order 1043 is late”``, ``count 3→4``, ``→ work ×12``."""
+"""The words for changes: ``messages +1 “My order”``, ``count 3→4``, ``→ work ×12``; which ones if little fits."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Shows a plan: notes, rows, side effects; once applied, how to undo it; paths are never broken.
+"""Shows a plan: notes, rows, side effects; once applied, the log's path and how to undo it, unbroken.
 
 It also shows how to continue. Commands are never broken either.
 """
