@@ -1,9 +1,9 @@
 """`Snapshot`: next, tasks, interrupts, status (waiting, failed …) of one checkpoint, as in ``get_state``.
 
-They come from stored data alone. They come from stored data alone. langgraph 1.2 ``pregel/main.py:
-_prepare_state_snapshot`` and ``pregel/_task_status.py`` need the graph for this. Here the tasks are those that are due
-(`history.tasks.next_tasks`) and those that left writes, matched by id, path and node. If the data doesn't show a task's
-node, it is unknown and never guessed. An example is a node that never ran, in a checkpoint of format `v` 1 or 2.
+They come from stored data alone. langgraph 1.2 ``pregel/main.py: _prepare_state_snapshot`` and
+``pregel/_task_status.py`` need the graph for this. Here the tasks are those that are due (`history.tasks.next_tasks`)
+and those that left writes, matched by id, path and node. If the data doesn't show a task's node, it is unknown and
+never guessed. An example is a node that never ran, in a checkpoint of format `v` 1 or 2.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
