@@ -9,7 +9,7 @@ from itertools import islice
 from time import time
 from typing import Any, TypeVar
 
-from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
 from ckpt_cli.history.lineage.finder import Finder
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.revisions import is_only_a_revision, split_thread
@@ -191,6 +191,24 @@ class Reader:
             self._states[ref] = state
             _bound(self._states, _STATES_KEPT)
         return self._states[ref]
+
+    def readable(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, State | PayloadCorrupt]]:
+        """These checkpoints, decoded, or the reason why one can't be decoded; missing ones are left out.
+
+        Those that `state` gave lately come first. The others are read in one go, and are cached for `state`.
+        """
+        cached = [self._states[ref] for ref in refs if ref in self._states]
+        yield from ((state.ref, state) for state in cached)
+        known = {state.ref for state in cached}
+        for checkpoint in self.saver.checkpoints([ref for ref in refs if ref not in known]):
+            ref = checkpoint.row.ref
+            try:
+                self._states[ref] = state = self.decode(checkpoint)
+            except PayloadCorrupt as error:
+                yield ref, error
+                continue
+            _bound(self._states, _STATES_KEPT)
+            yield ref, state
 
     def states(self, refs: Iterable[Ref]) -> Iterator[State]:
         """Decoded checkpoints in the order of `refs`, one in memory at a time."""

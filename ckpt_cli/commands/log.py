@@ -24,7 +24,6 @@ from ckpt_cli.views.log import LogView, RailView
 from ckpt_cli.views.steps import StepView
 
 _MOST = 10_000  # without --limit, at most this many checkpoints are listed
-_EDITED = 100  # of this many newest checkpoints, each update that no writes explain is compared with its parent
 _AT_ONCE = 500  # the metadata and writes of this many checkpoints are read together
 _SOURCES = ("input", "loop", "update", "fork")
 
@@ -121,10 +120,7 @@ def _matching(lines: StepLines, candidates: list[str], request: LogRequest) -> I
     size = min(_AT_ONCE, request.limit or _AT_ONCE) if request.plain else _AT_ONCE
     for start in range(0, len(candidates), size):
         page = candidates[start : start + size]
-        edits = page[:_EDITED][::-1] if start == 0 else []
-        yield from (
-            _narrowed(step, request) for step in lines.views(page, compared_updates=edits) if _fits(step, request)
-        )
+        yield from (_narrowed(step, request) for step in lines.views(page) if _fits(step, request))
 
 
 def _fits(step: StepView, request: LogRequest) -> bool:

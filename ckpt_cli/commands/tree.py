@@ -130,7 +130,7 @@ class _Drawing:
     def _views(self, drawn_rows: list[Row]) -> Iterator[TreeRow]:
         shown = [row.checkpoint_id for row in drawn_rows if row.checkpoint_id is not None]
         folded = [i for row in drawn_rows for i in row.run]
-        steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded, compared_updates=shown)}
+        steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded)}
         for row in drawn_rows:
             yield self._view(row, steps.get(row.checkpoint_id or ""))
         if None in self._calls:

@@ -39,12 +39,14 @@ class StepLines:
         self.steps = self._reads.steps
         self.problems = self._reads.problems
 
-    def views(
-        self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = (), compared_updates: Sequence[str]
-    ) -> Iterator[StepView]:
-        """A line for each of `checkpoint_ids`, in this order. `StepReads.read_lines` explains the arguments."""
-        self._reads.read_lines(checkpoint_ids, folded=folded, compared_updates=compared_updates)
-        yield from map(self._view, checkpoint_ids)
+    def views(self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = ()) -> Iterator[StepView]:
+        """A line for each of `checkpoint_ids`, in this order; `folded` as in `StepReads.read_lines`."""
+        self._reads.read_lines(checkpoint_ids, folded=folded)
+        for portion in self._reads.portions(checkpoint_ids):
+            self._reads.read_states(portion)
+            for checkpoint_id in portion:
+                yield self._view(checkpoint_id)
+                self.steps.forget(checkpoint_id)
 
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
         """Read metadata and the names of written channels: enough to decide which checkpoints get a line."""

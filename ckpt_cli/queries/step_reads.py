@@ -1,16 +1,14 @@
 """What is read for the lines of `log` and `tree`, and no more: tips, habits, Sends, edits' parents."""
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.step_nodes import StepNodes
-from ckpt_cli.history.tasks.steps import BACK, PROVEN, Steps
+from ckpt_cli.history.tasks.steps import Steps
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, note
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
@@ -20,17 +18,15 @@ from ckpt_cli.values.state import State
 VALUE = 4096
 """The value of a write with more bytes isn't read; its line shows the size, not the change."""
 _TIPS = 12  # besides the head, this many tips are decoded for their status and next nodes
-_CHUNK = 8  # this many ancestors are read first to find the previous value of a channel
 _SENDS = 200  # the Sends of this many steps are read together, for the names of the called nodes
 _LONG_SENDS = 8  # for at most this many steps, even Sends longer than VALUE are read
-_EDITS = 12  # at most this many updates are compared with their parents
-_LEARNED = 3  # habits are learned from this many states of a tip's line: the tip, and states older than its edits
-_EDIT_BYTES = 2_000_000  # a larger update isn't compared with its parent
-_TIP_BYTES = 16_000_000  # a larger tip is only read if it is the head
+_STATE_BYTES = 16_000_000  # a larger state isn't read, unless it is the head's
+_PORTION = 50  # the states of this many lines are read together
+_PORTION_BYTES = 4_000_000
 
 
 class StepReads:
-    """Reads one namespace of one thread, and keeps the result. A habit is the way a channel treats its writes.
+    """Reads one namespace of one thread, and keeps the result.
 
     Attributes:
         attribution: the metadata and writes that were read, and which writes made which checkpoint.
@@ -50,36 +46,32 @@ class StepReads:
         self.steps = Steps(self.attribution)
         self.snapshots: dict[str, Snapshot] = {}
         self.problems: dict[str, str] = {}
+        self._outlined = False
 
     def ref(self, checkpoint_id: str) -> Ref:
         """The full reference of a checkpoint of this namespace."""
         return Ref(self.thread_id, self.ns, checkpoint_id)
 
-    def read_lines(
-        self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = (), compared_updates: Sequence[str]
-    ) -> None:
-        """Read everything that the lines about these checkpoints show.
+    def read_lines(self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = ()) -> None:
+        """Read the metadata, writes and tips that the lines about these checkpoints show.
 
-        After `read_outline` no more metadata is read.
+        After `read_outline` no more metadata is read. The states on both sides of each step are read by `read_states`.
 
         Args:
             checkpoint_ids: the checkpoints that get a line.
             folded: other checkpoints, whose nodes are named in a line about a folded run.
-            compared_updates: checkpoints, oldest first; the updates among them are compared with their parents.
         """
-        if not self.steps.outlined:
+        if not self._outlined:
             self.read_notes(checkpoint_ids)
         self.read_writes(checkpoint_ids)
-        self._read_evidence(checkpoint_ids)
         self._read_sends([*checkpoint_ids, *folded])
         self._read_tips(checkpoint_ids)
-        self._read_unexplained(compared_updates)
 
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these checkpoints, and all writes of the namespace without their values."""
         self.read_notes(checkpoint_ids)
         self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
-        self.steps.outlined = True
+        self._outlined = True
 
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these checkpoints, and of the relatives that decide which writes made them."""
@@ -91,50 +83,43 @@ class StepReads:
         """Read the writes that made these checkpoints: their own and their parents' writes, without long values."""
         sources = self.attribution.sources(checkpoint_ids)
         self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, sources, values=VALUE))
-        self.steps.known.update(checkpoint_ids)
 
-    def _read_origins(self, checkpoint_ids: Iterable[str]) -> None:
-        unknown = [i for i in checkpoint_ids if i not in self.steps.known]
-        if unknown:
-            self.read_notes(unknown)
-            self.read_writes(unknown)
+    def portions(self, checkpoint_ids: Iterable[str]) -> Iterator[list[str]]:
+        """These checkpoints in portions that are small enough to have their states in memory together."""
+        portion: list[str] = []
+        size = 0
+        for checkpoint_id in checkpoint_ids:
+            portion.append(checkpoint_id)
+            size += self.lineage.rows[checkpoint_id].size or 0
+            if size > _PORTION_BYTES or len(portion) == _PORTION:
+                yield portion
+                portion, size = [], 0
+        if portion:
+            yield portion
 
-    def _read_evidence(self, checkpoint_ids: Sequence[str]) -> None:
-        """Read enough that a line has the same text whichever part of the list is shown.
+    def read_states(self, checkpoint_ids: Iterable[str]) -> None:
+        """Read the states before and after the steps that made these checkpoints, where the changes need them."""
+        wanted = [i for i in checkpoint_ids if self.steps.must_compare(i) and self._is_small(i)]
+        parents = {i: self.lineage.parent(i) for i in wanted}
+        ids = sorted({i for pair in parents.items() for i in pair if i is not None and self._is_small(i)})
+        states = self._states(ids)
+        for checkpoint_id in wanted:
+            if (state := states.get(checkpoint_id)) is not None:
+                is_first = self.lineage.rows[checkpoint_id].parent_id is None
+                self.steps.compare(state, states.get(parents[checkpoint_id] or ""), is_first=is_first)
 
-        First, this reads the states that prove the channels' habits: the head, the tips of the checkpoints' own
-        branches, and the states older than the edits of these branches. Second, it reads enough ancestors of each
-        checkpoint to know the values that its step replaced.
-        """
-        carriers = {self.lineage.carrier(i) for i in checkpoint_ids} & self._tips_to_read | {self.lineage.head or ""}
-        tips = [i for i in carriers if i in self.lineage and not self.steps.has_learned(i)]
-        self._read_origins({i for tip in tips for i in islice(self.lineage.line(tip), PROVEN)})
-        self.reader.saver.expect([self.ref(tip) for tip in tips])
-        for tip in tips:
-            self._learn_habits(tip)
-        self._read_replaced_values(checkpoint_ids)
+    def _is_small(self, checkpoint_id: str) -> bool:
+        return (self.lineage.rows[checkpoint_id].size or 0) <= _STATE_BYTES
 
-    def _learn_habits(self, tip: str) -> None:
-        """Learn habits from a tip, and from states of its line that are older than edits: an edit hides habits."""
-        at: str | None = tip
-        for _ in range(_LEARNED):
-            if at is None or (at != tip and (self.lineage.rows[at].size or 0) > _EDIT_BYTES):
-                return
-            with suppress(PayloadCorrupt):
-                self.steps.learn(self._state(at), tip)
-            at = self.steps.below_edits(at)
-            if at is not None:
-                self._read_origins(islice(self.lineage.line(at), PROVEN))
-
-    def _read_replaced_values(self, checkpoint_ids: Sequence[str]) -> None:
-        """Read ancestors until the replaced values are known. An update without writes is compared with its parent."""
-        size, visited = _CHUNK, set[str]()
-        while ancestors := {at for i in checkpoint_ids if (at := self.steps.stop_above(i)) is not None} - visited:
-            already_read = ancestors & self.steps.known
-            self._compare_updates(at for at in sorted(already_read) if self._is_update(at) and len(visited) < _EDITS)
-            visited |= already_read
-            self._read_origins({i for at in ancestors - already_read for i in islice(self.lineage.line(at), size)})
-            size = min(2 * size, BACK)
+    def _states(self, checkpoint_ids: Iterable[str]) -> dict[str, State]:
+        """The decoded checkpoints; if one can't be read, or a part of one, the reason is added to `problems`."""
+        states = {}
+        for ref, state in self.reader.readable([self.ref(i) for i in checkpoint_ids]):
+            if isinstance(state, State):
+                states[ref.checkpoint_id] = state
+            if problem := state.message if isinstance(state, PayloadCorrupt) else state.problem:
+                self.problems[ref.checkpoint_id] = problem
+        return states
 
     def _read_sends(self, checkpoint_ids: Iterable[str]) -> None:
         """Read Sends until all called nodes are known. Usually a few Sends are enough: task ids identify the others."""
@@ -154,70 +139,15 @@ class StepReads:
     def _tips_to_read(self) -> set[str]:
         """The head, and the newest other tips that are not very large."""
         head = self.lineage.head
-        small = (i for i in reversed(self.lineage.tips) if (self.lineage.rows[i].size or 0) <= _TIP_BYTES and i != head)
+        small = (
+            i for i in reversed(self.lineage.tips) if (self.lineage.rows[i].size or 0) <= _STATE_BYTES and i != head
+        )
         return {*islice(small, _TIPS), *([head] if head is not None else [])}
 
     def _read_tips(self, checkpoint_ids: Sequence[str]) -> None:
         """Decode the tips among these checkpoints for status and next nodes; if there are many, only the newest."""
-        tips = [self.ref(i) for i in checkpoint_ids if i in self._tips_to_read]
-        self.reader.saver.expect(tips)
-        for ref in tips:
-            with suppress(PayloadCorrupt):
-                self._state(ref.checkpoint_id)
-                self.snapshots[ref.checkpoint_id] = Inspection(self.reader, ref).snapshot()
-                self._find_changes(ref)
-
-    def _read_unexplained(self, checkpoint_ids: Sequence[str]) -> None:
-        """Compare the newest updates that no writes explain with their parents, and read an entrypoint's inputs."""
-        # LangGraph never stores the writes of an input. It stores the writes of an update only if the thread had not
-        # continued from there.
-        unknown = [i for i in checkpoint_ids if self.steps.changes(i) is None]
-        self._compare_updates([i for i in unknown if self._is_update(i)][-_EDITS:])
-        inputs = [self.ref(i) for i in unknown if self.attribution.note(i).source == "input"][-_EDITS:]
-        self.reader.saver.expect(inputs)
-        for ref in inputs:
-            if (self.lineage.rows[ref.checkpoint_id].size or 0) <= _EDIT_BYTES:
-                with suppress(PayloadCorrupt):
-                    self._find_changes(ref)
-
-    def _compare_updates(self, compared_updates: Iterable[str]) -> None:
-        small = [i for i in compared_updates if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES]
-        pairs = [i for update in small for i in (update, self.lineage.parent(update)) if i is not None]
-        self.reader.saver.expect([self.ref(i) for i in dict.fromkeys(pairs)])
-        for checkpoint_id in small:
-            with suppress(PayloadCorrupt):
-                self._compare_with_parent(checkpoint_id)
-
-    def _is_update(self, checkpoint_id: str) -> bool:
-        return self.attribution.note(checkpoint_id).source == "update"
-
-    def _compare_with_parent(self, checkpoint_id: str) -> None:
-        parent = self.lineage.parent(checkpoint_id)
-        if parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
-            self.steps.compare(self._state(checkpoint_id), self._state(parent))
-
-    def _state(self, checkpoint_id: str) -> State:
-        """Decode one checkpoint; if a part of it can't be read, the reason is added to `problems`.
-
-        Raises:
-            PayloadCorrupt: no part of it can be read.
-        """
-        try:
-            state = self.reader.state(self.ref(checkpoint_id))
-        except PayloadCorrupt as error:
-            self.problems[checkpoint_id] = error.message
-            raise
-        if problem := state.problem:
-            self.problems[checkpoint_id] = problem
-        return state
-
-    def _find_changes(self, ref: Ref) -> None:
-        """Find the changes of a decoded checkpoint's step, if its writes don't show them."""
-        state = self.reader.state(ref)
-        source = self.attribution.note(ref.checkpoint_id).source
-        if source == "fork" or self.steps.changes(ref.checkpoint_id) is not None:
-            return
-        if source == "input" and START in state.values:
-            self.steps.add_input(state)
-        else:
-            self._compare_with_parent(ref.checkpoint_id)
+        tips = [i for i in checkpoint_ids if i in self._tips_to_read]
+        self.reader.saver.expect([self.ref(i) for i in tips])
+        for checkpoint_id in tips:
+            if checkpoint_id in self._states([checkpoint_id]):
+                self.snapshots[checkpoint_id] = Inspection(self.reader, self.ref(checkpoint_id)).snapshot()

@@ -13,15 +13,18 @@ class ChangeView:
 
     Attributes:
         kind: ``added`` (items of a list, messages), ``edited`` (items changed in place), ``set`` (the value is now
-            `after`), ``summed`` (a number was added), ``wrote`` (`after` was written to a channel that has a reducer or
-            may have one; the value of the channel was not read), ``same`` (the write left the value the same),
-            ``changed`` (from `before`), ``replaced`` (an overwrite), ``several`` (several tasks wrote), ``sent`` (nodes
-            were called), ``unread`` (too long to be read for this), ``unreadable`` (can't be decoded).
-        added: the number of added items or messages; for ``several``, the number of tasks that wrote; for
-            ``sent``, the number of Sends.
-        removed: the number of removed messages.
-        after: the written value; for ``summed`` the sum of the written numbers, for ``added`` the new items, for
-            ``edited`` the new and the edited items.
+            `after`; there was none, or it is unknown), ``summed`` (the number grew by `after`), ``same`` (the value is
+            as before), ``changed`` (from `before` to `after`), ``replaced`` (nothing is left of the old value),
+            ``wrote`` (`after` was written; what the channel made of it was not read), ``several`` (the same, for
+            several values), ``given`` (`after` is an input), ``sent`` (nodes were called), ``unread`` (too long to be
+            read for this), ``unreadable`` (can't be decoded).
+        added: the number of added items or messages; for ``several``, the number of values; for ``sent``, the number
+            of Sends.
+        removed: the number of removed items or messages.
+        before: the state's value before the step, for ``changed`` and ``same``.
+        after: the state's value after the step; for ``summed`` the sum of the written numbers, for ``added`` the new
+            items, for ``edited`` the new and the edited items; for ``wrote``, ``several`` and ``given`` what was
+            written.
         to: the nodes that were called, each with its number of Sends.
         size: the number of bytes that were written.
         text: the change in words.

@@ -1,11 +1,18 @@
-"""Changes of a step, computed from writes alone."""
+"""Changes of a step, from its writes and from the values on both sides of it."""
 
 from typing import Any
 
 import pytest
 
-from ckpt_cli.history.reducers.write_semantics import Habit, combine_habits, prove_habits
-from ckpt_cli.history.tasks.step_changes import NOTHING, UNKNOWN, Change, ChangeKind, compare_values, step_changes
+from ckpt_cli.history.tasks.step_changes import (
+    NOTHING,
+    UNKNOWN,
+    Change,
+    ChangeKind,
+    Sides,
+    channel_change,
+    step_changes,
+)
 from ckpt_cli.model import Payload, Write
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.text.changes import UNCUT, one, words
@@ -39,77 +46,73 @@ def only(changes_found: list[Change]) -> Change:
     return changes_found[0]
 
 
-def test_added_and_removed_messages_are_counted() -> None:
-    """A write of messages adds each; a RemoveMessage removes one."""
-    change = only(step_changes(wrote("messages", [chat_message("human", "hi"), chat_message("remove", "", "x")]), {}))
-    assert (change.kind, change.added, change.removed) == (ChangeKind.ADDED, 1, 1)
-    assert only(step_changes(wrote("messages", chat_message("ai", "one alone")), {})).added == 1
+def between(before: Any, after: Any, *written: Any, channel: str = "count") -> Change:
+    """The change of a channel with these values on its sides."""
+    return channel_change(channel, written, Sides(before, after))
 
 
-def test_removing_all_messages_replaces_the_conversation() -> None:
-    """``__remove_all__`` leaves what comes after it."""
-    all_gone = chat_message("remove", "", "__remove_all__")
-    change = only(
-        step_changes(wrote("messages", [chat_message("human", "old"), all_gone, chat_message("ai", "new")]), {})
-    )
-    assert (change.kind, len(change.after)) == (ChangeKind.REPLACED, 1)
+def text(change: Change) -> str:
+    """The change in words."""
+    return change_view(change).text
 
 
-def test_the_old_value_is_shown_if_it_is_known_and_the_channel_keeps_the_last() -> None:
-    """``count 3→4``; no arrow if the value before was not read."""
-    last = {"count": Habit.REPLACES}
-    assert only(step_changes(wrote("count", 4), last, lambda _: 3)).before == 3
-    assert only(step_changes(wrote("count", 4), last, lambda _: 4)).kind is ChangeKind.SAME
-    assert only(step_changes(wrote("count", 1), last, lambda _: True)).kind is ChangeKind.CHANGED
-    for before, unsure in ((UNKNOWN, True), (NOTHING, False)):
-        change = only(step_changes(wrote("count", 4), last, lambda _, before=before: before))
-        assert (change.kind, change.unsure) == (ChangeKind.SET, unsure)
-        assert change_view(change).text == f"count 4{', maybe as before' if unsure else ''}"
+def test_the_state_counts_and_not_what_was_written() -> None:
+    """A reducer may keep the old value, take another one, or add: the words are those of the state."""
+    assert text(between(0.9, 0.9, 0.2)) == "count 0.9 as before"
+    assert text(between(0.3, 0.9, 0.2, 0.9)) == "count 0.3→0.9"
+    assert text(between(["a"], ["a"], ["a"])) == 'count ["a"] as before'
+    assert text(between([1, 2, 3], [2, 3, 4], [4])) == "count +1 −1 4"
+    assert text(between(1, True, True)) == "count 1 → true"
 
 
-@pytest.mark.parametrize("before", [UNKNOWN, NOTHING, 3, 4])
-@pytest.mark.parametrize("habit", [None, Habit.REDUCES, Habit.APPENDS, Habit.MERGES_MESSAGES])
-def test_what_a_reducer_is_given_is_not_shown_as_the_value(before: object, habit: Habit | None) -> None:
-    """Nor is what a channel without a known habit is given: the change only says that it was written."""
-    change = only(step_changes(wrote("count", 4), {"count": habit} if habit else {}, lambda _: before))
-    assert (change.kind, change.after, change.unsure) == (ChangeKind.WROTE, 4, False)
-    assert change_view(change).text == "count wrote 4"
+@pytest.mark.parametrize("sides", [(UNKNOWN, UNKNOWN), (3, UNKNOWN), (3, NOTHING), (UNKNOWN, 5)])
+def test_without_both_sides_only_what_was_written_is_said(sides: tuple[Any, Any]) -> None:
+    """What the channel made of a write isn't guessed, not even of messages."""
+    change = between(*sides, 4)
+    assert (change.kind, change.after, text(change)) == (ChangeKind.WROTE, 4, "count wrote 4")
+    hello = chat_message("human", "hello")
+    assert text(between(*sides, [hello])) == text(between(*sides, hello)) == "count wrote “hello”"
+    assert text(between(*sides, [hello, hello])) == "count wrote ×2 “hello”"
+    assert text(between(*sides, 1, 2)) == "count ×2"
 
 
-@pytest.mark.parametrize(
-    ("written", "text"), [([5], "cost +5"), ([-2], "cost −2"), ([5, 1.5], "cost +6.5"), (["5"], "cost wrote “5”")]
-)
-def test_a_sum_shows_what_was_added_to_it(written: list[Any], text: str) -> None:
-    """The numbers of all tasks are added up; what is no number is just written."""
-    assert change_view(only(step_changes(wrote("cost", *written), {"cost": Habit.SUMS}))).text == text
+def test_a_first_value_is_set() -> None:
+    """A value that is the written one, after one that is unknown, may have been the same before."""
+    assert text(between(NOTHING, 4, 4)) == "count 4"
+    assert text(between(UNKNOWN, 4, 4)) == "count 4, maybe as before"
+    assert text(between(NOTHING, [chat_message("human", "hi")], "hi")) == "count +1 “hi”"
+    assert text(between(NOTHING, [1, 2, 3], [1], [2, 3])) == "count +3 3"
+    assert text(between(NOTHING, ["a"], ["a"])) == 'count ["a"]'
 
 
 @pytest.mark.parametrize(
-    ("habit", "kind"),
+    ("before", "after", "written", "words"),
     [
-        (None, ChangeKind.WROTE),
-        (Habit.REDUCES, ChangeKind.WROTE),
-        (Habit.FIRST, ChangeKind.SET),
-        (Habit.APPENDS, ChangeKind.ADDED),
-        (Habit.REPLACES, ChangeKind.SET),
+        (1, 6, [5], "count +5"),
+        (6, 4, [-2], "count −2"),
+        (0, 6.5, [5, 1.5], "count +6.5"),
+        (0.1, 0.1 + 0.2, [0.2], "count +0.2"),
+        (0, 5, [5], "count 0→5"),
+        (1, 3, [5], "count 1→3"),
+        (1, 10**400, [10**400], "count 1→"),
     ],
 )
-def test_a_list_counts_as_appended_only_if_that_is_proved(habit: Habit | None, kind: ChangeKind) -> None:
-    """One written list may be appended or replace the old one."""
-    known = {"log": habit} if habit else {}
-    assert only(step_changes(wrote("log", ["a", "b"]), known)).kind is kind
-
-
-def test_several_tasks_need_a_reducer() -> None:
-    """Lists of several tasks are gathered; other values of several tasks are counted."""
-    assert only(step_changes(wrote("results", [1], [2, 3]), {})).added == 3
-    assert only(step_changes(wrote("total", 1, 2), {})).kind is ChangeKind.SEVERAL
+def test_a_sum_shows_what_was_added_to_it(before: Any, after: Any, written: list[Any], words: str) -> None:
+    """The numbers of all tasks are added up, if that is what the state grew by."""
+    assert text(between(before, after, *written)).startswith(words)
 
 
 def test_overwrite_is_a_replacement() -> None:
-    """``Overwrite`` and its JSON form replace what was gathered."""
-    change = only(step_changes(wrote("log", {"__overwrite__": ["fresh"]}), {"log": Habit.APPENDS}))
+    """``Overwrite`` and its JSON form replace what was gathered, if that is what the state is now."""
+    change = between(["old", "fresh"], ["fresh"], {"__overwrite__": ["fresh"]})
     assert (change.kind, change.after) == (ChangeKind.REPLACED, ["fresh"])
+    assert between(["old"], ["old", 1], {"__overwrite__": ["fresh"]}).kind is ChangeKind.ADDED
+
+
+def test_an_input_is_given() -> None:
+    """An input's own checkpoint doesn't have it in its state; the next one does."""
+    change = only(step_changes(wrote("messages", [chat_message("human", "hi")]), {}, given=True))
+    assert (change.kind, text(change)) == (ChangeKind.GIVEN, "messages “hi”")
 
 
 def test_sends_are_counted_by_node() -> None:
@@ -144,106 +147,24 @@ def test_a_value_that_was_not_read_is_shown_by_its_size() -> None:
 def test_an_undecodable_value_is_shown_as_such() -> None:
     """If a key is missing or bytes are damaged, there is no value and no arrow, but the channel is named."""
     locked = broken("no key", needs_key=True)
-    change = only(step_changes(wrote("messages", locked), {}, lambda _: 1))
+    change = only(step_changes(wrote("messages", locked), {"messages": Sides(1, UNKNOWN)}))
     assert (change.kind, change.after) == (ChangeKind.UNREADABLE, locked)
-
-
-def test_habits_are_proved_by_the_state() -> None:
-    """The state shows what became of the last write; a first list may be a last value or an appended one."""
-    values = {"last": 4, "sum": 9, "log": [1, 2, 3], "plan": ["b"], "first": ["a"], "both": [1, 2]}
-    written = {
-        "last": [[4], [3]],
-        "sum": [[4], [5]],
-        "log": [[[3]], [[1, 2]]],
-        "plan": [[["b"]], [["a"]]],
-        "first": [[["a"]]],
-        "both": [[[2]], [[1]]],
-    }
-    assert prove_habits(values, written) == {
-        "last": Habit.REPLACES,
-        "sum": Habit.REDUCES,
-        "log": Habit.APPENDS,
-        "plan": Habit.REPLACES,
-        "first": Habit.FIRST,
-        "both": Habit.APPENDS,
-    }
-
-
-def test_between_two_values() -> None:
-    """From two states, a change has the items added or removed, else the old and the new value."""
-    assert compare_values("log", [1], [1, 2]).added == 1
-    assert compare_values("log", [1, 2, 3], [1, 3]).removed == 1
-    assert compare_values("log", [1], [2]).kind is ChangeKind.REPLACED
-    assert (compare_values("log", [], [1]).added, compare_values("log", [1], []).removed) == (1, 1)
-    assert (compare_values("n", 1, 2).before, compare_values("n", UNKNOWN, 2).kind) == (1, ChangeKind.SET)
 
 
 def test_an_edited_list_is_no_new_one() -> None:
     """An item in the place of another, or a message with the same id, is edited."""
-    one = compare_values("log", [1, 2, 3], [1, 9, 3])
-    assert (one.kind, one.after, one.edited, one.added, one.removed) == (ChangeKind.EDITED, [9], 1, 0, 0)
-    both = compare_values("log", [1, 2, 3], [1, 9, 3, 4])
+    alone = between([1, 2, 3], [1, 9, 3])
+    assert (alone.kind, alone.after, alone.edited, alone.added, alone.removed) == (ChangeKind.EDITED, [9], 1, 0, 0)
+    both = between([1, 2, 3], [1, 9, 3, 4])
     assert (both.kind, both.after, both.edited, both.added) == (ChangeKind.EDITED, [9, 4], 1, 1)
-    talk = compare_values("messages", [message("late", "m1")], [message("lost", "m1")])
+    talk = between([message("late", "m1")], [message("lost", "m1")])
     assert (talk.kind, talk.edited) == (ChangeKind.EDITED, 1)
-    assert compare_values("messages", [message("late", "m1")], [message("lost", "m2")]).kind is ChangeKind.REPLACED
+    assert between([message("late", "m1")], [message("lost", "m2")]).kind is ChangeKind.REPLACED
 
 
-@pytest.mark.parametrize(
-    "written", ["hello", ["human", "hello"], [["human", "hello"]], [{"role": "user", "content": "hello"}]]
-)
-def test_shorter_forms_of_messages_are_messages_in_a_conversation(written: object) -> None:
-    """A text or a pair of role and text is a message there; in other channels it stays what it is."""
-    change = only(step_changes(wrote("talk", written), {"talk": Habit.MERGES_MESSAGES}))
-    assert (change.kind, change.added) == (ChangeKind.ADDED, 1)
-    if not isinstance(written, list) or not isinstance(written[0], dict):
-        assert only(step_changes(wrote("talk", written), {})).kind is ChangeKind.WROTE
-
-
-def test_the_state_shows_a_conversation() -> None:
-    """It is proved by gathered messages; a list that is written as a whole each time is replaced."""
-    talk = [chat_message("human", "hello"), chat_message("ai", "hi")]
-    assert prove_habits({"talk": talk}, {"talk": [[["ai", "hi"]], ["hello"]]}) == {"talk": Habit.MERGES_MESSAGES}
-    assert prove_habits({"talk": talk}, {"talk": [[talk], [talk[:1]]]}) == {"talk": Habit.REPLACES}
-
-
-@pytest.mark.parametrize(
-    ("value", "written", "habit"),
-    [
-        (15, [[5], [5, 5]], Habit.SUMS),
-        (0.3, [[0.1], [0.2]], Habit.SUMS),
-        (15, [[5], [10], [0]], Habit.SUMS),
-        (9, [[0], [9]], Habit.REDUCES),
-        (9, [[3], [9]], Habit.REDUCES),
-        (9, [[9], [3]], Habit.REPLACES),
-        (5, [[5], [-5], [5]], None),
-        (2, [[True], [True]], Habit.REDUCES),
-        (1.0, [[10**400], [0.5]], Habit.REDUCES),
-    ],
-)
-def test_a_sum_is_proved_by_all_that_was_ever_written(value: Any, written: list[list[Any]], habit: Habit) -> None:
-    """Several numbers add up to the value; if the last one is the value too, nothing is proved."""
-    assert prove_habits({"cost": value}, {"cost": written}, ["cost"]).get("cost") is habit
-    assert prove_habits({"cost": value}, {"cost": written}).get("cost") is not Habit.SUMS
-
-
-def test_what_two_states_prove_together_holds_for_both() -> None:
-    """The nearer one counts, unless its write was the value by chance, or it only proves that the last isn't kept."""
-    near = {"sum": Habit.REPLACES, "log": Habit.REDUCES, "max": Habit.REDUCES, "plan": Habit.REPLACES}
-    far = {
-        "sum": Habit.SUMS,
-        "log": Habit.APPENDS,
-        "max": Habit.REPLACES,
-        "plan": Habit.APPENDS,
-        "n": Habit.MERGES_MESSAGES,
-    }
-    near, far = {**near, "one": Habit.FIRST, "both": Habit.APPENDS}, {**far, "one": Habit.APPENDS, "both": Habit.FIRST}
-    assert combine_habits(near, far) == {
-        "sum": Habit.SUMS,
-        "one": Habit.APPENDS,
-        "both": Habit.APPENDS,
-        "log": Habit.APPENDS,
-        "max": Habit.REDUCES,
-        "plan": Habit.REPLACES,
-        "n": Habit.MERGES_MESSAGES,
-    }
+def test_a_list_that_only_moved_or_is_too_long_to_be_aligned_is_changed() -> None:
+    """Nothing is said of its items."""
+    assert between([1, 2], [2, 1]).kind is ChangeKind.CHANGED
+    assert between([1] * 3000, [2, 1] * 3000).kind in (ChangeKind.CHANGED, ChangeKind.ADDED)
+    assert (between([], [1]).added, between([1], []).removed) == (1, 1)
+    assert between([1], [2]).kind is ChangeKind.REPLACED

@@ -1,61 +1,69 @@
-"""What writes did to a channel in one step: added, edited, set, same, unread; `steps` collects them.
+"""How one step changed a channel: added, edited, set, changed, same, or only wrote; `steps` finds the two states.
 
-This is computed without the state before or after the step. A write records the value that a task gave to a channel,
-not the channel's new value. The channel's reducer decides whether a list is appended or replaces the old one, and the
-reducer is not recorded. A `Habit` says what the channel does with its writes, as a decoded state proved. Without a
-habit, a `Change` only says that the value was written.
+A write is what a task gave to a channel. What the channel made of it is the work of the channel's reducer, which is
+recorded nowhere. So a `Change` speaks of the state only if the values on both sides of the step were read; if they
+were not, it says what was written.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from math import isclose
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.reducers.write_semantics import Habit, keeps_last_write, numeric
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
-from ckpt_cli.values.known import js_send, message, overwrite, spelled_out
+from ckpt_cli.values.known import js_send, message, messages, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
 
 UNKNOWN = object()
-"""The value before the step, if it was not read."""
+"""The value on one side of a step, if it was not read or can't be decoded."""
 NOTHING = object()
-"""The value before the step, if there was none: all older steps were read, and none wrote to the channel."""
+"""The value on one side of a step, if the channel holds nothing there."""
 
-Before = Callable[[str], Any]
-"""Gives the value of a channel before a step."""
-
-_REMOVE_ALL = "__remove_all__"
 _NO_SENDS: Mapping[str, int] = MappingProxyType({})
+_LARGEST = 2.0**63
+
+
+class Sides(NamedTuple):
+    """The value of a channel before and after a step; each may be `UNKNOWN` or `NOTHING`."""
+
+    before: Any
+    after: Any
+
+
+_UNREAD = Sides(UNKNOWN, UNKNOWN)
 
 
 class ChangeKind(StrEnum):
     """How a channel was changed."""
 
     ADDED = "added"
-    """`Change.added` items were added to a list, and `Change.removed` messages removed."""
+    """`Change.added` items were added to a list, and `Change.removed` items removed."""
     EDITED = "edited"
     """`Change.edited` items of a list were replaced in their places; items may also have been added and removed."""
     SET = "set"
-    """A value was written and is now the state; the value before it is unknown."""
+    """The channel has this value now; before, it held nothing, or its value is unknown (`Change.unsure`)."""
     WROTE = "wrote"
-    """A value was written, and the channel has or may have a reducer. The channel's new value isn't known."""
+    """A value was written. What the channel made of it was not read."""
+    GIVEN = "given"
+    """A value was given as input. The next step takes it in."""
     SUMMED = "summed"
-    """A number was added to the number in the channel."""
+    """The number in the channel grew by the sum of the numbers that were written."""
     SAME = "same"
-    """The value that was written was in the channel already."""
+    """The channel has the value that it had before, whatever was written."""
     CHANGED = "changed"
-    """A value was written in place of another."""
+    """The channel had another value before."""
     REPLACED = "replaced"
-    """A new value replaced everything that a reducer had gathered."""
+    """A list has nothing left of what it was before, or an ``Overwrite`` replaced a value."""
     SEVERAL = "several"
-    """Several values were written to it; `Change.added` is their number."""
+    """Several values were written; `Change.added` is their number. What the channel made of them was not read."""
     SENT = "sent"
     """Sends called nodes with arguments of their own."""
     UNREADABLE = "unreadable"
-    """The value can't be decoded, because a key is missing or because it is damaged."""
+    """The value that was written can't be decoded, because a key is missing or because it is damaged."""
     UNREAD = "unread"
     """The value was not read because it is too long; it has `Change.size` bytes."""
 
@@ -64,9 +72,9 @@ class Change(NamedTuple):
     """What one step did to one channel.
 
     Attributes:
-        after: the value that was written; the sum for SUMMED, the new items for ADDED, the new and the edited items for
-            EDITED, a list of all values for SEVERAL.
-        before: the value that was replaced, for CHANGED.
+        after: the state's value after the step; the sum for SUMMED, the new items for ADDED, the new and the edited
+            items for EDITED; what was written for WROTE and GIVEN, and a list of it for SEVERAL.
+        before: the state's value before the step, for CHANGED and SAME.
         to: node to number of Sends, for SENT.
         size: bytes written.
         unsure: for SET, whether the channel may have had the same value already.
@@ -92,81 +100,94 @@ def is_output(write: TaskWrite) -> bool:
     return channels.target(channel) is None
 
 
-def step_changes(
-    writes: Sequence[TaskWrite],
-    habits: Mapping[str, Habit],
-    before: Before = lambda _: NOTHING,
-) -> list[Change]:
+def step_changes(writes: Sequence[TaskWrite], sides: Mapping[str, Sides], *, given: bool = False) -> list[Change]:
     """The changes that these outputs made, channel by channel, in the order of the writes.
 
-    `before` gives the value that was last written to a channel before this step, or `NOTHING`, or `UNKNOWN`.
+    Args:
+        writes: the outputs of one step.
+        sides: channel to its values before and after the step, if they were read.
+        given: whether the writes are an input.
     """
     by_channel: dict[str, list[TaskWrite]] = {}
     for write in writes:
         by_channel.setdefault(write.channel, []).append(write)
-    result = []
+    changes = []
     for channel, own in by_channel.items():
         size = sum(write.row.size for write in own)
-        if not all(write.read for write in own):
-            result.append(Change(channel, ChangeKind.UNREAD, added=len(own), size=size))
-        elif (bad := next((write.value for write in own if is_broken(write.value)), None)) is not None:
-            result.append(Change(channel, ChangeKind.UNREADABLE, bad, added=len(own), size=size))
-        elif channel == TASKS:
-            result.append(_sent([write.value for write in own], size))
-        else:
-            result += channel_changes(channel, [write.value for write in own], habits.get(channel), before, size)
-    return result
+        values = [write.value for write in own] if all(write.read for write in own) else None
+        if channel == TASKS and values is not None and not any(map(is_broken, values)):
+            changes.append(_sent(values, size))
+            continue
+        change = channel_change(channel, values, sides.get(channel, _UNREAD), given=given)
+        unread = change.kind is ChangeKind.UNREAD
+        changes.append(change._replace(size=size, added=len(own) if unread else change.added))
+    return changes
 
 
-def channel_changes(
-    channel: str,
-    values: list[Any],
-    habit: Habit | None,
-    before: Before = lambda _: NOTHING,
-    size: int = 0,
-) -> list[Change]:
-    """The changes that the values written to one channel made; [] if they changed nothing."""
-    replaced = [wrapped.value for value in values if (wrapped := overwrite(value)) is not None]
-    if replaced:
-        return [Change(channel, ChangeKind.REPLACED, replaced[-1], size=size)]
-    if habit is not Habit.REPLACES and (new_messages := _messages(values, habit)) is not None:
-        return _message_changes(channel, new_messages, size)
-    lists = [value for value in values if isinstance(value, list)]
-    if len(lists) == len(values) and (habit is Habit.APPENDS or (len(values) > 1 and habit in (None, Habit.FIRST))):
-        items = [item for value in lists for item in value]
-        return [Change(channel, ChangeKind.ADDED, items, added=len(items), size=size)] if items else []
-    if habit is Habit.SUMS and numeric(values):
-        return [Change(channel, ChangeKind.SUMMED, sum(values), size=size)]
-    if len(values) > 1:
-        return [Change(channel, ChangeKind.SEVERAL, values, added=len(values), size=size)]
-    if not keeps_last_write(habit):
-        return [Change(channel, ChangeKind.SET if habit is Habit.FIRST else ChangeKind.WROTE, values[0], size=size)]
-    previous = before(channel)
-    if previous is NOTHING or previous is UNKNOWN:
-        return [Change(channel, ChangeKind.SET, values[0], size=size, unsure=previous is UNKNOWN)]
-    if not same(previous, values[0]):
-        return [Change(channel, ChangeKind.CHANGED, values[0], previous, size=size)]
-    return [Change(channel, ChangeKind.SAME, values[0], size=size)]
+def channel_change(
+    channel: str, written: Sequence[Any] | None, sides: Sides = _UNREAD, *, given: bool = False
+) -> Change:
+    """The change of one channel; `written` are the values that were written to it, None if they were not read."""
+    return state_change(channel, written or (), sides) or _written_change(channel, written, given)
 
 
-def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
-    """All the values as one list of messages; None if the list is empty or some item is no message."""
-    if habit is Habit.MERGES_MESSAGES:
-        items = [item for value in values for item in spelled_out(value)]
-    else:
-        items = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return items if items and all(message(item) is not None for item in items) else None
+def _written_change(channel: str, written: Sequence[Any] | None, given: bool) -> Change:
+    """What was written to a channel, if the state doesn't show what the channel made of it."""
+    if written is None:
+        return Change(channel, ChangeKind.UNREAD)
+    bad = next((value for value in written if is_broken(value)), None)
+    if bad is not None:
+        return Change(channel, ChangeKind.UNREADABLE, bad, added=len(written))
+    if len(written) > 1:
+        return Change(channel, ChangeKind.SEVERAL, list(written), added=len(written))
+    return Change(channel, ChangeKind.GIVEN if given else ChangeKind.WROTE, written[0])
 
 
-def _message_changes(channel: str, items: list[Any], size: int) -> list[Change]:
-    parsed = [(item, parsed_item) for item in items if (parsed_item := message(item)) is not None]
-    start = max(
-        (at + 1 for at, (_, one) in enumerate(parsed) if one.role == "remove" and one.id == _REMOVE_ALL), default=0
+def state_change(channel: str, written: Sequence[Any], sides: Sides) -> Change | None:
+    """The change of a channel's value; None if the sides don't show it. `written` is empty if no writes are known."""
+    before, after = sides
+    if after is UNKNOWN or after is NOTHING:
+        return None
+    if before is UNKNOWN:
+        is_kept = not written or (len(written) == 1 and same(written[0], after))
+        return Change(channel, ChangeKind.SET, after, unsure=True) if is_kept else None
+    if before is NOTHING:
+        return _first_value(channel, written, after)
+    if same(before, after):
+        return Change(channel, ChangeKind.SAME, after, before)
+    if any((wrapped := overwrite(value)) is not None and same(wrapped.value, after) for value in written):
+        return Change(channel, ChangeKind.REPLACED, after)
+    if isinstance(before, list) and isinstance(after, list):
+        return _list_change(channel, before, after)
+    if _is_sum(before, after, written):
+        return Change(channel, ChangeKind.SUMMED, sum(written))
+    return Change(channel, ChangeKind.CHANGED, after, before)
+
+
+def _first_value(channel: str, written: Sequence[Any], after: Any) -> Change:
+    """The change of a channel that held nothing; messages count as added, and so do lists of several tasks."""
+    joined = [item for value in written for item in value] if _are_lists(written) and len(written) > 1 else None
+    if isinstance(after, list) and (messages(after) or (joined is not None and same(joined, after))):
+        return Change(channel, ChangeKind.ADDED, after, added=len(after))
+    return Change(channel, ChangeKind.SET, after)
+
+
+def _are_lists(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, list) for value in values)
+
+
+def _is_sum(before: Any, after: Any, written: Sequence[Any]) -> bool:
+    """Whether a number grew by the numbers that were written, and isn't simply the last of them."""
+    if not written or not _numeric([before, after, *written]) or (len(written) == 1 and same(written[0], after)):
+        return False
+    return isclose(before + sum(written), after, rel_tol=1e-9)
+
+
+def _numeric(values: Sequence[Any]) -> bool:
+    """Whether all values are numbers that can be summed: no booleans, and nothing too large for a float."""
+    return all(
+        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST for value in values
     )
-    new = [item for item, one in parsed[start:] if one.role != "remove"]
-    if start:
-        return [Change(channel, ChangeKind.REPLACED, new, size=size)]
-    return [Change(channel, ChangeKind.ADDED, new, added=len(new), removed=len(parsed) - len(new), size=size)]
 
 
 def _sent(values: list[Any], size: int) -> Change:
@@ -183,30 +204,17 @@ def is_broken(value: Any) -> bool:
     return isinstance(value, Node) and value.form is Form.BROKEN
 
 
-def compare_values(channel: str, before: Any, after: Any) -> Change:
-    """The change that a step made in a channel, from the values before and after the step."""
-    if isinstance(before, list) and isinstance(after, list) and (edited := _edited(channel, before, after)):
-        return edited
-    if isinstance(after, list) and before is not UNKNOWN:
-        return Change(channel, ChangeKind.REPLACED, after)
-    return (
-        Change(channel, ChangeKind.SET, after)
-        if before is UNKNOWN
-        else Change(channel, ChangeKind.CHANGED, after, before)
-    )
-
-
-def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
-    """The change of a list's items; None if the list was replaced as a whole."""
+def _list_change(channel: str, before: list[Any], after: list[Any]) -> Change:
+    """The change of a list's items; CHANGED if items moved or if the lists are too long to be aligned exactly."""
     from ckpt_cli.history.diff.align import align
 
     alignment = align(before, after)
-    if not alignment.exact:
-        return None
+    if not alignment.exact or alignment.moved:
+        return Change(channel, ChangeKind.CHANGED, after, before)
     edited = [j for i, j in alignment.pairs if not same(before[i], after[j])]
     has_id = any((parsed := message(after[j])) is not None and parsed.id for j in edited)
-    if alignment.moved or not (has_id or len(edited) < len(alignment.pairs) or not before or not after):
-        return None
+    if not (has_id or len(edited) < len(alignment.pairs) or not before or not after):
+        return Change(channel, ChangeKind.REPLACED, after)
     new = [after[j] for j in sorted([*edited, *alignment.added])]
     kind = ChangeKind.EDITED if edited else ChangeKind.ADDED
     added, removed = len(alignment.added), len(alignment.removed)

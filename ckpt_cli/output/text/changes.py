@@ -19,6 +19,7 @@ _WROTE = "wrote "
 _CHANGED = "changed "  # used if both values look the same because their ends are cut off
 _AS_BEFORE = " as before"
 _MAYBE_AS_BEFORE = ", maybe as before"
+_WITH_ITEMS = frozenset({"added", "edited", "replaced", "wrote", "given"})
 UNCUT = 160
 """The number of cells for one value if nothing limits the line; a longer value is cut, because this is a summary."""
 
@@ -53,7 +54,7 @@ def _further_changes(changes: Sequence[ChangeView], short: int) -> Line:
 
 def _rank(change: ChangeView) -> int:
     """The rank of a change in the line: messages and Sends first, then texts, then others, last unread values."""
-    if change.kind in ("added", "edited", "replaced") and _last_message(change.after) is not None:
+    if change.kind in _WITH_ITEMS and _last_message(change.after) is not None:
         return 0
     if change.kind == "sent":
         return 1
@@ -87,7 +88,9 @@ def one(change: ChangeView, cells: int) -> Line:
         shown = brief(change.after, room)
         return [*name, ("added", f"{MINUS}{shown[1:]}" if shown.startswith("-") else f"+{shown}")]
     if change.kind == "wrote":
-        return [*name, ("muted", _WROTE), ("value", brief(change.after, max(room - len(_WROTE), 8)))]
+        return [*name, ("muted", _WROTE), *_written(change.after, max(room - len(_WROTE), 8))]
+    if change.kind == "given":
+        return [*name, *_written(change.after, room)]
     if change.kind == "replaced":
         return [*name, ("changed", "replaced "), ("value", brief(change.after, max(room - 9, 8)))]
     if change.unsure:
@@ -97,6 +100,16 @@ def one(change: ChangeView, cells: int) -> Line:
             ("muted", _MAYBE_AS_BEFORE),
         ]
     return [*name, ("value", brief(change.after, room))]
+
+
+def _written(value: Any, room: int) -> Line:
+    """What was written to a channel; of messages, their number if there are several, and the last one."""
+    items = value if isinstance(value, list) else [value]
+    last = _last_message(items)
+    if last is None or any(message(item) is None for item in items):
+        return [("value", brief(value, room))]
+    count = f"{TIMES}{len(items)} " if len(items) > 1 else ""
+    return [("muted", count), *_message(last, max(room - len(count), 8))]
 
 
 def _name(channel: str) -> str:
