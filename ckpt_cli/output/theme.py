@@ -84,6 +84,7 @@ TASK_STATUS = _by_word(
 VERDICTS = {
     "agrees": Look("good", FINISHED, "as recorded"),
     "differs": Look("bad", FAILED, "recorded otherwise"),
+    "suspect": Look("waiting", UNREADABLE, "suspect"),
     "unknown": Look("muted", UNKNOWN, "unknown"),
 }
 DIFFERENCES = _by_word(

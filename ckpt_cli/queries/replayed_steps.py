@@ -104,7 +104,7 @@ class Player:
             for step in walk.steps(page):
                 self.reducers.learn_deltas(walk.line.reducers)
                 if step.by_run and step.before is not None and step.after is not None:
-                    self.reducers.learn(step.before, step.after, step.written)
+                    self.reducers.learn(step.before, step.after, step.written, step.in_unknown_order)
 
     def pages(self) -> Iterator[list[PlayedStep]]:
         """The steps, page by page."""
@@ -132,14 +132,15 @@ class Player:
         if step.before is None or step.after is None:
             return Judgement(Verdict.UNKNOWN, step.doubt)
         is_input = step.state is not None and step.state.source == "input"
-        judgement = judge(step.before, step.after, {} if is_input else step.written, self.reducers)
+        written = {} if is_input else step.written
+        judgement = judge(step.before, step.after, written, self.reducers, moved=step.moved, rebuilt=step.rebuilt)
         if judgement.verdict is Verdict.AGREES:
             return judgement
-        doubt = step.doubt or (self._late_doubt(step) if judgement.verdict is Verdict.DIFFERS else "")
+        doubt = step.doubt or self._late_doubt(step)
         return judgement._replace(verdict=Verdict.UNKNOWN, why=doubt) if doubt else judgement
 
     def _late_doubt(self, step: WalkedStep) -> str:
-        """A reason why the writes may not explain the state; "" if there is none. Only needed if the states differ."""
+        """A reason why the writes may not explain the state; "" if there is none. Needed only if they don't."""
         tasks, parent_id = step.by_task, step.state.parent_id if step.state else None
         sends = (
             count_sends(self._reader.state(step.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0

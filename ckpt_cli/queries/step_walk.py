@@ -54,6 +54,8 @@ class WalkedStep(NamedTuple):
         by_run: whether a run made the checkpoint from its parent by these writes. Only then do writes prove reducers.
         doubt: a reason why the state may differ from the result of the writes; "" if there is none.
         ordered: whether the order in which the writes of several tasks are applied is recorded.
+        moved: the channels that have another version in the checkpoint than in its parent.
+        rebuilt: the delta channels whose value in `after` isn't recorded; it was computed from writes.
     """
 
     ref: Ref
@@ -64,6 +66,8 @@ class WalkedStep(NamedTuple):
     by_run: bool = False
     doubt: str = ""
     ordered: bool = True
+    moved: frozenset[str] = frozenset()
+    rebuilt: frozenset[str] = frozenset()
 
     @property
     def by_task(self) -> list[dict[str, list[Any]]]:
@@ -74,6 +78,12 @@ class WalkedStep(NamedTuple):
             if self.is_user_write(write):
                 task_writes.setdefault(write.channel, []).append(write.value)
         return list(tasks.values())
+
+    @property
+    def in_unknown_order(self) -> set[str]:
+        """The channels that several tasks wrote to, if it isn't recorded which of them came first."""
+        tasks = [] if self.ordered else self.by_task
+        return {channel for channel in self.written if sum(channel in task for task in tasks) > 1}
 
     @property
     def written(self) -> dict[str, list[Any]]:
@@ -129,9 +139,12 @@ class StepWalk:
         after = self.line.at(state, stored, grown=made_by_run)
         writes = self._writes(step_nodes, ref, step_writes)
         doubt = doubt or _doubt(attribution, ref, step_writes)
+        older = self._parent.versions if self._parent is not None else {}
+        moved = frozenset(c for c, version in state.versions.items() if version != older.get(c))
         self._parent, self._before = state, after
         ordered = all(write.row.task_path for write in step_writes or ())
-        return WalkedStep(ref, state, before, after, writes, made_by_run and before is not None, doubt, ordered)
+        by_run, rebuilt = made_by_run and before is not None, frozenset(after.keys() - state.values.keys())
+        return WalkedStep(ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt)
 
     def _is_next(self, state: State, step_writes: Sequence[TaskWrite]) -> bool:
         if any(write.channel == ERROR_SOURCE for write in step_writes):  # an error handler decides which writes count

@@ -100,7 +100,9 @@ class PlayedStep:
         source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
         tasks: the tasks whose writes made the checkpoint, as far as these are stored.
         changes: the changes from the parent's state to this one.
-        verdict: ``agrees`` (the recorded state is the result of the writes), ``differs``, ``unknown``.
+        verdict: ``agrees`` (the recorded state is what the writes make), ``differs`` (it isn't, by a reducer that a
+            person named, or because no writes make it), ``suspect`` (a learned reducer that explains all other steps
+            makes something else), ``unknown``.
         why: the reason for the verdict in words; "" for ``agrees``.
         otherwise: the channels whose recorded value differs from the result of the writes.
     """

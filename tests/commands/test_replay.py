@@ -4,12 +4,14 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.replay import replay
@@ -111,7 +113,7 @@ def test_what_old_libraries_left_unrecorded_is_said_and_not_held_against_a_step(
 
 
 def test_no_order_of_writes_excuses_an_altered_state(database: Database) -> None:
-    """If the order of writes isn't recorded, a value that no order makes still differs."""
+    """If the order of writes isn't recorded, a value that no order makes still differs, by a named reducer."""
     path = database("legacy/py-0.2.3")
     with closing(sqlite3.connect(path)) as connection:
         [(step, body)] = connection.execute(
@@ -124,17 +126,21 @@ def test_no_order_of_writes_excuses_an_altered_state(database: Database) -> None
             (body.replace(b'"fixed"', b'"mixed"'), step),
         )
         connection.commit()
-    steps = {s.checkpoint_id: s.verdict for s in at(path, replay, "err-retried", to="@").steps}
-    assert steps[step] == "differs"
+    for named, verdict in (None, "unknown"), (["x=append"], "differs"):
+        view = at(path, replay, "err-retried", to="@", reducer=named)
+        assert {s.checkpoint_id: s.verdict for s in view.steps}[step] == verdict
 
 
-def test_a_state_that_somebody_altered_is_found(tmp_path: Path) -> None:
-    """A value that no write made differs at its step and nowhere else, with the channel and the reducer."""
+@pytest.mark.parametrize(("turns", "learned"), [(2, "unknown"), (4, "suspect")])
+def test_an_altered_state_differs_by_a_named_reducer_and_is_suspect_by_a_learned_one(
+    turns: int, learned: str, tmp_path: Path
+) -> None:
+    """A value that no write made is found at its step and nowhere else; a learned reducer needs eight other steps."""
     path, thread = tmp_path / "forged.sqlite", "t"
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         graph = line(SqliteSaver(connection), "a", "b", "c")
-        graph.invoke({"log": ["in"]}, on(thread))
-        graph.invoke({"log": ["again"]}, on(thread))
+        for turn in range(turns):
+            graph.invoke({"log": [f"in {turn}"]}, on(thread))
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         saver = SqliteSaver(connection)
         tip = saver.get_tuple(on(thread))  # type: ignore[arg-type]
@@ -142,11 +148,57 @@ def test_a_state_that_somebody_altered_is_found(tmp_path: Path) -> None:
         state = {**tip.checkpoint, "channel_values": {**tip.checkpoint["channel_values"], "log": ["forged"]}}
         saver.put(tip.parent_config, state, tip.metadata, {})  # type: ignore[arg-type]
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for named, verdict in (None, learned), (["log=append"], "differs"):
+        view = at(path, replay, thread, to="@", reducer=named)
+        assert [step.verdict for step in view.steps][-1] == verdict
+        assert view.steps[-1].otherwise == ["log"]
+        if verdict != "unknown":
+            assert {step.verdict for step in view.steps[:-1]} == {"agrees"}
+            assert view.steps[-1].why.startswith("log: not what append makes of the writes")
+
+
+def test_a_channel_that_changed_without_a_version_differs(tmp_path: Path) -> None:
+    """No graph can do this: each update of a channel gives it a new version."""
+    path, thread = tmp_path / "forged.sqlite", "t"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        saver = SqliteSaver(connection)
+        maximum(saver).invoke({"best": 0.5}, on(thread))  # type: ignore[call-overload]
+        tip = saver.get_tuple(on(thread))  # type: ignore[arg-type]
+        assert tip is not None and tip.parent_config is not None
+        values = {**tip.checkpoint["channel_values"], "name": "forged"}
+        saver.put(tip.parent_config, {**tip.checkpoint, "channel_values": values}, tip.metadata, {})  # type: ignore[arg-type, typeddict-item]
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    last = at(path, replay, thread, to="@").steps[-1]
+    assert (last.verdict, last.otherwise) == ("differs", ["best", "name"])
+
+
+def test_an_honest_reducer_that_is_not_known_is_never_held_against_a_step(tmp_path: Path) -> None:
+    """A maximum looks like a last value in most steps: its steps are neither as recorded nor recorded otherwise."""
+    path, thread = tmp_path / "max.sqlite", "t"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        maximum(SqliteSaver(connection)).invoke({"best": 0.1}, on(thread))  # type: ignore[call-overload]
     view = at(path, replay, thread, to="@")
-    assert [step.verdict for step in view.steps][-1] == "differs"
-    assert {step.verdict for step in view.steps[:-1]} == {"agrees"}
-    assert view.steps[-1].otherwise == ["log"]
-    assert view.steps[-1].why == "log: not what append makes of the writes"
+    written = [step for step in view.steps if step.tasks]
+    assert {step.verdict for step in written if step.source == "loop"} == {"unknown"}
+    assert view.reducers[0] == "best by none that is known (5 steps)"
+
+
+class Best(TypedDict, total=False):
+    """A channel with a reducer that ckpt doesn't know, and one that nothing writes."""
+
+    best: Annotated[float, lambda old, new: max(old, new)]
+    name: str
+
+
+def maximum(saver: SqliteSaver) -> Any:
+    """Four nodes in a row that write .3, .9, .2 and .95."""
+    graph = StateGraph(Best)
+    for value in (0.3, 0.9, 0.2, 0.95):
+        graph.add_node(f"n{value}", lambda _, value=value: {"best": value})
+    graph.add_edge(START, "n0.3")
+    for one, other in pairwise(["n0.3", "n0.9", "n0.2", "n0.95"]):
+        graph.add_edge(one, other)
+    return graph.compile(checkpointer=saver)
 
 
 def test_each_checkpoint_is_read_twice_at_most(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -89,27 +90,47 @@ def test_each_reducer_explains_as_many_steps_as_one_by_one(line: list[tuple[Any,
     ]
     for step in steps:
         tally.add(step)
-    assert tally._explained == [one.explained for one in evidence(steps)]
+    assert [tally._explained(place) for place in range(len(REDUCERS))] == [one.explained for one in evidence(steps)]
 
 
-def test_the_likeliest_reducer_is_known_although_one_step_contradicts_it() -> None:
-    """One forged step leaves no candidate, but the reducer of all others is still known."""
-    steps = [ChannelStep([n], [[n + 1]], [n, n + 1]) for n in range(5)]
+def tallied(steps: list[ChannelStep]) -> Tally:
+    """The tally of these steps."""
     tally = Tally()
-    for step in [*steps, ChannelStep([1], [[2]], ["forged"])]:
+    for step in steps:
         tally.add(step)
+    return tally
+
+
+@pytest.mark.parametrize(("appended", "forged", "suspected"), [(8, 1, True), (7, 1, False), (20, 2, False)])
+def test_a_single_step_is_suspect_if_a_reducer_alone_explains_eight_others(
+    appended: int, forged: int, suspected: bool
+) -> None:
+    """One forged step leaves no candidate. With fewer steps, or with two that contradict, nothing is known."""
+    steps = [ChannelStep(f"{n}", ["x"], f"{n}x") for n in range(appended)]
+    tally = tallied([*steps, *[ChannelStep("1", ["2"], "forged")] * forged])
     assert tally.candidates == []
-    [best] = tally.likely
-    assert (best.reducer, best.explained, best.steps, best.holds) == (APPEND, 5, 6, False)
+    expected = [(APPEND, appended, appended + 1)] if suspected else []
+    assert [(one.reducer, one.explained, one.steps) for one in tally.suspected] == expected
+
+
+def test_steps_that_several_reducers_explain_make_nothing_suspect() -> None:
+    """A value that was zero before is the last one and the sum: such a step speaks for neither."""
+    both = [ChannelStep(0, [n], n) for n in range(1, 20)]
+    assert tallied([*both, ChannelStep(1, [2], 2), ChannelStep(1, [5], 7)]).suspected == []
+
+
+def test_a_maximum_is_none_of_the_known_reducers() -> None:
+    """It is the last value in three steps of four, which explains nothing."""
+    steps = [ChannelStep(ABSENT, [0.3], 0.3), ChannelStep(0.3, [0.9], 0.9), ChannelStep(0.9, [0.2], 0.9)]
+    tally = tallied([*steps, ChannelStep(0.9, [0.95], 0.95)])
+    assert tally.candidates == tally.suspected == []
 
 
 def test_the_candidates_are_those_that_explain_every_step() -> None:
-    """As `reducers.learn` finds them; without steps there are no candidates and no likely ones."""
+    """As `reducers.learn` finds them; without steps there are none."""
     steps = [ChannelStep(1, [2], 2), ChannelStep(2, [7], 7)]
-    tally = Tally()
-    assert tally.candidates == tally.likely == []
-    for step in steps:
-        tally.add(step)
+    assert Tally().candidates == Tally().suspected == []
+    tally = tallied(steps)
     fitting = [r for r in REDUCERS if all(explains(r, step) for step in steps) and not r.fades]
     assert [one.reducer for one in tally.candidates] == fitting
-    assert LAST in fitting and tally.likely == tally.candidates
+    assert LAST in fitting and tally.suspected == []

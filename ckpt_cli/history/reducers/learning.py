@@ -1,9 +1,10 @@
-"""Learns a channel's reducer from recorded steps, one at a time; the names that ``--reducer`` takes.
+"""Learns a channel's reducer from recorded steps, one at a time; suspect steps; the names of ``--reducer``.
 
 Its memory doesn't grow with the history.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import is_
 from typing import Any
@@ -40,6 +41,10 @@ _SHORT = {
 }
 
 
+ENOUGH = 8
+"""If a reducer alone explains this many steps, a single step that it doesn't explain is suspect."""
+
+
 @dataclass(slots=True)
 class Tally:
     """The number of a channel's steps that each reducer explains.
@@ -53,7 +58,7 @@ class Tally:
     steps: int = 0
     faded: bool = False
     kept: bool = False
-    _explained: list[int] = field(default_factory=lambda: [0] * len(REDUCERS))
+    _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
     _merging: "Merging" = field(default_factory=lambda: Merging())
 
     def add(self, step: ChannelStep) -> None:
@@ -61,8 +66,11 @@ class Tally:
         if step.writes:
             self.steps += 1
             fits = explains if any(overwrite(write) is not None for write in step.writes) else folds_to
+            explaining = 0
             for place, reducer in enumerate(REDUCERS):
-                self._explained[place] += self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step)
+                is_fit = self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step)
+                explaining |= is_fit << place
+            self._counts[explaining] += 1
         elif step.before is not ABSENT and step.before != []:
             if step.after is ABSENT or step.after == []:
                 self.faded = True
@@ -76,22 +84,36 @@ class Tally:
         If no step emptied the channel, a reducer that would empty it is only a candidate if no other reducer explains
         the steps.
         """
-        alive = [r for r, count in zip(REDUCERS, self._explained, strict=True) if count == self.steps]
+        alive = [reducer for place, reducer in enumerate(REDUCERS) if self._explained(place) == self.steps]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
         return [Evidence(r, self.steps, self.steps) for r in fitting] if self.steps else []
 
     @property
-    def likely(self) -> list[Evidence]:
-        """The candidates; if there are none, the reducer that explains the most steps.
+    def suspected(self) -> list[Evidence]:
+        """Reducers that explain all steps but one, and at least `ENOUGH` steps that no other reducer explains.
 
-        The steps that this reducer doesn't explain may have another origin than the graph.
+        Reducers that fail at this one step alone count together here. This proves nothing: an honest reducer that ckpt
+        doesn't know may do the same as a known one in all steps but one.
         """
-        most = max(self._explained)
-        if not most or most == self.steps:
-            return self.candidates
-        place = self._explained.index(most)
-        return [Evidence(REDUCERS[place], most, self.steps)]
+        nearly = [place for place in range(len(REDUCERS)) if self.steps and self._explained(place) == self.steps - 1]
+        strong = [place for place in nearly if self._alone(place, nearly) >= ENOUGH]
+        return [Evidence(REDUCERS[place], self.steps - 1, self.steps) for place in strong]
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether the candidates explain at least `ENOUGH` steps that no other reducer explains."""
+        alive = [place for place in range(len(REDUCERS)) if self._explained(place) == self.steps]
+        return bool(alive) and self._alone(alive[0], alive) >= ENOUGH
+
+    def _explained(self, place: int) -> int:
+        return sum(count for explaining, count in self._counts.items() if explaining >> place & 1)
+
+    def _alone(self, place: int, equals: Iterable[int]) -> int:
+        """The number of steps that this reducer explains, and no reducer that fails at other steps than this one."""
+        failed = [explaining for explaining in self._counts if not explaining >> place & 1]
+        together = sum(1 << at for at in equals if not any(explaining >> at & 1 for explaining in failed))
+        return sum(n for mask, n in self._counts.items() if mask >> place & 1 and not mask & ~together)
 
 
 class Merging:

@@ -4,7 +4,7 @@ The reducers apply the writes stored on a checkpoint, and the result is its firs
 ``pregel/_algo.py: apply_writes``). Updates, copies and second children have their own writes or none.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import permutations
@@ -14,7 +14,7 @@ from ckpt_cli.history.reducers.delta import Rebuilt, marked
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Evidence, Reducer, explains
 from ckpt_cli.history.state.channels import unwrapped, user_channels
-from ckpt_cli.values.known import items
+from ckpt_cli.values.known import items, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
@@ -28,6 +28,9 @@ class Verdict(StrEnum):
 
     AGREES = "agrees"
     DIFFERS = "differs"
+    """A reducer that a person named makes something else, or the library can't have made this from any writes."""
+    SUSPECT = "suspect"
+    """A learned reducer makes something else, and it explains all other steps; this proves nothing."""
     UNKNOWN = "unknown"
 
 
@@ -58,10 +61,16 @@ class Reducers:
     tallies: dict[str, Tally] = field(default_factory=dict)
     deltas: dict[str, Evidence | Reducer | None] = field(default_factory=dict)
 
-    def learn(self, before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]]) -> None:
-        """Learn from a step that its parent's writes made."""
+    def learn(
+        self,
+        before: Mapping[str, Any],
+        after: Mapping[str, Any],
+        written: Mapping[str, list[Any]],
+        without: Collection[str] = (),
+    ) -> None:
+        """Learn from a step that its parent's writes made, but nothing about the channels in `without`."""
         for channel in dict.fromkeys([*before, *after, *written]):
-            if channel not in self.deltas and channel not in self.named:
+            if channel not in self.deltas and channel not in self.named and channel not in without:
                 step = ChannelStep(before.get(channel, ABSENT), written.get(channel, ()), after.get(channel, ABSENT))
                 self.tallies.setdefault(channel, Tally()).add(step)
 
@@ -72,14 +81,19 @@ class Reducers:
                 self.deltas[channel] = reducer
 
     def of(self, channel: str) -> list[Reducer]:
-        """The reducers that a channel may have, the likeliest first."""
+        """The reducers that a channel may have, the likeliest first; [] if none explains its steps."""
         if channel in self.named:
             return [self.named[channel]]
         if channel in self.deltas:
             one = self.deltas[channel]
             return [] if one is None else [one.reducer if isinstance(one, Evidence) else one]
         tally = self.tallies.get(channel)
-        return [one.reducer for one in tally.likely] if tally else []
+        return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
+
+    def is_strong(self, channel: str) -> bool:
+        """Whether a step that the learned reducers of a channel don't explain is suspect."""
+        tally = self.tallies.get(channel)
+        return tally is not None and (bool(tally.suspected) or tally.is_strong)
 
     def fades(self, channel: str) -> bool:
         """Whether a step without writes may empty a channel."""
@@ -96,32 +110,78 @@ class Reducers:
                 texts.append(f"{channel} {one.name} (by its values)")
         for channel, tally in self.tallies.items():
             if tally.steps:
-                best = next(iter(tally.likely), None)
-                count = f"{best.explained if best else 0} of {tally.steps} steps"
-                texts.append(f"{channel} {best.reducer.name if best else 'by none that is known'} ({count})")
+                best = next(iter(tally.candidates or tally.suspected), None)
+                name = best.reducer.name if best else "by none that is known"
+                count = f"{best.explained} of {tally.steps} steps" if best else _in_words(tally.steps)
+                texts.append(f"{channel} {name} ({count})")
         return texts
 
 
 def judge(
-    before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]], reducers: Reducers
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    written: Mapping[str, list[Any]],
+    reducers: Reducers,
+    *,
+    moved: Collection[str] = (),
+    rebuilt: Collection[str] = (),
 ) -> Judgement:
-    """Apply the writes to the state `before`, and compare the result with the recorded state `after`."""
-    reasons: dict[str, str] = {}
+    """Apply the writes to the state `before`, and compare the result with the recorded state `after`.
+
+    Args:
+        before: channel to value.
+        after: channel to value.
+        written: channel to the values that were written to it.
+        reducers: what is known of the channels.
+        moved: the channels that got a new version; only such a channel can have changed.
+        rebuilt: delta channels without a recorded value after the step; there is nothing to compare.
+    """
+    findings: dict[str, tuple[Verdict, str]] = {}
     for channel in dict.fromkeys([*before, *after, *written]):
-        old, new = before.get(channel, ABSENT), after.get(channel, ABSENT)
-        if not (writes := written.get(channel)):
-            if not same(old, new) and not _by_itself(old, new, fades=reducers.fades(channel)):
-                reasons[channel] = "changed, and nothing wrote it"
-        elif not (known := reducers.of(channel)):
-            reasons[channel] = "no reducer explains it"
-        elif not any(explains(reducer, ChannelStep(old, writes, new)) for reducer in known):
-            reasons[channel] = f"not what {known[0].name} makes of the writes"
-    if not reasons:
+        step = ChannelStep(before.get(channel, ABSENT), written.get(channel, ()), after.get(channel, ABSENT))
+        if channel not in rebuilt and (finding := _finding(channel, step, reducers, channel in moved)) is not None:
+            findings[channel] = finding
+    if not findings:
         return Judgement(Verdict.AGREES)
-    why = "; ".join(f"{channel}: {words}" for channel, words in reasons.items())
-    unread = any(_unreadable(state.get(channel)) for channel in reasons for state in (before, after, written))
-    unproven = any(not reducers.of(channel) for channel in reasons if channel in written)
-    return Judgement(Verdict.UNKNOWN if unread or unproven else Verdict.DIFFERS, why, list(reasons))
+    why = "; ".join(f"{channel}: {words}" for channel, (_, words) in findings.items())
+    if any(_unreadable(state.get(channel)) for channel in findings for state in (before, after, written)):
+        return Judgement(Verdict.UNKNOWN, why, list(findings))
+    verdicts = {verdict for verdict, _ in findings.values()}
+    return Judgement(next(verdict for verdict in _WORST_FIRST if verdict in verdicts), why, list(findings))
+
+
+_WORST_FIRST = (Verdict.DIFFERS, Verdict.SUSPECT, Verdict.UNKNOWN)
+
+
+def _finding(channel: str, step: ChannelStep, reducers: Reducers, is_moved: bool) -> tuple[Verdict, str] | None:
+    """The verdict about one channel and the reason; None if the recorded value is what the writes make."""
+    if not step.writes:
+        if same(step.before, step.after) or _by_itself(step.before, step.after, fades=reducers.fades(channel)):
+            return None
+        if is_moved:
+            return Verdict.UNKNOWN, "changed, and no stored write explains it"
+        return Verdict.DIFFERS, "changed without a new version, and nothing wrote it"
+    known = reducers.of(channel)
+    if any(explains(reducer, step) for reducer in known):
+        return None
+    if channel in reducers.named:
+        return Verdict.DIFFERS, f"not what {known[0].name} makes of the writes"
+    if _is_overwritten(step):
+        return Verdict.DIFFERS, "not the value that replaced it"
+    if not known:
+        return Verdict.UNKNOWN, "no known reducer explains its steps"
+    if reducers.is_strong(channel):
+        return Verdict.SUSPECT, f"not what {known[0].name} makes of the writes, as it does in the other steps"
+    return Verdict.UNKNOWN, f"not what {known[0].name} makes of the writes"
+
+
+def _is_overwritten(step: ChannelStep) -> bool:
+    """Whether an ``Overwrite`` decides the value, whatever the reducer, and the value is another one.
+
+    A channel without a reducer keeps the ``Overwrite`` itself (langgraph 1.2 ``channels/binop.py``, ``last_value.py``).
+    """
+    replaced = [wrapped.value for write in step.writes if (wrapped := overwrite(write)) is not None]
+    return bool(replaced) and not any(same(step.after, value) for value in [*replaced, *step.writes])
 
 
 def in_another_order(
@@ -156,6 +216,10 @@ def _by_itself(old: Any, new: Any, *, fades: bool) -> bool:
 def _unreadable(value: Any) -> bool:
     parts = value if isinstance(value, list) else [value]
     return any(isinstance(part, Node) and part.form in (Form.BROKEN, Form.OPAQUE) for part in parts)
+
+
+def _in_words(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps:,} steps"
 
 
 class Line:

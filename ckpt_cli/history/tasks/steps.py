@@ -1,4 +1,4 @@
-"""The changes of each step in ``log`` and ``tree``, from writes, habits and states; edits; what was not read."""
+"""The changes of each step in ``log`` and ``tree``, from its writes and the states on both sides of it."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
