@@ -1,4 +1,4 @@
-"""What is read for the lines of `log` and `tree`, and no more: tips, Sends, the states around each line."""
+"""What is read for lines of `log` and `tree`, and no more: tips, Sends, the states around each line."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property

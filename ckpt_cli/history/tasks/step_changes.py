@@ -1,4 +1,4 @@
-"""How one step changed a channel: added, edited, set, changed, same, or only wrote; `steps` finds the two states.
+"""A channel's change in a step: added, edited, set, changed, same, wrote; `steps` has both states.
 
 A write is what a task gave to a channel. What the channel made of it is the work of the channel's reducer, which is
 recorded nowhere. So a `Change` speaks of the state only if the values on both sides of the step were read; if they
