@@ -10,10 +10,11 @@ import typer
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.lineage.typed_times import moment
+from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
-from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, matcher
+from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, Until, matcher
+from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.queries.any_checkpoint import UnreadMetadata, count_older_by_server, parse_filter, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
@@ -43,10 +44,10 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ThreadsRequest:
-    """The threads that the user asked for. `since` is in seconds since 1970; a `limit` of 0 means all."""
+    """The threads that the user asked for: their heads were made in `period`. A `limit` of 0 means all."""
 
     statuses: tuple[str, ...] = ()
-    since: float | None = None
+    period: Period = ALWAYS
     match: str | None = None
     where: Filter | None = None
     any_checkpoint: bool = False
@@ -91,7 +92,7 @@ def _marked(problems: list[str]) -> str:
 
 def _older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
     """The number of further threads that ``--any`` would list; None if counting them needs a read of all threads."""
-    if request.where is None or request.any_checkpoint or request.statuses or request.since is not None:
+    if request.where is None or request.any_checkpoint or request.statuses or request.period != ALWAYS:
         return None
     return count_older_by_server(reader, request.where, shown, matcher(request.match))
 
@@ -100,13 +101,10 @@ def _candidates(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
     fits = matcher(request.match)
     for thread in reader.saver.threads():
         when = ids.unix_time(thread.head.checkpoint_id)
-        if request.since is not None and when is not None and when < request.since:
-            if ids.is_uuid6(
-                thread.head.checkpoint_id
-            ):  # these ids are sorted by time, so all further threads are older
-                return
-            continue
-        if fits(thread.thread_id):
+        is_early = when is not None and request.period.begins_after(when)
+        if is_early and ids.is_uuid6(thread.head.checkpoint_id):
+            return  # these ids are sorted by time, so all further threads are older
+        if request.period.holds(when) and fits(thread.thread_id):
             yield thread
 
 
@@ -172,6 +170,7 @@ def threads(
     session: Session,
     status: _Status = None,
     since: Since = None,
+    until: Until = None,
     match: Annotated[str | None, typer.Option("--match", "-m", metavar="TEXT", help=MATCH)] = None,
     where: Annotated[
         str | None,
@@ -193,13 +192,14 @@ def threads(
       ckpt threads
       ckpt threads --status waiting
       ckpt threads --since 2h --match 'user-*'
+      ckpt threads --since 2026-11-01 --until 2026-11-03
       ckpt threads --where 'step >= 5 and source == "update" and len(messages) > 10'
       ckpt threads --where 'user_id == "u-112"' --any
       ckpt threads --sort size --limit 10 --wide
     """
     request = ThreadsRequest(
         statuses=tuple(one.value for one in status or ()),
-        since=None if since is None else moment(since, session.clock()),
+        period=parse_period(session, since, until),
         match=match,
         where=parse_filter(where, any_checkpoint=any_),
         any_checkpoint=any_,
@@ -209,7 +209,7 @@ def threads(
     if sort is not Order.ACTIVITY:
         session.say(f"sorting by {sort.value} looks at every thread")
     view = session.read(lambda reader: run(reader, request, wide=wide))
-    view.narrowed = not (since is match is where is None)
+    view.narrowed = not (since is until is match is where is None)
     for line in _talk(view, request):
         session.say(line)
     return view

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ckpt_cli.history.lineage.printed_times import zone
 from ckpt_cli.output.cells import fit, line_len
 from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.text.brief import brief
@@ -168,18 +169,38 @@ def split(value: Any) -> tuple[str | None, dict[str, Any]]:
 
 
 class Clock:
-    """Writes the times of a column; the parts that all times share are left out."""
+    """Writes the times of a column; the parts that all times share are left out.
+
+    Args:
+        times: the times of the column (ISO 8601).
+        wide: write each time in full and without a zone, for a pipe.
+
+    Attributes:
+        beside: the text to write once beside the column: the date or year that all times share, and their zone.
+    """
 
     def __init__(self, times: Iterable[str | None], wide: bool = False) -> None:
         moments = [datetime.fromisoformat(time).astimezone() for time in times if time]
-        self.day = moments[0].strftime("%Y-%m-%d") if moments and len({m.date() for m in moments}) == 1 else ""
-        years = {moment.year for moment in moments}
-        short = "%m-%d %H:%M" if len(years) == 1 and not wide else "%Y-%m-%d %H:%M:%S"
-        self._format = "%H:%M:%S" if self.day else short
-        self.cells = len(datetime(2000, 1, 1).strftime(self._format)) if moments else 0
+        zones = set() if wide else {zone(moment) for moment in moments}
+        shared = _shared_date(moments, wide)
+        self._zoned = len(zones) > 1  # before and after a change to summer time
+        short = "%m-%d %H:%M" if shared else "%Y-%m-%d %H:%M:%S"
+        self._format = "%H:%M:%S" if len(shared) > 4 else short
+        self.beside = " ".join([*([shared] if shared else []), *(zones if len(zones) == 1 else [])])
+        example = datetime(2000, 1, 1).strftime(self._format)
+        self.cells = len(example) + (7 if self._zoned else 0) if moments else 0
 
     def __call__(self, time: str | None) -> str:
         """One time, in `cells` cells; blank if it isn't known."""
         if time is None:
             return " " * self.cells
-        return datetime.fromisoformat(time).astimezone().strftime(self._format)
+        moment = datetime.fromisoformat(time).astimezone()
+        words = moment.strftime(self._format)
+        return f"{words} {zone(moment)}".ljust(self.cells) if self._zoned else words
+
+
+def _shared_date(moments: Sequence[datetime], wide: bool) -> str:
+    """The date that all times share, else their year, unless they are to be written in full; "" if neither."""
+    if moments and len({moment.date() for moment in moments}) == 1:
+        return f"{moments[0]:%Y-%m-%d}"
+    return f"{moments[0]:%Y}" if not wide and len({moment.year for moment in moments}) == 1 else ""

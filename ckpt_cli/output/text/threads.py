@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, Span, row
-from ckpt_cli.output.quantities import ago, size
+from ckpt_cli.output.quantities import ago, day, size
 from ckpt_cli.output.shell import visible
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.steps import error, join_lines, pad_line, question, split
@@ -140,7 +140,7 @@ class _Table:
             ("subgraphs", [("", f"{one.namespaces:,}" if one.namespaces else "")]),
             ("size", [("", size(one.size))]),
             ("head", [("id", one.short)]),
-            ("began", [("muted", (one.created or "")[:10])]),
+            ("began", [("muted", _day(one.created))]),
             ("metadata", [("muted", truncate(_metadata(one), 40))]),
         ]
 
@@ -182,6 +182,10 @@ def _status(one: ThreadView) -> Line:
 
 def _ago(time: str | None, page: Page) -> str:
     return "" if time is None else ago(datetime.fromisoformat(time).timestamp(), page.now)
+
+
+def _day(time: str | None) -> str:
+    return "" if time is None else day(datetime.fromisoformat(time).timestamp())
 
 
 def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:

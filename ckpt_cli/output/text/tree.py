@@ -24,7 +24,7 @@ from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, Tree
 _RAILS = 12  # at most this many rails are drawn; only a specially made tree of at least 4096 checkpoints has more
 _WHO = (18, 32)  # at most this many cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
-_NEEDED = 3  # the first facts of the heading (checkpoints, branches, status) are left out last
+_FIRST_TO_GO = ("subgraphs", "checkpoints", "branches", "time")  # the facts of the heading that are left out first
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 
@@ -72,18 +72,20 @@ class _Tree:
         view = self._view
         name = view.thread_id if self._width is None else truncate(view.thread_id, max(self._width // 3, 20))
         line: Line = [("title", name), *([("key", f" {self._ns(view.ns)}")] if view.ns else []), ("", "   ")]
-        facts: list[Line] = [[("muted", _count(view.checkpoints, "checkpoint"))]]
+        facts: dict[str, Line] = {"checkpoints": [("muted", _count(view.checkpoints, "checkpoint"))]}
         if len(view.branches) > 1:
-            facts.append([("muted", f"{len(view.branches):,} branches")])
-        facts.append(self._status())
+            facts["branches"] = [("muted", f"{len(view.branches):,} branches")]
+        facts["status"] = self._status()
         if view.subgraph_checkpoints:
-            facts.append([("muted", f"{view.subgraph_checkpoints:,} in subgraphs")])
-        if self._clock.day:
-            facts.append([("muted", self._clock.day)])
+            facts["subgraphs"] = [("muted", f"{view.subgraph_checkpoints:,} in subgraphs")]
+        if self._clock.beside:
+            facts["time"] = [("muted", self._clock.beside)]
         dot = f" {BETWEEN} "
-        while self._width is not None and len(facts) > 1 and line_len([*line, *join_lines(facts, dot)]) > self._width:
-            del facts[-1 if len(facts) > _NEEDED else 0]
-        return [*line, *join_lines(facts, dot)]
+        for name in _FIRST_TO_GO if self._timed else ("time", *_FIRST_TO_GO):
+            if self._width is None or line_len([*line, *join_lines(facts.values(), dot)]) <= self._width:
+                break
+            facts.pop(name, None)
+        return [*line, *join_lines(facts.values(), dot)]
 
     def _ns(self, ns: str) -> str:
         """The text of a namespace; its task ids are shortened if there is no room for them."""
