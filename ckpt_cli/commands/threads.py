@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ckpt_cli.completion.names import complete_status
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
@@ -15,21 +16,12 @@ from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, Until, matcher
 from ckpt_cli.parameters.period import parse_period
+from ckpt_cli.parameters.statuses import ANY_STATUS, STATUS, STUCK_AFTER, Statuses, parse_statuses
 from ckpt_cli.queries.any_checkpoint import UnreadMetadata, count_older_by_server, parse_filter, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.threads import ThreadsView
-
-
-class StatusOption(StrEnum):
-    """The statuses that ``--status`` takes."""
-
-    DONE = "done"
-    WAITING = "waiting"
-    FAILED = "failed"
-    UNFINISHED = "unfinished"
-    UNKNOWN = "unknown"
 
 
 class Order(StrEnum):
@@ -46,7 +38,7 @@ class Order(StrEnum):
 class ThreadsRequest:
     """The threads that the user asked for: their heads were made in `period`. A `limit` of 0 means all."""
 
-    statuses: tuple[str, ...] = ()
+    statuses: Statuses = ANY_STATUS
     period: Period = ALWAYS
     match: str | None = None
     where: Filter | None = None
@@ -74,7 +66,7 @@ def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> Threa
     more = bool(request.limit) and next(fitting_statuses, None) is not None
     if not request.judged:
         unread = [one.problem for one in views if one.problem]
-    view = ThreadsView(views, more, list(request.statuses), wide, len(unread), unread[0] if unread else None)
+    view = ThreadsView(views, more, list(request.statuses.names), wide, len(unread), unread[0] if unread else None)
     view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
     if request.where is None:
         view.note = _marked([one.metadata_problem for one in views if one.metadata_problem])
@@ -136,7 +128,7 @@ def _weight(reader: Reader, thread: Thread) -> int:
 
 def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:
     """Whether a thread is wanted. If its head can't be read, the reason is added to `unread`."""
-    fits = not request.statuses or one.status in request.statuses
+    fits = not request.statuses or request.statuses.fit(one.statuses, one.updated)
     if fits and request.where is not None and not request.any_checkpoint:
         fits = one.fits(request.where)
         if not fits:
@@ -147,15 +139,21 @@ def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_
 
 
 _Status = Annotated[
-    list[StatusOption] | None,
+    list[str] | None,
     typer.Option(
         "--status",
         "-s",
         metavar="STATUS",
-        help="Only done, waiting, failed, unfinished or unknown; may be repeated.",
+        help=STATUS,
         show_default=False,
+        autocompletion=complete_status,
     ),
 ]
+_Where = Annotated[
+    str | None,
+    typer.Option("--where", "-w", metavar="EXPRESSION", help="A Python expression over the head's metadata and state."),
+]
+_StuckAfter = Annotated[str, typer.Option("--stuck-after", metavar="TIME", help=STUCK_AFTER)]
 _Sort = Annotated[
     Order,
     typer.Option(
@@ -169,15 +167,11 @@ _Sort = Annotated[
 def threads(
     session: Session,
     status: _Status = None,
+    stuck_after: _StuckAfter = "10m",
     since: Since = None,
     until: Until = None,
     match: Annotated[str | None, typer.Option("--match", "-m", metavar="TEXT", help=MATCH)] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--where", "-w", metavar="EXPRESSION", help="A Python expression over the head's metadata and state."
-        ),
-    ] = None,
+    where: _Where = None,
     any_: AnyCheckpoint = False,
     sort: _Sort = Order.ACTIVITY,
     limit: Limit = 50,
@@ -185,12 +179,17 @@ def threads(
 ) -> ThreadsView:
     """List threads, the most recently active first: what each was about, and its status.
 
-    A thread is done, waiting for an answer, failed, or unfinished, which means that its next nodes have not run yet.
-    The status is unknown if the next nodes can't be determined, as in some old or damaged threads.
+    A thread is done, waiting for an answer, failed, or unfinished, which means that its next nodes have not run yet:
+    it runs now, or it was stopped or killed. A breakpoint and a kill look alike. A thread has two statuses if one task
+    waits and another failed. The status is unknown if the next nodes can't be determined, as in some old or damaged
+    threads.
+
+    --status stuck lists threads that wait or failed, and unfinished ones that had no new checkpoint for --stuck-after.
 
     Examples:
       ckpt threads
-      ckpt threads --status waiting
+      ckpt threads --status waiting,failed
+      ckpt threads --status stuck --stuck-after 1h
       ckpt threads --since 2h --match 'user-*'
       ckpt threads --since 2026-11-01 --until 2026-11-03
       ckpt threads --where 'step >= 5 and source == "update" and len(messages) > 10'
@@ -198,7 +197,7 @@ def threads(
       ckpt threads --sort size --limit 10 --wide
     """
     request = ThreadsRequest(
-        statuses=tuple(one.value for one in status or ()),
+        statuses=parse_statuses(status or (), stuck_after, session.clock()),
         period=parse_period(session, since, until),
         match=match,
         where=parse_filter(where, any_checkpoint=any_),

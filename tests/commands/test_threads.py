@@ -11,12 +11,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
-from ckpt_cli.commands.threads import Order, StatusOption, threads
+from ckpt_cli.commands.threads import Order, threads
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state import titles
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.parameters.statuses import StatusOption
 from tests import golden
 from tests.commands.asking import look
 from tests.databases import DATABASES, KEYS

@@ -13,6 +13,7 @@ from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE
 from ckpt_cli.views.steps import StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
+_STOPPED = "running, stopped or killed; would run next"  # a breakpoint and a kill leave the same data
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
@@ -47,12 +48,20 @@ def marks(step: StepView, branches: int) -> Line:
 
 
 def halts(step: StepView) -> Line:
-    """The tasks that asked a question or failed at a checkpoint; muted if they continued later."""
-    spans = []
+    """The open questions and the errors at a checkpoint; muted: earlier errors, and the nodes whose questions ended."""
+    waiting = {task.node for task in step.tasks if task.status == "waiting"}
+    spans, asked = list[Span](), list[str]()
     for halt in step.halts:
-        style = "muted" if halt.over or step.children else ("waiting" if halt.kind == "interrupt" else "bad")
-        sign = WAITING if halt.kind == "interrupt" else FAILED
-        spans.append((style, f"{sign} {halt.node}" if halt.node else sign))
+        over = halt.over or bool(step.children)
+        node = f" {halt.node}" if halt.node else ""
+        if halt.kind != "interrupt":
+            spans.append(("muted" if over else "bad", f"{FAILED}{node}"))
+        elif not over and halt.node in waiting:
+            spans.append(("waiting", f"{WAITING}{node}"))
+        else:
+            asked.append(halt.node or "")
+    if asked:
+        spans.append(("muted", f"{', '.join(filter(None, dict.fromkeys(asked)))} asked".strip()))
     return _spaced(spans)
 
 
@@ -110,7 +119,7 @@ def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
             yield [
                 (style, f"{sign} "),
                 ("node", task.node or "?"),
-                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else 'would run next'}"),
+                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else _STOPPED}"),
             ]
 
 
@@ -133,7 +142,7 @@ def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
         answers = ", ".join(brief(answer, room) for answer in task.answers)
         yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", answers)]
     else:
-        yield [("muted", f"{DUE} "), *name, ("muted", "  would run next")]
+        yield [("muted", f"{DUE} "), *name, ("muted", f"  {_STOPPED}")]
 
 
 def error(value: Any, cells: int | None) -> str:

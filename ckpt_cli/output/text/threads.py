@@ -170,14 +170,19 @@ def _metadata(one: ThreadView) -> str:
 
 
 def _status(one: ThreadView) -> Line:
-    """The status of a thread, and the nodes that wait, failed or run next."""
-    status = one.status or "?"
-    names = [w.node or "?" for w in one.interrupts] if status == "waiting" else [e.node or "?" for e in one.errors]
-    if status == "unfinished":
-        names = one.next or []
-    line: Line = [(thread_style(status), status)]
-    nodes = list(dict.fromkeys(names))
-    return [*line, ("muted", ": "), ("node", ", ".join(nodes))] if nodes else line
+    """Each status of a thread, with the nodes that wait, failed or run next."""
+    nodes = {
+        "waiting": [question.node or "?" for question in one.interrupts],
+        "failed": [error.node or "?" for error in one.errors],
+        "unfinished": one.next or [],
+    }
+    line: Line = []
+    for status in one.statuses or [one.status or "?"]:
+        line += [("muted", f" {BETWEEN} ")] if line else []
+        line.append((thread_style(status), status))
+        names = dict.fromkeys(nodes.get(status, ()))
+        line += [("muted", ": "), ("node", ", ".join(names))] if names else []
+    return line
 
 
 def _ago(time: str | None, page: Page) -> str:
