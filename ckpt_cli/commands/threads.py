@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.completion.names import complete_status
-from ckpt_cli.errors import NotSupported
+from ckpt_cli.completion.names import complete_order, complete_status
+from ckpt_cli.errors import NotSupported, UsageError
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
 from ckpt_cli.history.state.filters import Filter
@@ -44,6 +44,7 @@ class ThreadsRequest:
     where: Filter | None = None
     any_checkpoint: bool = False
     order: Order = Order.ACTIVITY
+    reverse: bool = False
     limit: int = 50
 
     @property
@@ -58,8 +59,10 @@ def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> Threa
     unread, unread_metadata = list[str](), UnreadMetadata()
     if request.where is not None and request.any_checkpoint:
         candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
-    if request.order is not Order.ACTIVITY:
-        candidates = iter(_sorted(reader, candidates, request.order))
+    total = None
+    if request.order is not Order.ACTIVITY or request.reverse:
+        in_order = _sorted(reader, candidates, request.order)
+        candidates, total = iter(in_order[::-1] if request.reverse else in_order), len(in_order)
     statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, candidates))
     fitting_statuses = (one for one in statuses if _fits(one, request, unread, unread_metadata))
     views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
@@ -70,6 +73,8 @@ def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> Threa
     view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
     if request.where is None:
         view.note = _marked([one.metadata_problem for one in views if one.metadata_problem])
+    view.order = request.order.value
+    view.total = len(views) if not more else None if request.judged else total
     view.older = None if more else _older(reader, request, {one.thread_id for one in views})
     return view
 
@@ -102,6 +107,8 @@ def _candidates(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
 
 def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thread]:
     """All threads, sorted by id, or by a number that must be read for each thread."""
+    if order is Order.ACTIVITY:
+        return list(threads)
     if order is Order.ID:
         return sorted(threads, key=lambda t: t.thread_id)
     if order is Order.STEP:
@@ -155,13 +162,27 @@ _Where = Annotated[
 ]
 _StuckAfter = Annotated[str, typer.Option("--stuck-after", metavar="TIME", help=STUCK_AFTER)]
 _Sort = Annotated[
-    Order,
+    str,
     typer.Option(
         "--sort",
         metavar="ORDER",
-        help="Sort by activity, id, checkpoints, size or step; all but activity read every thread.",
+        help="Sort by activity, id, checkpoints, size or step; -size reverses. All but activity read every thread. "
+        "Sizes are known on SQLite and MongoDB, not on Postgres, MySQL, Redis, Valkey or DynamoDB.",
+        autocompletion=complete_order,
     ),
 ]
+
+
+def _parse_order(text: str) -> tuple[Order, bool]:
+    """The order that a text names, and whether it is reversed.
+
+    Raises:
+        UsageError: there is no such order.
+    """
+    name = text.removeprefix("-")
+    if name not in list(Order):
+        raise UsageError(f"no order {name!r}", hint=f"one of {', '.join(Order)}; - before it reverses")
+    return Order(name), text != name
 
 
 def threads(
@@ -173,7 +194,7 @@ def threads(
     match: Annotated[str | None, typer.Option("--match", "-m", metavar="TEXT", help=MATCH)] = None,
     where: _Where = None,
     any_: AnyCheckpoint = False,
-    sort: _Sort = Order.ACTIVITY,
+    sort: _Sort = "activity",
     limit: Limit = 50,
     wide: Annotated[bool, typer.Option("--wide", help="Show as many columns as there is room for.")] = False,
 ) -> ThreadsView:
@@ -196,17 +217,19 @@ def threads(
       ckpt threads --where 'user_id == "u-112"' --any
       ckpt threads --sort size --limit 10 --wide
     """
+    order, reverse = _parse_order(sort)
     request = ThreadsRequest(
         statuses=parse_statuses(status or (), stuck_after, session.clock()),
         period=parse_period(session, since, until),
         match=match,
         where=parse_filter(where, any_checkpoint=any_),
         any_checkpoint=any_,
-        order=sort,
+        order=order,
+        reverse=reverse,
         limit=limit,
     )
-    if sort is not Order.ACTIVITY:
-        session.say(f"sorting by {sort.value} looks at every thread")
+    if sort != Order.ACTIVITY:
+        session.say(f"sorting by {sort} looks at every thread")
     view = session.read(lambda reader: run(reader, request, wide=wide))
     view.narrowed = not (since is until is match is where is None)
     for line in _talk(view, request):

@@ -86,12 +86,14 @@ class ThreadsView(View):
             they weren't counted.
         unread_metadata: with a filter on metadata, the number of threads that don't match but have metadata that can't
             be read: these threads might match.
+        total: the number of threads with these filters, with those beyond the limit; null if they weren't counted.
     """
 
     verb: ClassVar[str] = "threads"
     rows_field: ClassVar[str] = "threads"
     narrowed = False
     note = ""
+    order = "activity"
 
     threads: list[ThreadView]
     more: bool = False
@@ -101,6 +103,7 @@ class ThreadsView(View):
     problem: str | None = None
     older: int | None = None
     unread_metadata: int = 0
+    total: int | None = None
 
     @property
     def cut(self) -> str:

@@ -11,7 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
-from ckpt_cli.commands.threads import Order, threads
+from ckpt_cli.commands.threads import threads
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state import titles
 from ckpt_cli.output.line import Page, plain
@@ -41,7 +41,7 @@ def test_who_waits_and_what_failed(status: StatusOption, database: Database) -> 
 
 def test_wide_shows_every_column(database: Database) -> None:
     """``--wide`` adds subgraphs, size, head, beginning and metadata."""
-    view, said = look(database("real"), lambda session: threads(session, sort=Order.SIZE, limit=8, wide=True))
+    view, said = look(database("real"), lambda session: threads(session, sort="size", limit=8, wide=True))
     golden.check("threads/wide", view)
     assert said == ["sorting by size looks at every thread"]
 
@@ -87,10 +87,26 @@ def test_every_status_of_a_thread_is_an_option(database: Database, capsys: pytes
 def test_order_and_limit(found: Callable[..., list[str]]) -> None:
     """The default order is newest first; a limit of 0 is no limit."""
     assert found(limit=2) == ["long-1000", "small-199"]
-    assert found(sort=Order.CHECKPOINTS, limit=3) == ["long-1000", "chat-linear", "forks"]
-    assert found(sort=Order.STEP, limit=2) == ["long-1000", "chat-linear"]
-    assert found(sort=Order.ID, limit=2) == sorted(found(limit=0))[:2]
+    assert found(sort="checkpoints", limit=3) == ["long-1000", "chat-linear", "forks"]
+    assert found(sort="step", limit=2) == ["long-1000", "chat-linear"]
+    assert found(sort="id", limit=2) == sorted(found(limit=0))[:2]
     assert len(found(limit=0)) == 299
+    assert found(sort="-id", limit=2) == sorted(found(limit=0), reverse=True)[:2]
+    for order in ("activity", "size", "step", "checkpoints"):
+        assert found(sort=f"-{order}", limit=0) == found(sort=order, limit=0)[::-1]
+    with pytest.raises(UsageError, match="no order 'age'"):
+        found(sort="-age")
+
+
+@pytest.mark.parametrize("order", ["size", "-size", "-checkpoints"])
+def test_the_column_of_the_order_is_shown(order: str, database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also on a narrow terminal, and ``-`` before a name is no option."""
+    view, _ = look(database("real"), lambda session: threads(session, sort=order, limit=3))
+    lines = [plain(line) for line in render(view, Page(60, golden.NOW))]
+    assert lines[0].startswith("the first 3 of 299 threads")
+    assert order.removeprefix("-") in lines[1]
+    assert run(["threads", "--sort", order, "-n", "1", "-d", str(database("real"))]) == 0
+    assert capsys.readouterr().out
 
 
 def test_only_as_many_as_there_are(database: Database) -> None:

@@ -95,7 +95,7 @@ class _Table:
     def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
         """The indices of the columns for which there is room beside the title."""
         places = list(range(len(names)))
-        for name in _FIRST_TO_GO:
+        for name in (name for name in _FIRST_TO_GO if name != self._view.order):
             if self._lack([sizes[at] for at in places]) <= 0:
                 break
             places = [at for at in places if names[at] != name]
@@ -133,7 +133,8 @@ class _Table:
         if branches:
             columns.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
         columns.append(("status", fit(_status(one), self._status)))
-        return [*columns, *self._more(one)] if self._view.wide else columns
+        more = self._more(one)
+        return [*columns, *(column for column in more if self._view.wide or column[0] == self._view.order)]
 
     def _more(self, one: ThreadView) -> list[tuple[str, Line]]:
         return [
@@ -149,7 +150,9 @@ def _counted(view: ThreadsView) -> Line:
     """The number of shown threads, and the number of threads with each status."""
     counts = Counter(one.status or "unreadable" for one in view.threads)
     count = len(view.threads)
-    line: Line = [("title", f"{'the first ' if view.more else ''}{count:,} thread{'' if count == 1 else 's'}")]
+    of_all = f" of {view.total:,}" if view.more and view.total else ""
+    plural = "" if count == 1 and not of_all else "s"
+    line: Line = [("title", f"{'the first ' if view.more else ''}{count:,}{of_all} thread{plural}")]
     for status in sorted(counts, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
         style = thread_style(status) if status in THREAD_STATUS else "bad"
         line += [("muted", f" {BETWEEN} "), (style, f"{counts[status]:,} {status}" if count > 1 else status)]
