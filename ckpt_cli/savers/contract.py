@@ -10,20 +10,11 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import ClassVar, TypeVar
 
-from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
 
-__all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]  # with names now in `about`
+__all__ = ["Ability", "About", "Form", "Saver", "Totals"]  # with names now in `about`
 T = TypeVar("T")
-
-
-class HalfWrittenError(DatabaseUnreachable):
-    """A writer was killed half-way. Nothing can be read until `mend` has rolled back the unfinished write."""
-
-    def __init__(self, message: str, mend: Callable[[], None], *, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.mend = mend
 
 
 class Saver(ABC):
