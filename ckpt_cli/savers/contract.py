@@ -5,7 +5,7 @@ read inside `Saver.moment`, so that all output of a command shows the database a
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import ClassVar, TypeVar
@@ -48,6 +48,10 @@ class Saver(ABC):
     def threads(self) -> Iterator[Thread]:
         """Every thread, the highest head id first. An engine with an index jumps in the index from thread to thread."""
 
+    def count_threads(self) -> int | None:
+        """The number of threads, counted in an index; None if `threads` reads all before it gives the first."""
+        return None
+
     @abstractmethod
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id."""
@@ -84,6 +88,10 @@ class Saver(ABC):
         """The skeletons of several threads. The rows of a thread come together, as `rows` gives them."""
         for thread_id in thread_ids:
             yield from self.rows(thread_id)
+
+    def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int] | None:  # noqa: ARG002
+        """The bytes of the checkpoints of each thread, added up by the engine; None if it has no such query."""
+        return None
 
     @abstractmethod
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
