@@ -11,7 +11,7 @@ from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, Unti
 from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.parameters.statuses import STATUS, STUCK_AFTER, parse_statuses
 from ckpt_cli.queries.any_checkpoint import parse_filter
-from ckpt_cli.queries.thread_list import Order, ThreadsRequest, list_threads
+from ckpt_cli.queries.thread_list import Order, ThreadsRequest, run
 from ckpt_cli.session import Session
 from ckpt_cli.views.threads import ThreadsView
 
@@ -37,7 +37,7 @@ _Sort = Annotated[
         "--sort",
         metavar="ORDER",
         help="Sort by activity, id, checkpoints, size or step; -size reverses. All but activity read every thread. "
-        "Sizes are known on SQLite and MongoDB, not on Postgres, MySQL, Redis, Valkey or DynamoDB.",
+        "Redis, Valkey, DynamoDB and a checkpointer of your own can't tell sizes.",
         autocompletion=complete_order,
     ),
 ]
@@ -81,8 +81,7 @@ def threads(
       ckpt threads
       ckpt threads --status waiting,failed
       ckpt threads --status stuck --stuck-after 1h
-      ckpt threads --since 2h --match 'user-*'
-      ckpt threads --since 2026-11-01 --until 2026-11-03
+      ckpt threads --since 2026-11-01 --until 2d --match 'user-*'
       ckpt threads --where 'step >= 5 and source == "update" and len(messages) > 10'
       ckpt threads --where 'user_id == "u-112"' --any
       ckpt threads --sort size --limit 10 --wide
@@ -99,9 +98,9 @@ def threads(
         limit=limit,
         wide=wide,
     )
-    if sort != Order.ACTIVITY:
-        session.say(f"sorting by {sort} looks at every thread")
-    view = session.read(lambda reader: list_threads(reader, request))
+    if order is not Order.ACTIVITY:
+        session.say(f"sorting by {order.value} looks at every thread")
+    view = session.read(lambda reader: run(reader, request))
     view.narrowed = not (since is until is match is where is None)
     for line in _talk(view, request):
         session.say(line)

@@ -43,7 +43,8 @@ class ThreadView:
         updated: when the head was made (ISO 8601, UTC); null if neither its id nor its `ts` contains a time.
         created: when the first checkpoint was made.
         title: what the thread was about: its first human message, else its input.
-        size: the number of bytes of all checkpoints, if the engine knows it.
+        size: the number of bytes of all checkpoints; null if the engine doesn't know it. An engine that must add it up
+            (Postgres, MySQL) is only asked for it with ``--sort size`` or ``--wide``.
         metadata: the head's metadata, without the keys that every checkpoint has.
         metadata_problem: which part of the head's metadata can't be read; null if all of it can.
     """
@@ -86,7 +87,7 @@ class ThreadsView(View):
             they weren't counted.
         unread_metadata: with a filter on metadata, the number of threads that don't match but have metadata that can't
             be read: these threads might match.
-        total: the number of threads with these filters, with those beyond the limit; null if they weren't counted.
+        total: the number of threads that fit, with those beyond the limit; null if they weren't counted.
     """
 
     verb: ClassVar[str] = "threads"
@@ -108,8 +109,12 @@ class ThreadsView(View):
     @property
     def cut(self) -> str:
         """A remark that there are more threads."""
-        count = f"{len(self.threads):,} threads" if len(self.threads) != 1 else "thread"
-        return f"only the first {count}: --limit 0 lists all" if self.more else ""
+        count = len(self.threads)
+        if self.total is not None:
+            shown = f"{count:,} of {self.total:,} threads"
+        else:
+            shown = f"{count:,} threads" if count != 1 else "thread"
+        return f"only the first {shown}: --limit 0 lists all" if self.more else ""
 
     @property
     def exit_code(self) -> int:

@@ -103,7 +103,7 @@ def test_the_column_of_the_order_is_shown(order: str, database: Database, capsys
     """Also on a narrow terminal, and ``-`` before a name is no option."""
     view, _ = look(database("real"), lambda session: threads(session, sort=order, limit=3))
     lines = [plain(line) for line in render(view, Page(60, golden.NOW))]
-    assert lines[0].startswith("the first 3 of 299 threads")
+    assert lines[0].startswith("299 threads · the first 3: ")
     assert order.removeprefix("-") in lines[1]
     assert run(["threads", "--sort", order, "-n", "1", "-d", str(database("real"))]) == 0
     assert capsys.readouterr().out
@@ -218,6 +218,22 @@ def test_a_cut_list_counts_what_it_lists(database: Database) -> None:
         assert first == f"{said or f'{len(view.threads)} threads wait for'} an answer"
 
 
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({}, "299 threads · the first 2: 2 done"),
+        ({"sort": "id", "match": "small-*"}, "200 threads · the first 2: 2 done"),
+        ({"match": "small-*"}, "more than 2 threads · the first 2: 2 done"),
+        ({"since": "1990-01-01"}, "more than 2 threads · the first 2: 2 done"),
+        ({"status": ["done,failed"]}, "more than 2 threads · the first 2: 2 done"),
+    ],
+)
+def test_all_threads_are_counted_where_that_is_cheap(options: dict[str, Any], line: str, database: Database) -> None:
+    """All threads are counted without a filter, and if they were read anyway; each status only in the threads shown."""
+    view, _ = look(database("real"), lambda session: threads(session, limit=2, **options))
+    assert plain(next(iter(render(view, Page(80, golden.NOW))))) == line
+
+
 @pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"]])
 def test_a_cut_list_is_announced_in_pipes_and_json(
     form: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
@@ -225,6 +241,6 @@ def test_a_cut_list_is_announced_in_pipes_and_json(
     """Piped or as JSON, stderr says that there are more threads; a whole list is silent."""
     path = str(database("real"))
     assert run(["threads", "-d", path, "--limit", "3", *form]) == 0
-    assert "only the first 3 threads: --limit 0 lists all" in capsys.readouterr().err
+    assert "only the first 3 of 299 threads: --limit 0 lists all" in capsys.readouterr().err
     assert run(["threads", "-d", path, "--limit", "0", *form]) == 0
     assert capsys.readouterr().err == ""

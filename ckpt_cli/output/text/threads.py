@@ -90,7 +90,9 @@ class _Table:
             title: Line = [*_marked(one), ("" if one.title else "muted", one.title or NOTHING)]
             yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
         if self._view.more:
-            yield [("muted", f"{MORE} and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
+            shown = len(self._view.threads)
+            rest = "and more" if self._view.total is None else f"and {self._view.total - shown:,} more"
+            yield [("muted", f"{MORE} {rest}: --limit 0 shows all")]
 
     def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
         """The indices of the columns for which there is room beside the title."""
@@ -147,16 +149,17 @@ class _Table:
 
 
 def _counted(view: ThreadsView) -> Line:
-    """The number of shown threads, and the number of threads with each status."""
-    counts = Counter(one.status or "unreadable" for one in view.threads)
+    """The number of threads, and how many of the shown ones have each status; the line says if these aren't all."""
+    counts = Counter(status for one in view.threads for status in one.statuses or [one.status or "unreadable"])
     count = len(view.threads)
-    of_all = f" of {view.total:,}" if view.more and view.total else ""
-    plural = "" if count == 1 and not of_all else "s"
-    line: Line = [("title", f"{'the first ' if view.more else ''}{count:,}{of_all} thread{plural}")]
+    total = f"{count:,}" if not view.more else f"more than {count:,}" if view.total is None else f"{view.total:,}"
+    first = "the first: " if count == 1 else f"the first {count:,}: "
+    parts: list[Line] = []
     for status in sorted(counts, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
         style = thread_style(status) if status in THREAD_STATUS else "bad"
-        line += [("muted", f" {BETWEEN} "), (style, f"{counts[status]:,} {status}" if count > 1 else status)]
-    return line
+        parts.append([(style, f"{counts[status]:,} {status}" if count > 1 else status)])
+    line: Line = [("title", f"{total} thread{'' if total == '1' else 's'}"), ("muted", f" {BETWEEN} ")]
+    return [*line, *([("muted", first)] if view.more else []), *join_lines(parts, f" {BETWEEN} ")]
 
 
 def _sign(status: str) -> str:
