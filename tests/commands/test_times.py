@@ -1,6 +1,7 @@
 """Times that ckpt prints can be typed, and ``--since`` and ``--until`` bound what is listed."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +14,9 @@ from ckpt_cli.commands.grep import grep
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
 from ckpt_cli.commands.threads import threads
+from ckpt_cli.commands.tree import tree
 from ckpt_cli.errors import CheckpointNotFound
+from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.output.text.steps import Clock
@@ -42,6 +45,17 @@ def test_every_printed_time_names_its_checkpoint(
             first = newest.setdefault(words, step.checkpoint_id)
             assert at(path, show, "interrupt-multi-resumed", f"@{{{words}}}").checkpoint_id == first
     assert len(set(newest.values())) > 1
+
+
+@pytest.mark.parametrize("thread", ["interrupt-multi", "forks", "subgraph-interrupted"])
+def test_a_column_of_times_has_its_zone(thread: str, database: Database) -> None:
+    """`log` and `tree` have it once beside the times, and on a narrow page too if the times are there."""
+    for view in (at(database("real"), log, thread), at(database("real"), tree, thread)):
+        for width in range(40, 130, 3):
+            lines = [plain(line) for line in render(view, Page(width, golden.NOW))]
+            assert all(cell_len(line) <= width for line in lines)
+            if any(re.search(r"\d\d:\d\d", line) for line in lines):
+                assert any(" UTC" in line for line in lines), (width, lines)
 
 
 def test_a_time_without_its_date_names_no_checkpoint_of_another_second(database: Database) -> None:

@@ -24,7 +24,8 @@ from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, Tree
 _RAILS = 12  # at most this many rails are drawn; only a specially made tree of at least 4096 checkpoints has more
 _WHO = (18, 32)  # at most this many cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
-_FIRST_TO_GO = ("subgraphs", "checkpoints", "branches", "time")  # the facts of the heading that are left out first
+_FIRST_TO_GO = ("subgraphs", "checkpoints", "branches")  # the facts of the heading that are left out first
+_LEAST_STATUS = 12  # the status in the heading is not cut below this many cells
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 
@@ -85,6 +86,9 @@ class _Tree:
             if self._width is None or line_len([*line, *join_lines(facts.values(), dot)]) <= self._width:
                 break
             facts.pop(name, None)
+        if self._width is not None:  # the zone of the times below stays
+            missing = line_len([*line, *join_lines(facts.values(), dot)]) - self._width
+            facts["status"] = fit(facts["status"], max(line_len(facts["status"]) - max(missing, 0), _LEAST_STATUS))
         return [*line, *join_lines(facts.values(), dot)]
 
     def _ns(self, ns: str) -> str:
