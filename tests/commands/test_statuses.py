@@ -94,6 +94,12 @@ def test_a_thread_is_found_by_each_of_its_statuses(path: Path, capsys: pytest.Ca
         at(path, threads, status=["waiting,late"])
 
 
+def test_the_heading_of_a_tree_has_both_statuses(path: Path) -> None:
+    """A thread in which one task waits and another failed is said to do both."""
+    heading = plain(next(iter(render(at(path, tree, "both"), Page(120, golden.NOW)))))
+    assert "waiting for you: ask · failed: bad" in heading
+
+
 def test_json_has_every_status(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`status` is the first of `statuses`."""
     assert run(["threads", "-d", str(path), "--json"]) == 0

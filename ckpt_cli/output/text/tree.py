@@ -25,6 +25,7 @@ _RAILS = 12  # at most this many rails are drawn; only a specially made tree of 
 _WHO = (18, 32)  # at most this many cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
 _FIRST_TO_GO = ("subgraphs", "checkpoints", "branches")  # the facts of the heading that are left out first
+_HALTED = {"waiting": "waiting for you", "failed": "failed"}  # a thread may have both statuses
 _LEAST_STATUS = 12  # the status in the heading is not cut below this many cells
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
@@ -102,13 +103,9 @@ class _Tree:
         if view.problem and view.status is None:
             return [("bad", f"{UNKNOWN} can't be read")]
         head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
+        if view.status in _HALTED and head is not None:
+            return join_lines((_halted(head, status) for status in _HALTED), f" {BETWEEN} ")
         style = thread_style(view.status or "")
-        tasks = head.tasks if head is not None else []
-        node_names = [task.node or "?" for task in tasks if task.status == view.status]
-        if view.status == "waiting":
-            return [(style, "waiting for you: " + ", ".join(dict.fromkeys(node_names)))]
-        if view.status == "failed":
-            return [(style, "failed: " + ", ".join(dict.fromkeys(node_names)))]
         if view.status == "unfinished" and head is not None and head.next:
             return [(style, "next: " + ", ".join(dict.fromkeys(head.next)))]
         return [(style, view.status or "?")]
@@ -177,6 +174,12 @@ def _shortened_task(part: str) -> str:
 def _shortened(checkpoint_id: str | None) -> str:
     text = checkpoint_id or ""
     return text if len(text) <= 12 else f"{MORE}{text[-6:]}"
+
+
+def _halted(head: StepView, status: str) -> Line:
+    """The nodes whose tasks wait or failed at the head; empty if there are none."""
+    nodes = dict.fromkeys(task.node or "?" for task in head.tasks if task.status == status)
+    return [(thread_style(status), f"{_HALTED[status]}: {', '.join(nodes)}")] if nodes else []
 
 
 def _count(number: int, noun: str) -> str:
