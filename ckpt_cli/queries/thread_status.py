@@ -66,6 +66,17 @@ class ThreadStatus:
         """The status of the thread; None if the head can't be read."""
         return str(self.snapshot.status) if self.snapshot is not None else None
 
+    @property
+    def statuses(self) -> list[str]:
+        """Every status of the thread; none if the head can't be read."""
+        return [str(status) for status in self.snapshot.statuses] if self.snapshot is not None else []
+
+    @property
+    def updated(self) -> float | None:
+        """When the head was made, in seconds since 1970; None if neither its id nor its ``ts`` says so."""
+        state = self.state
+        return ids.unix_time(self._thread.head.checkpoint_id) or (ids.unix_time(state.ts) if state else None)
+
     def fits(self, where: Filter) -> bool:
         """Whether the thread fits a filter."""
         fits = where.matches(self.name)
@@ -127,7 +138,7 @@ class ThreadStatus:
             source=state.source if state is not None else "",
             status=self.status,
             next=snapshot.next if snapshot is not None else None,
-            updated=_when(head.checkpoint_id, state),
+            updated=iso(self.updated),
             created=iso(ids.unix_time(first)),
             title=self._title(first),
             size=sum(sizes) if sizes else None,
@@ -138,6 +149,7 @@ class ThreadStatus:
             metadata={key: value for key, value in (state.metadata if state else {}).items() if key not in _PLAIN},
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,
+            statuses=self.statuses,
         )
 
     def _title(self, first: str) -> str:
@@ -161,7 +173,3 @@ class ThreadStatus:
             return ""
         value = values.get("__start__")
         return titles.from_input(value) or ("" if value in (None, {}, []) else brief(value, _TITLE))
-
-
-def _when(checkpoint_id: str, state: State | None) -> str | None:
-    return iso(ids.unix_time(checkpoint_id) or (ids.unix_time(state.ts) if state is not None else None))

@@ -35,7 +35,7 @@ class Status(StrEnum):
     ANSWERED = "answered"
     """A task with answers that it hasn't taken yet: it continues with them when the thread is resumed."""
     DUE = "due"
-    """A task that has not run, because of a breakpoint or because its process ended."""
+    """A task that has left nothing: its run was stopped or killed, or goes on; the data look alike."""
     UNFINISHED = "unfinished"
     """A thread whose next tasks have not run, or have run and left no checkpoint."""
     UNKNOWN = "unknown"
@@ -72,7 +72,9 @@ class Task(NamedTuple):
 
     @property
     def open(self) -> list[Interrupt]:
-        """The task's questions that have no answer yet."""
+        """The questions of the task that have no answer yet; none if the task has finished."""
+        if self.status is Status.FINISHED:
+            return []
         return [one for one in self.interrupts if one.id not in self.answered]
 
 
@@ -104,14 +106,19 @@ class Snapshot(NamedTuple):
 
     @property
     def status(self) -> Status:
-        """How far the thread has come, if this is its head."""
-        statuses = {task.status for task in self.tasks}
-        for status in (Status.WAITING, Status.FAILED):
-            if status in statuses:
-                return status
+        """How far the thread has come, if this is its head: the first of `statuses`."""
+        return self.statuses[0]
+
+    @property
+    def statuses(self) -> list[Status]:
+        """Every status that the thread has, if this is its head; only WAITING and FAILED can come together."""
+        of_tasks = {task.status for task in self.tasks}
+        halted: list[Status] = [status for status in (Status.WAITING, Status.FAILED) if status in of_tasks]
+        if halted:
+            return halted
         if self.tasks:  # even if all have finished: their writes have not become a checkpoint yet
-            return Status.UNFINISHED
-        return Status.DONE if self.complete else Status.UNKNOWN
+            return [Status.UNFINISHED]
+        return [Status.DONE if self.complete else Status.UNKNOWN]
 
 
 def snapshot(
