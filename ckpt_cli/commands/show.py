@@ -135,6 +135,8 @@ def _delta_note(rebuilt: "Rebuilt") -> str:
 
     seed = "the beginning" if rebuilt.seed is ABSENT else "a snapshot"
     count = len(rebuilt.writes)
+    if rebuilt.lost:
+        return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}; those of an update are not stored"
     how = f"by {rebuilt.reducer.name}" if rebuilt.reducer else "side by side: no known reducer explains them"
     return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}{f' {how}' if count else ''}"
 
