@@ -18,6 +18,7 @@ from langgraph.types import Command, interrupt
 from ckpt_cli.app import run
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
+from ckpt_cli.queries.step_walk import StepWalk
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
@@ -51,6 +52,15 @@ def test_an_update_and_a_run_from_one_checkpoint_have_their_own_writes(forks: Re
     """Neither branch takes the other's writes, which are stored on the same checkpoint."""
     values = {i: Inspection(forks, Ref("forked", "", i)).values().get("log", []) for i in IN_MEMORY}
     assert values == IN_MEMORY
+
+
+def test_a_walk_down_a_branch_gives_its_own_values(forks: Reader) -> None:
+    """`replay --to` compares with the same values."""
+    lineage = forks.lineage("forked")
+    for branch in lineage.branches:
+        refs = [Ref("forked", "", i) for i in reversed(list(lineage.line(branch.tip)))]
+        steps = [step for step in StepWalk(forks, None).steps(refs) if step.ref.checkpoint_id in IN_MEMORY]
+        assert [(step.after or {}).get("log", []) for step in steps] == [IN_MEMORY[s.ref.checkpoint_id] for s in steps]
 
 
 def test_writes_that_are_stored_nowhere_are_not_made_up(
