@@ -97,7 +97,9 @@ def as_snapshot(channel: str, value: Any) -> Node:
     """
     if isinstance(value, Node) and (value.module, value.name) == ("", "DeltaChannel"):
         hint = "`ckpt fork` needs no value: it makes a sibling, not a child"
-        raise Refused(f"the value of delta channel {channel!r} isn't known: its recorded writes don't give it", hint=hint)
+        raise Refused(
+            f"the value of delta channel {channel!r} isn't known: its recorded writes don't give it", hint=hint
+        )
     return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value))
 
 
