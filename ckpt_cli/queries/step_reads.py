@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.snapshot import Snapshot
@@ -46,7 +47,7 @@ class StepReads:
         self.ns = ns
         self.lineage: Lineage = reader.lineage(thread_id, ns)
         self.attribution = WriteAttribution(self.lineage)
-        self.step_nodes = StepNodes(self.attribution, ns)
+        self.step_nodes = StepNodes(self.attribution, ns, lambda: {row.ns for row in reader.rows(thread_id)})
         self.steps = Steps(self.attribution)
         self.snapshots: dict[str, Snapshot] = {}
         self.problems: dict[str, str] = {}
@@ -74,6 +75,7 @@ class StepReads:
         self._read_sends([*checkpoint_ids, *folded])
         self._read_tips(checkpoint_ids)
         self._read_unexplained(compared_updates)
+        self._name_nodes(sorted([*checkpoint_ids, *folded]))
 
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these checkpoints, and all writes of the namespace without their values."""
@@ -180,6 +182,22 @@ class StepReads:
                 with suppress(PayloadCorrupt):
                     self._find_changes(ref)
 
+    def _name_nodes(self, checkpoint_ids: Sequence[str]) -> None:
+        """Name the nodes of these checkpoints, the oldest first: the nodes of a step may name those of the next one.
+
+        If neither writes nor metadata show them, the checkpoints before and after the step are compared: each step of
+        langgraph 0.0, and the newest others.
+        """
+        unnamed = [
+            i for i in checkpoint_ids if self.step_nodes.is_unnamed(i) and self.step_nodes.start_of(i) is not None
+        ]
+        chosen = [i for i in unnamed if not ids.is_uuid6(i)] or unnamed[-_EDITS:]
+        pairs = {i: self.step_nodes.start_of(i) for i in chosen if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES}
+        self.reader.saver.expect([self.ref(i) for pair in pairs.items() for i in pair if i])
+        for checkpoint_id, before in pairs.items():
+            with suppress(PayloadCorrupt):
+                self.step_nodes.learn_step(self._state(checkpoint_id), self._state(before) if before else None)
+
     def _compare_updates(self, compared_updates: Iterable[str]) -> None:
         small = [i for i in compared_updates if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES]
         pairs = [i for update in small for i in (update, self.lineage.parent(update)) if i is not None]
@@ -209,6 +227,7 @@ class StepReads:
             raise
         if problem := state.problem:
             self.problems[checkpoint_id] = problem
+        self.step_nodes.learn(state)
         return state
 
     def _find_changes(self, ref: Ref) -> None:

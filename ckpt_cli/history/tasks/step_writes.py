@@ -8,7 +8,7 @@ from typing import Any
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.history.tasks.metadata_writes import values_by_channel
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.task_ids import caller, pulled
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, path
 from ckpt_cli.values.state import TaskWrite
 
@@ -28,6 +28,9 @@ class StepWrites:
         if self.attribution.note(checkpoint_id).source in ("fork", "input"):
             return {}
         if self.is_recorded(checkpoint_id):
+            outputs = self.outputs(self.attribution.credited(checkpoint_id) or (), checkpoint_id)
+            if self.holds_all_recorded(checkpoint_id, outputs):  # metadata doesn't record the order of the tasks
+                return _values(outputs)
             return dict(self.recorded(checkpoint_id))
         if self.attribution.takes_input(checkpoint_id):
             return dict(self.recorded(self.attribution.lineage.parent(checkpoint_id) or ""))
@@ -42,19 +45,25 @@ class StepWrites:
                 return
             yield written
 
-    def outputs(self, writes: Sequence[TaskWrite]) -> list[TaskWrite]:
-        """The writes among these that change the user's state or are Sends."""
-        return [w for w in writes if caller(path(w)) is None and is_output(w) and not self._is_plain_edge(w)]
+    def outputs(self, writes: Sequence[TaskWrite], checkpoint_id: str | None = None) -> list[TaskWrite]:
+        """The writes among these that change the user's state or are Sends; `checkpoint_id`: what they made."""
+        recorded = self.recorded(checkpoint_id) if checkpoint_id is not None else {}
+        is_edge = (lambda w: w.channel not in recorded) if recorded else _is_named_like_its_node
+        return [
+            write
+            for write in writes
+            if caller(path(write)) is None
+            and is_output(write)
+            and not (self._may_be_plain_edge(write) and is_edge(write))
+        ]
 
-    def _is_plain_edge(self, write: TaskWrite) -> bool:
-        """Whether a write only records that a node ran.
+    def _may_be_plain_edge(self, write: TaskWrite) -> bool:
+        """Whether a write may only record that a node ran.
 
         Up to langgraph 0.3.18, a plain edge is a channel with the name of its source node, and that node writes its own
         name to it. Those releases also record outputs in metadata; without such outputs, no write is a plain edge.
         """
-        if not self.attribution.has_outputs or write.row.task_path:
-            return False
-        return write.read and bool(write.value == write.channel)
+        return self.attribution.has_outputs and write.read and bool(write.value == write.channel)
 
     def is_recorded(self, checkpoint_id: str) -> bool:
         """Whether metadata records the outputs of a step.
@@ -78,6 +87,11 @@ class StepWrites:
         """
         recorded = Counter({channel: len(values) for channel, values in self.recorded(checkpoint_id).items()})
         return recorded == Counter(write.channel for write in outputs if write.channel != TASKS)
+
+
+def _is_named_like_its_node(write: TaskWrite) -> bool:
+    """Whether a channel has the name of the node that wrote to it, or whether the node isn't known."""
+    return not write.row.task_path or pulled(path(write)) == write.channel
 
 
 def _values(writes: Sequence[TaskWrite]) -> Written:

@@ -68,7 +68,7 @@ class Steps:
         if self._attribution.note(checkpoint_id).source == "fork":
             return None
         credited, before = self._attribution.credited(checkpoint_id), partial(self._previous, checkpoint_id)
-        habits, outputs = self.habits(checkpoint_id), self._writes.outputs(credited or ())
+        habits, outputs = self.habits(checkpoint_id), self._writes.outputs(credited or (), checkpoint_id)
         if self._writes.is_recorded(checkpoint_id) and not self._writes.holds_all_recorded(checkpoint_id, outputs):
             sends = step_changes([write for write in outputs if write.channel == TASKS], {})
             recorded = self._writes.recorded(checkpoint_id).items()
@@ -88,7 +88,8 @@ class Steps:
 
     def compare(self, state: State, parent: State) -> None:
         """Compare two decoded states; needed if no writes show the changes of the step between them."""
-        moved = [c for c in channels.user_channels(state) if state.versions.get(c) != parent.versions.get(c)]
+        # sorted, because not every database keeps the order in which channels were stored
+        moved = [c for c in sorted(channels.user_channels(state)) if state.versions.get(c) != parent.versions.get(c)]
         self._compared[state.ref.checkpoint_id] = [
             compare_values(channel, parent.values.get(channel, UNKNOWN), state.values[channel])
             for channel in moved

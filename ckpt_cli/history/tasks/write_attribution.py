@@ -64,8 +64,12 @@ class WriteAttribution:
         self.writes: dict[str, list[TaskWrite]] = {}
         self.has_outputs = False
         self._forget: list[Callable[[], None]] = []
+        self.path_of: Callable[[TaskWrite], str | None] = path
+        """Gives the path of a write's task, which may be computed; "" or None if it isn't known."""
+        self.unordered = self.remembered(self._unordered)
+        """Gives the writes that made a checkpoint, by its id, in stored order; None if no stored writes did."""
         self.credited = self.remembered(self._credited)
-        """Gives the writes that made a checkpoint, by its id; None if none of the stored writes did."""
+        """Gives the same writes in the library's order, as far as the paths of their tasks are known."""
         self.first_with_source = self.remembered(self._first_with_source)
         """Gives the oldest child of a checkpoint that has one of these sources."""
 
@@ -107,6 +111,20 @@ class WriteAttribution:
         return {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
 
     def _credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
+        """The writes that made a checkpoint, task by task in the order of the tasks' paths.
+
+        Databases without paths store writes in the order of task ids, which is by chance.
+        """
+        writes = self.unordered(checkpoint_id)
+        if writes is None or len({write.task_id for write in writes}) == 1 or all(w.row.task_path for w in writes):
+            return writes
+        paths = [self.path_of(write) or "" for write in writes]
+        if not all(one or write.task_id == NULL_TASK for one, write in zip(paths, writes, strict=True)):
+            return writes
+        order = sorted(range(len(writes)), key=paths.__getitem__)
+        return [writes[at] for at in order]
+
+    def _unordered(self, checkpoint_id: str) -> list[TaskWrite] | None:
         source = self.note(checkpoint_id).source
         writes = self._input_writes(checkpoint_id) if source == "input" else self._parent_writes(checkpoint_id, source)
         return writes or None
@@ -151,21 +169,32 @@ class WriteAttribution:
         return self.note(parent).outputs is not None and self.first_with_source(parent, _LOOPS) == checkpoint_id
 
     def tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
-        """Task id to the writes that the task left on a checkpoint.
+        """Task id to the writes that the task left on a checkpoint, in the order of the paths if these are known.
 
         Writes of ``update_state`` are left out, and those of tasks that another task called (functional API).
         """
+        tasks = self.unsorted_tasks(checkpoint_id)
+        paths = {task_id: self.path_of(writes[0]) or "" for task_id, writes in tasks.items()} if len(tasks) > 1 else {}
+        return dict(sorted(tasks.items(), key=lambda task: paths[task[0]])) if paths and all(paths.values()) else tasks
+
+    def unsorted_tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
+        """The same in stored order."""
         by_task: dict[str, list[TaskWrite]] = {}
         for write in self.writes.get(checkpoint_id, []):
-            if write.task_id != NULL_TASK and not is_update(write) and caller(path(write)) is None:
+            if write.task_id != NULL_TASK and not is_update(write):
                 by_task.setdefault(write.task_id, []).append(write)
-        return by_task
+        return {task_id: writes for task_id, writes in by_task.items() if not is_call(writes)}
 
 
 def path(write: TaskWrite) -> str:
     """The task's path; ``durability="exit"`` puts the step in front of it (``~~0000000001~__pregel_pull, a``)."""
     stored = write.row.task_path
     return stored[stored.index("~", 2) :] if stored.startswith("~~") and "~" in stored[2:] else stored
+
+
+def is_call(writes: Iterable[TaskWrite]) -> bool:
+    """Whether another task called the task that left these writes (functional API); only such a task returns."""
+    return any(write.channel == RETURN or caller(path(write)) is not None for write in writes)
 
 
 def is_update(write: TaskWrite) -> bool:
