@@ -258,7 +258,7 @@ class StepNodes:
         written = {write.channel for write in self.attribution.writes.get(place.checkpoint_id, ())}
         joined = (source for channel in sorted(written) for source in channels.sources(channel))
         nodes = dict.fromkeys([*self._outputs(), *self._seen, *joined])
-        origins = self.nodes(place.checkpoint_id)
+        origins = self.nodes(place.checkpoint_id) if place.checkpoint_id in self.attribution.lineage else ()
         return next((n for n in nodes for origin in origins if task_id in place.pull(n, (origin,))), None)
 
     def _called_by_edges(self, checkpoint_id: str) -> list[str]:

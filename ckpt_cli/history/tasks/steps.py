@@ -165,6 +165,8 @@ class Steps:
     def _previous(self, checkpoint_id: str, channel: str) -> Any:
         """The last value that older steps wrote to a channel; `NOTHING` if none did, `UNKNOWN` if it isn't known."""
         at = self._lineage.parent(checkpoint_id)
+        if self._lineage.missing(checkpoint_id) is not None:
+            return UNKNOWN
         for _ in range(BACK):
             if at is None:
                 return NOTHING

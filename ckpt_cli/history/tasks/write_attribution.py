@@ -5,7 +5,7 @@ The writes stored on a checkpoint come from the tasks that started there. These 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
@@ -104,11 +104,23 @@ class WriteAttribution:
                     widened.add(older)
                     relatives.add(older)
                     relatives.update(self.lineage.children[older])
+            if (lost := self.lineage.missing(checkpoint_id)) is not None:
+                relatives.update(self._orphans[lost])
         return relatives
 
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
         """The checkpoints whose stored writes show the tasks that made these, and the node of each such task."""
-        return {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
+        stored = {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
+        return stored | {lost for one in stored if (lost := self.lineage.missing(one)) is not None}
+
+    @cached_property
+    def _orphans(self) -> dict[str, list[str]]:
+        """The id of each lost checkpoint: to the checkpoints that name it as their parent, oldest first."""
+        orphans: dict[str, list[str]] = {}
+        for checkpoint_id in self.lineage.rows:
+            if (lost := self.lineage.missing(checkpoint_id)) is not None:
+                orphans.setdefault(lost, []).append(checkpoint_id)
+        return orphans
 
     def _credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
         """The writes that made a checkpoint, task by task in the order of the tasks' paths.
@@ -125,13 +137,15 @@ class WriteAttribution:
         return [writes[at] for at in order]
 
     def _unordered(self, checkpoint_id: str) -> list[TaskWrite] | None:
+        if checkpoint_id not in self.lineage:  # its row is lost: nothing shows what made it
+            return None
         source = self.note(checkpoint_id).source
         writes = self._input_writes(checkpoint_id) if source == "input" else self._parent_writes(checkpoint_id, source)
         return writes or None
 
     def _parent_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
-        """The writes on the parent of a checkpoint that made this checkpoint."""
-        parent = self.lineage.parent(checkpoint_id)
+        """The writes on the parent of a checkpoint that made this checkpoint; the parent's own row may be lost."""
+        parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id)
         if parent is None or source == "fork":
             return []
         stored = self.writes.get(parent, [])
@@ -158,7 +172,7 @@ class WriteAttribution:
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
     def _first_with_source(self, parent: str, sources: frozenset[str]) -> str | None:
-        children = self.lineage.children.get(parent, [])
+        children = self.lineage.children.get(parent) or self._orphans.get(parent, [])
         return next((child for child in children if self.note(child).source in sources), None)
 
     def takes_input(self, checkpoint_id: str) -> bool:
