@@ -25,10 +25,13 @@ KEYS = {
 }
 """The AES keys of the encrypted ones."""
 
+FUNCTIONAL = "functional-0.4.10"
+"""Written by langgraph 0.4.10 on SQLite and on Postgres, for the test that compares both."""
+
 
 def _names() -> list[str]:
     found = (path.relative_to(DATA).as_posix().removesuffix(_PACKED) for path in DATA.rglob(f"*{_PACKED}"))
-    return sorted(name for name in found if name not in (*NOT_CHECKPOINTS, DELTA_FORKS))
+    return sorted(name for name in found if name not in (*NOT_CHECKPOINTS, DELTA_FORKS, FUNCTIONAL))
 
 
 DATABASES = _names()
