@@ -70,11 +70,7 @@ def run(
 ) -> ShowView:
     """The view of a checkpoint: the named `channels`, or the graph's state, or `everything` with control channels."""
     ns = reader.namespace(thread, ns)
-    try:
-        row = reader.resolve(thread, rev, ns)
-        reader.state(row.ref)
-    except (CheckpointNotFound, PayloadCorrupt) as error:
-        raise explain_lost_state(reader, thread, rev, ns, error) from error
+    row = _readable_row(reader, thread, rev, ns)
     lineage, short = reader.lineage(thread, ns), reader.short(thread)
     parent_id = lineage.parent(row.checkpoint_id)
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
@@ -111,6 +107,15 @@ def run(
         given=graph_input,
         metadata_problem=state.metadata_problem or None,
     )
+
+
+def _readable_row(reader: Reader, thread: str, rev: str, ns: str) -> CheckpointRow:
+    try:
+        row = reader.resolve(thread, rev, ns)
+        reader.state(row.ref)
+    except (CheckpointNotFound, PayloadCorrupt) as error:
+        raise explain_lost_state(reader, thread, rev, ns, error) from error
+    return row
 
 
 def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
