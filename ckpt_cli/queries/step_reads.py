@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.step_nodes import StepNodes
@@ -21,6 +22,7 @@ _TIPS = 12  # besides the head, this many tips are decoded for their status and 
 _SENDS = 200  # the Sends of this many steps are read together, for the names of the called nodes
 _LONG_SENDS = 8  # for at most this many steps, even Sends longer than VALUE are read
 _STATE_BYTES = 16_000_000  # a larger state isn't read, unless it is the head's
+_UNNAMED = 12  # the nodes of at most this many steps are named by the states around them, except in langgraph 0.0
 _FIRST_PORTION = 50  # the states of this many lines are read together at first
 _LARGEST_PORTION = 500
 _PORTION_BYTES = 4_000_000
@@ -43,7 +45,7 @@ class StepReads:
         self.ns = ns
         self.lineage: Lineage = reader.lineage(thread_id, ns)
         self.attribution = WriteAttribution(self.lineage)
-        self.step_nodes = StepNodes(self.attribution, ns)
+        self.step_nodes = StepNodes(self.attribution, ns, lambda: {row.ns for row in reader.rows(thread_id)})
         self.steps = Steps(self.attribution)
         self.snapshots: dict[str, Snapshot] = {}
         self.problems: dict[str, str] = {}
@@ -67,6 +69,7 @@ class StepReads:
         self.read_writes(checkpoint_ids)
         self._read_sends([*checkpoint_ids, *folded])
         self._read_tips(checkpoint_ids)
+        self._name_nodes(sorted([*checkpoint_ids, *folded]))
 
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these checkpoints, and all writes of the namespace without their values."""
@@ -122,6 +125,7 @@ class StepReads:
             total += size
             if isinstance(state, State):
                 states[ref.checkpoint_id] = state
+                self.step_nodes.learn(state)
             if problem := state.message if isinstance(state, PayloadCorrupt) else state.problem:
                 self.problems[ref.checkpoint_id] = problem
         return states, total
@@ -144,9 +148,7 @@ class StepReads:
     def _tips_to_read(self) -> set[str]:
         """The head, and the newest other tips that are not very large."""
         head = self.lineage.head
-        small = (
-            i for i in reversed(self.lineage.tips) if (self.lineage.rows[i].size or 0) <= _STATE_BYTES and i != head
-        )
+        small = (i for i in reversed(self.lineage.tips) if i != head and self._is_small(i))
         return {*islice(small, _TIPS), *([head] if head is not None else [])}
 
     def _read_tips(self, checkpoint_ids: Sequence[str]) -> None:
@@ -156,3 +158,20 @@ class StepReads:
         for checkpoint_id in tips:
             if checkpoint_id in self._states([checkpoint_id])[0]:
                 self.snapshots[checkpoint_id] = Inspection(self.reader, self.ref(checkpoint_id)).snapshot()
+
+    def _name_nodes(self, checkpoint_ids: Sequence[str]) -> None:
+        """Name the nodes of these checkpoints, the oldest first: the nodes of a step may name those of the next one.
+
+        If neither writes nor metadata show them, the checkpoints before and after the step are compared: each step of
+        langgraph 0.0, and the newest others.
+        """
+        unnamed = [
+            i for i in checkpoint_ids if self.step_nodes.is_unnamed(i) and self.step_nodes.start_of(i) is not None
+        ]
+        chosen = [i for i in unnamed if not ids.is_uuid6(i)] or unnamed[-_UNNAMED:]
+        pairs = {i: self.step_nodes.start_of(i) for i in chosen if self._is_small(i)}
+        self.reader.saver.expect([self.ref(i) for pair in pairs.items() for i in pair if i])
+        for checkpoint_id, before in pairs.items():
+            states, _ = self._states([i for i in (before, checkpoint_id) if i])
+            if checkpoint_id in states and (not before or before in states):
+                self.step_nodes.learn_step(states[checkpoint_id], states.get(before or ""))

@@ -138,13 +138,14 @@ def test_heads_that_cannot_be_read_are_listed(database: Database) -> None:
 
 
 def test_a_filter_tells_of_what_it_could_not_judge(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the key nobody knows who waits, so an empty answer is an error. With the key it is answered."""
+    """Without the key nobody knows who waits, so an empty answer is an error; metadata is never encrypted."""
     path = database("encrypted")
-    for asked in ({"status": [StatusOption.WAITING]}, {"where": "step > 2"}):
+    for asked in ({"status": [StatusOption.WAITING]}, {"where": "len(messages) > 2"}):
         view, said = look(path, lambda session, asked=asked: threads(session, **asked))  # type: ignore[misc]
         assert (view.threads, view.exit_code) == ([], 5)
         assert view.unreadable == session_count(path)
         assert len(said) == 1 and "can't be read" in said[0]
+    assert look(path, lambda session: threads(session, where="step > 40"))[0].threads[0].step == 48
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS["encrypted"].decode())
     view, said = look(path, lambda session: threads(session, status=[StatusOption.WAITING]))
     assert (len(view.threads), view.unreadable, view.exit_code, said) == (7, 0, 0, [])
@@ -244,3 +245,13 @@ def test_a_cut_list_is_announced_in_pipes_and_json(
     assert "only the first 3 of 299 threads: --limit 0 lists all" in capsys.readouterr().err
     assert run(["threads", "-d", path, "--limit", "0", *form]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_metadata_beside_an_unreadable_state(database: Database) -> None:
+    """The source and step of a head whose state can't be read are those that `log` shows; filters see them too."""
+    path = database("legacy/js-0.2.41")
+    (step, *_) = look(path, lambda session: log(session, "values-bigint"))[0].steps
+    for where in (None, 'source == "loop" and step == 2 and "parents" in metadata'):
+        views = look(path, lambda session, where=where: threads(session, where=where, limit=0))[0].threads  # type: ignore[misc]
+        (view,) = (view for view in views if view.thread_id == "values-bigint")
+        assert (view.source, view.step, view.status) == (step.source, step.step, None) == ("loop", 2, None)

@@ -18,6 +18,7 @@ from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.task_ids import with_id
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.known import Interrupt, interrupts
+from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
 
@@ -154,13 +155,22 @@ def snapshot(
     tasks: list[Task] = []
     for due_task in due_tasks(state, wiring):
         task_id = names.task_of(due_task)
-        tasks.append(_task(task_id, due_task.node or names.node(task_id), recorded.pop(task_id or "", [])))
+        own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due_task.node is None else [])
+        tasks.append(_task(task_id, due_task.node or names.node(task_id), own))
     if not complete:
         tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
         tasks = [_with_answers(task, writes, namespaces, below) for task in tasks]
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
     return Snapshot(tasks, consumed, ended_here or (not state.damage and _found_all(tasks)))
+
+
+def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) -> list[TaskWrite]:
+    """The error of an entrypoint whose call failed too; without task paths, it isn't known which of both it is."""
+    candidates = [recorded[i] for i in names.entrypoints() if i in recorded]
+    errors = [write for own in candidates for write in own if write.channel == ERROR and write.read]
+    all_failed = bool(errors) and all(status_of(own) is Status.FAILED for own in candidates)
+    return errors[:1] if all_failed and all(same(error.value, errors[0].value) for error in errors) else []
 
 
 def _with_answers(

@@ -50,7 +50,7 @@ def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
 def _name(task: TaskWrites) -> str:
     if task.by == "task":
         return task.node or "unknown node"
-    writer = f"called by {caller(task.path)}" if task.by == "call" else _WRITER_NAMES[task.by]
+    writer = f"called by {caller(task.path) or 'a task'}" if task.by == "call" else _WRITER_NAMES[task.by]
     return f"{task.node}  {writer}" if task.node else writer
 
 
