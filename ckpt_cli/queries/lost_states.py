@@ -1,4 +1,4 @@
-"""The writes of a checkpoint whose state can't be read, or whose row is lost: what they show by themselves."""
+"""What writes show by themselves, if the state can't be read or the row of the checkpoint is lost."""
 
 from contextlib import suppress
 

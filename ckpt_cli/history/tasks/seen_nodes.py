@@ -1,4 +1,4 @@
-"""The nodes that made a checkpoint, as ``versions_seen`` shows them: for checkpoints whose step left no other trace.
+"""The nodes that made a checkpoint, from ``versions_seen``, where its step left no other trace.
 
 langgraph 0.0 stored no writes, and up to 0.0.48 no outputs in metadata. When a node runs, its entry takes the versions
 that its triggers have at that moment (0.0.48 ``pregel/__init__.py: _apply_writes``).
