@@ -14,7 +14,7 @@ from typing import Any
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, find_question, mark_untaken
+from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, WaitingQuestions, mark_untaken
 from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
@@ -74,24 +74,27 @@ def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
     head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
     snapshot = Inspection(reader, head).snapshot()
     waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
+    asked = _waiting_questions(reader, head)
     by_id: dict[tuple[str | int, str], Question] = {}
     for task in waiting if not snapshot.consumed else ():
-        for one in _questions_of(reader, head, task):
+        for one in _questions_of(task, asked):
             by_id[one.id or len(by_id), one.source.write.task_id if one.source else ""] = one
     return [one for one in by_id.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
 
 
-def _questions_of(reader: Reader, head: Ref, task: Task) -> Iterator[Question]:
-    namespaces = reader.saver.namespaces(head.thread_id)
-
+def _waiting_questions(reader: Reader, head: Ref) -> WaitingQuestions:
     def newest(ns: str) -> list[TaskWrite]:
         return reader.writes(reader.head(head.thread_id, ns).ref)
 
+    return WaitingQuestions(reader.writes(head), lambda: reader.saver.namespaces(head.thread_id), newest)
+
+
+def _questions_of(task: Task, asked: WaitingQuestions) -> Iterator[Question]:
     for one in task.open:
         if one.id is None:
             yield Question(None, task.node, one.value, None)
         else:
-            source = find_question(reader.writes(head), one.id, lambda: namespaces, newest)
+            source = asked.find(one.id)
             node = (pulled(source.write.row.task_path) if source else None) or task.node
             yield Question(one.id, node, one.value, source)
 

@@ -5,7 +5,7 @@ database without paths, a possible node is checked by recomputing the task's id.
 nodes that had an output.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import channels
@@ -28,6 +28,9 @@ class StepNodes:
         self.ns = ns
         self._triggers = attribution.remembered(self._read_triggers)
         self._send_targets = attribution.remembered(self._read_send_targets)
+        self._packets = attribution.remembered(self._read_packets)
+        self._called_by_edges = attribution.remembered(self._read_called_by_edges)
+        self._possible_ids = attribution.remembered(self._compute_possible_ids)
 
     def nodes(self, checkpoint_id: str) -> dict[str, int]:
         """The nodes that made a checkpoint and how many tasks each had, in the order of their writes; {} if unknown.
@@ -68,7 +71,7 @@ class StepNodes:
             return None if self.attribution.is_entrypoint(write.row.checkpoint_id) else START
         return self._recomputed(write)
 
-    def _packets(self, checkpoint_id: str) -> list[str | None]:
+    def _read_packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
         written = [write for write in self.attribution.credited(checkpoint_id) or () if write.channel == TASKS]
         sends = [js_send(write.value) if write.read else None for write in written]
@@ -114,32 +117,35 @@ class StepNodes:
         checkpoint_id = write.row.checkpoint_id
         packets, places = self._packets(checkpoint_id), self._places(write)
         for place in places:
-            if node := self._fitting(place, write.task_id, packets):
+            if node := self._possible_ids(place).find(write.task_id):
                 return node
         called = self._called_by_edges(checkpoint_id) if places else []
         alone = not packets and len(self.attribution.tasks(checkpoint_id)) == 1
         return called[0] if len(called) == 1 and alone else None
 
-    def _fitting(self, place: Place, task_id: str, packets: Sequence[str | None]) -> str | None:
-        """The node whose task at this place would have this id; None if no known node fits."""
-        for index, name in enumerate(packets):
-            if name is not None and task_id in place.push(name, index):
-                return name
+    def _compute_possible_ids(self, place: Place) -> "_PossibleIds":
+        return _PossibleIds(self._ids(place))
+
+    def _ids(self, place: Place) -> Iterator[tuple[str, str]]:
+        """Every id that a task may have that started here, each with the node of the task; the likely ones first."""
+        for index, name in enumerate(self._packets(place.checkpoint_id)):
+            if name is not None:
+                yield from ((task_id, name) for task_id in place.push(name, index))
         triggers_of = self._triggers()
         for node in dict.fromkeys([*self._called_by_edges(place.checkpoint_id), *triggers_of]):
             for triggers in trigger_sets(triggers_of.get(node, {f"branch:to:{node}"})):
-                if task_id in place.pull(node, triggers):
-                    return node
-        return self._after(place, task_id) if place.v < _EDGES_NAMED else None
+                yield from ((task_id, node) for task_id in place.pull(node, triggers))
+        if place.v < _EDGES_NAMED:
+            yield from self._ids_after(place)
 
-    def _after(self, place: Place, task_id: str) -> str | None:
-        """The node that a plain edge of an old release started; such an edge has the name of its source node."""
+    def _ids_after(self, place: Place) -> Iterator[tuple[str, str]]:
+        """The ids of nodes that plain edges of old releases started; such an edge has the name of its source node."""
         outputs = (outputs_by_node(note.outputs, note.source) for note in self.attribution.notes.values())
         nodes = dict.fromkeys(node for output in outputs for node in output)
-        origins = self.nodes(place.checkpoint_id)
-        return next((n for n in nodes for origin in origins if task_id in place.pull(n, (origin,))), None)
+        for origin in self.nodes(place.checkpoint_id):
+            yield from ((task_id, node) for node in nodes for task_id in place.pull(node, (origin,)))
 
-    def _called_by_edges(self, checkpoint_id: str) -> list[str]:
+    def _read_called_by_edges(self, checkpoint_id: str) -> list[str]:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
         writes = self.attribution.credited(checkpoint_id) or ()
         targets = (channels.target(write.channel) for write in writes)
@@ -152,6 +158,23 @@ class StepNodes:
             if (node := channels.target(channel)) is not None:
                 triggers.setdefault(node, {f"branch:to:{node}"}).add(channel)
         return triggers
+
+
+class _PossibleIds:
+    """Task ids with their nodes, computed only as far as somebody looks for an id, and each only once."""
+
+    def __init__(self, ids: Iterator[tuple[str, str]]) -> None:
+        self._rest = ids
+        self._nodes: dict[str, str] = {}
+
+    def find(self, task_id: str) -> str | None:
+        """The node of the task with this id; None if none of the ids is equal."""
+        while task_id not in self._nodes:
+            task_id_of_node = next(self._rest, None)
+            if task_id_of_node is None:
+                return None
+            self._nodes.setdefault(*task_id_of_node)
+        return self._nodes[task_id]
 
 
 def _task_key(write: TaskWrite) -> str:
