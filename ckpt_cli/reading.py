@@ -44,6 +44,7 @@ class Reader:
         self._lineages: OrderedDict[tuple[str, str], Lineage] = OrderedDict()
         self._short: OrderedDict[str, ShortIds] = OrderedDict()
         self._rows: tuple[str, list[CheckpointRow]] | None = None
+        self._by_namespace: tuple[list[CheckpointRow], dict[str, list[CheckpointRow]]] = ([], {})
         self._pinned: str | None = None
 
     def moment(self, read: Callable[[], T]) -> T:
@@ -94,7 +95,7 @@ class Reader:
         """
         key = (thread_id, ns)
         if key not in self._lineages:
-            self._lineages[key] = Lineage(row for row in self.rows(thread_id) if row.ns == ns)
+            self._lineages[key] = Lineage(self._rows_by_namespace(thread_id).get(ns, []))
             _bound(self._lineages, _LINEAGES_KEPT)
         return self._lineages[key]
 
@@ -103,6 +104,15 @@ class Reader:
         if self._rows is None or self._rows[0] != thread_id:
             self._rows = (thread_id, list(self.saver.rows(thread_id)))
         return self._rows[1]
+
+    def _rows_by_namespace(self, thread_id: str) -> dict[str, list[CheckpointRow]]:
+        rows = self.rows(thread_id)
+        if self._by_namespace[0] is not rows:
+            by_namespace: dict[str, list[CheckpointRow]] = {}
+            for row in rows:
+                by_namespace.setdefault(row.ns, []).append(row)
+            self._by_namespace = (rows, by_namespace)
+        return self._by_namespace[1]
 
     def head(self, thread_id: str, ns: str = "") -> CheckpointRow:
         """The newest row, which LangGraph's saver returns for a config without a checkpoint id.
