@@ -45,6 +45,7 @@ class Reader:
         self._short: OrderedDict[str, ShortIds] = OrderedDict()
         self._rows: tuple[str, list[CheckpointRow]] | None = None
         self._by_namespace: tuple[list[CheckpointRow], dict[str, list[CheckpointRow]]] = ([], {})
+        self._namespaces: tuple[str, list[str]] | None = None
         self._pinned: str | None = None
 
     def moment(self, read: Callable[[], T]) -> T:
@@ -59,6 +60,7 @@ class Reader:
                 del self._lineages[key]
             for thread_id in self._short.keys() - {self._pinned}:
                 del self._short[thread_id]
+            self._namespaces = None
             if self._rows is not None and self._rows[0] != self._pinned:
                 self._rows = None
             return read()
@@ -113,6 +115,12 @@ class Reader:
                 by_namespace.setdefault(row.ns, []).append(row)
             self._by_namespace = (rows, by_namespace)
         return self._by_namespace[1]
+
+    def namespaces(self, thread_id: str) -> list[str]:
+        """The namespaces of a thread, sorted; those of the last thread are cached."""
+        if self._namespaces is None or self._namespaces[0] != thread_id:
+            self._namespaces = (thread_id, sorted(self.saver.namespaces(thread_id)))
+        return self._namespaces[1]
 
     def head(self, thread_id: str, ns: str = "") -> CheckpointRow:
         """The newest row, which LangGraph's saver returns for a config without a checkpoint id.

@@ -179,7 +179,7 @@ def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
 
 def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     called: dict[str | None, list[str]] = {}
-    for ns in reader.saver.namespaces(ref.thread_id):
+    for ns in reader.namespaces(ref.thread_id):
         called.setdefault(nesting.task(ns), []).append(ns)
     return [_task(task, called.get(task.id, []) if task.id else []) for task in snapshot.tasks]
 

@@ -66,9 +66,7 @@ def _started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -
     The namespace of a subgraph contains the id of the task that called it.
     """
     prefix = f"{row.ns}|" if row.ns else ""
-    spaces = {
-        outer for ns in reader.saver.namespaces(row.thread_id) for outer in accumulate(ns.split("|"), "{}|{}".format)
-    }
+    spaces = {outer for ns in reader.namespaces(row.thread_id) for outer in accumulate(ns.split("|"), "{}|{}".format)}
     for task in snapshot.tasks:
         own = f"{prefix}{task.node}:{task.id}"
         if task.status is not Status.FINISHED and own in spaces:

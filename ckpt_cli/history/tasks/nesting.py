@@ -5,8 +5,9 @@ memory of its own (``checkpointer=True``). The task started from a checkpoint of
 metadata names that checkpoint.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -49,6 +50,14 @@ def task(ns: str) -> str | None:
 def inside(namespaces: Iterable[str], ns: str) -> list[str]:
     """The namespaces of all subgraphs inside this one, at any depth."""
     return [other for other in namespaces if other != ns and (not ns or other.startswith(f"{ns}|"))]
+
+
+def inside_sorted(namespaces: Sequence[str], ns: str) -> Sequence[str]:
+    """Like `inside`, for sorted namespaces: the subgraphs inside `ns` follow each other, so no others are looked at."""
+    if not ns:
+        return namespaces[bisect_right(namespaces, "") :]
+    after = chr(ord("|") + 1)
+    return namespaces[bisect_left(namespaces, f"{ns}|") : bisect_left(namespaces, f"{ns}{after}")]
 
 
 def _outermost(ns: str, other: str) -> str:
