@@ -66,7 +66,7 @@ DOORS: dict[str, set[str]] = {
 HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("output.*",),
     "typer": ("app", "typer_commands", "commands.*", "parameters.*", "completion.*"),
-    "jmespath": ("output.json",),
+    "jmespath": ("output.query",),
     "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),
     "simpleeval": ("history.state.filters",),
