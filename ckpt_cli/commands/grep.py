@@ -53,7 +53,7 @@ def grep(
 
     Each text is reported once, even if many checkpoints contain it. A write whose value is in the state afterwards is
     reported as state. `step 6 … @ (11)` means: the text appeared at step 6, the head still has it, and 11 checkpoints
-    contain it. Some regular expressions take exponential time; with -F no pattern does.
+    contain it. A regular expression that needs more than two seconds for one text ends the search.
 
     stderr names what can't be read. A payload whose bytes can't contain the pattern isn't decoded: ckpt checks that it
     can be read to its end, but not whether an object inside it is damaged.
@@ -85,7 +85,7 @@ def _hits(
     count: bool,
 ) -> Iterator[Hit | ThreadCount]:
     """The hits, thread by thread; at the end, stderr names the parts that couldn't be searched."""
-    with session.reader.saver.one_scan():
+    with session.reader.saver.one_scan(), needle.watch.running():
         searched = session.read(lambda reader: _threads(reader, threads))
         for thread, result in _results(session, searched, needle, scope):
             hits = result.hits
