@@ -12,6 +12,7 @@ from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.history.search.search import Place
 from ckpt_cli.parameters.options import Channels, Since, Threads
 from ckpt_cli.queries.not_found import no_channel, no_namespace, read_channels
+from ckpt_cli.queries.thread_pages import Heads
 from ckpt_cli.queries.thread_search import Result, Scope, namespaces, run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
@@ -102,12 +103,12 @@ def _hits(
         for line in _unread(view):
             session.say(line)
         if not view.found and not view.unsearched and len(searched) <= _JUDGED:
-            session.read(lambda reader: _refuse_unknown(reader, searched, scope))
+            session.read(lambda reader: _refuse_unknown(reader, [thread.thread_id for thread in searched], scope))
 
 
-def _results(session: Session, searched: list[str], needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
+def _results(session: Session, searched: Heads, needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
     """The results, thread by thread. If this saves round trips, a whole page of threads is read at once."""
-    for page in pages(searched, session.reader.saver.page):
+    for page in pages((thread.thread_id for thread in searched), session.reader.saver.page):
         yield from session.read(partial(_searched, page=page, needle=needle, scope=scope))
 
 
@@ -133,10 +134,8 @@ def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> Non
             raise no_channel(name, channels, where)
 
 
-def _threads(reader: Reader, names: Sequence[str] | None) -> list[str]:
-    if names:
-        return [reader.thread(name).thread_id for name in dict.fromkeys(names)]
-    return [thread.thread_id for thread in reader.saver.threads()]
+def _threads(reader: Reader, names: Sequence[str] | None) -> Heads:
+    return Heads(map(reader.thread, dict.fromkeys(names)) if names else reader.saver.threads())
 
 
 def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:

@@ -1,6 +1,6 @@
 """``ckpt threads``: lists the threads, the status of each, and which ones wait for an answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -14,11 +14,18 @@ from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, matcher
-from ckpt_cli.queries.any_checkpoint import UnreadMetadata, count_older_by_server, parse_filter, threads_that_fit
+from ckpt_cli.queries.any_checkpoint import (
+    UnreadMetadata,
+    count_older_by_server,
+    parse_filter,
+    threads_that_fit,
+    unread_note,
+)
+from ckpt_cli.queries.thread_pages import stream
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.views.threads import ThreadsView
+from ckpt_cli.views.threads import ThreadsView, ThreadView
 
 
 class StatusOption(StrEnum):
@@ -59,34 +66,66 @@ class ThreadsRequest:
         return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
 
 
-def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> ThreadsView:
-    """The view of the wanted threads. Only the parts of a thread that a filter or the view needs are read."""
-    candidates: Iterator[Thread] = _candidates(reader, request)
+def run(
+    reader: Reader, request: ThreadsRequest, *, wide: bool = False, candidates: Iterable[Thread] | None = None
+) -> ThreadsView:
+    """The view of the wanted threads. Only the parts of a thread that a filter or the view needs are read.
+
+    `candidates` are some threads of a longer list, which may have been deleted meanwhile; None for all threads.
+    """
     unread, unread_metadata = list[str](), UnreadMetadata()
-    if request.where is not None and request.any_checkpoint:
-        candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
-    if request.order is not Order.ACTIVITY:
-        candidates = iter(_sorted(reader, candidates, request.order))
-    statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, candidates))
+    threads = _in_order(reader, request, unread_metadata) if candidates is None else candidates
+    statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, threads))
+    if candidates is not None:
+        statuses = (one for one in statuses if one.exists)
     fitting_statuses = (one for one in statuses if _fits(one, request, unread, unread_metadata))
     views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
     more = bool(request.limit) and next(fitting_statuses, None) is not None
     if not request.judged:
         unread = [one.problem for one in views if one.problem]
     view = ThreadsView(views, more, list(request.statuses), wide, len(unread), unread[0] if unread else None)
-    view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
-    if request.where is None:
-        view.note = _marked([one.metadata_problem for one in views if one.metadata_problem])
-    view.older = None if more else _older(reader, request, {one.thread_id for one in views})
+    marked = [one.metadata_problem for one in views if one.metadata_problem]
+    problems = list(unread_metadata.problems.values()) if request.where is not None else marked
+    view.unread_metadata, view.marked = len(unread_metadata.problems), len(marked)
+    view.metadata_problem = problems[0] if problems else ""
+    view.older = None if more or candidates is not None else _older(reader, request, {one.thread_id for one in views})
     return view
 
 
-def _marked(problems: list[str]) -> str:
-    """A remark: how many of the shown threads have metadata that can't be read, and why; "" if all can be read."""
-    if not problems:
-        return ""
-    counted = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
-    return f"{counted} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
+def _stream(session: Session, request: ThreadsRequest, *, wide: bool) -> ThreadsView:
+    """The view of all wanted threads; they are read while they are printed, and then the remarks are printed."""
+    view, unread_metadata = ThreadsView([], False, list(request.statuses), wide), UnreadMetadata()
+
+    def listed() -> Iterator[ThreadView]:
+        shown = set[str]()
+        for one in stream(
+            session,
+            view,
+            lambda reader: _in_order(reader, request, unread_metadata),
+            lambda reader, page: run(reader, request, wide=wide, candidates=page),
+        ):
+            if request.where is not None:
+                shown.add(one.thread_id)
+            yield one
+        view.older = session.read(lambda reader: _older(reader, request, shown))
+        if unread_metadata.problems:
+            view.unread_metadata = len(unread_metadata.problems)
+            view.metadata_problem = next(iter(unread_metadata.problems.values()))
+        for line in _talk(view, request):
+            session.say(line)
+
+    view.threads = listed()
+    return view
+
+
+def _in_order(reader: Reader, request: ThreadsRequest, unread_metadata: UnreadMetadata) -> Iterator[Thread]:
+    """The threads that may be wanted, in the order of the list."""
+    candidates: Iterator[Thread] = _candidates(reader, request)
+    if request.where is not None and request.any_checkpoint:
+        candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
+    if request.order is not Order.ACTIVITY:
+        candidates = iter(_sorted(reader, candidates, request.order))
+    return candidates
 
 
 def _older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
@@ -208,17 +247,19 @@ def threads(
     )
     if sort is not Order.ACTIVITY:
         session.say(f"sorting by {sort.value} looks at every thread")
-    view = session.read(lambda reader: run(reader, request, wide=wide))
+    view = _stream(session, request, wide=wide) if limit == 0 else session.read(lambda r: run(r, request, wide=wide))
     view.narrowed = not (since is match is where is None)
-    for line in _talk(view, request):
+    for line in _talk(view, request) if limit else ():
         session.say(line)
     return view
 
 
 def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
     """The remarks for stderr: about the threads that the filter left out, and about heads that can't be read."""
-    if view.note:
-        yield view.note
+    if request.where is None and view.marked:
+        yield _marked(view.marked, view.metadata_problem)
+    if request.where is not None and view.unread_metadata:
+        yield unread_note(view.unread_metadata, view.metadata_problem)
     if request.where is not None and not view.unreadable and not view.unread_metadata:
         request.where.must_have_worked()
         if request.where.complaint:
@@ -227,6 +268,12 @@ def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
             yield from _heads_only(view)
     if view.unreadable:
         yield _unread(view, request)
+
+
+def _marked(count: int, problem: str) -> str:
+    """A remark: how many of the shown threads have metadata that can't be read, and why the first can't."""
+    counted = f"{count:,} thread{'' if count == 1 else 's'}"
+    return f"{counted} of those shown {'has' if count == 1 else 'have'} unreadable metadata: {problem}"
 
 
 def _heads_only(view: ThreadsView) -> Iterator[str]:

@@ -40,7 +40,9 @@ def render(view: ThreadsView, page: Page) -> Iterator[Line]:
     """A table or blocks; in a pipe id, checkpoints, branches, step, status, last activity, title, questions, errors."""
     if page.width is None:
         yield from map(_plain, view.threads)
-    elif not view.threads:
+        return
+    view.threads = list(view.threads)
+    if not view.threads:
         yield [("muted", _nothing(view))]
     elif view.asked in (["waiting"], ["failed"]):
         yield from _blocks(view, page, page.width)
@@ -71,6 +73,7 @@ class _Table:
         self._width = width
         narrow = width < _NARROW
         self._status = min(max(line_len(_status(one)) for one in view.threads), _STATUS[not narrow])
+        self._branches = any(one.branches > 1 for one in view.threads)
         self._title = min(max(cell_len(one.title) for one in view.threads), _TITLE)
         self._id = min(max(cell_len(visible(one.thread_id)) for one in view.threads), _ID[not narrow])
 
@@ -90,7 +93,7 @@ class _Table:
             title: Line = [*_marked(one), ("" if one.title else "muted", one.title or NOTHING)]
             yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
         if self._view.more:
-            yield [("muted", f"{MORE} and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
+            yield [("muted", f"{MORE} and more: the first {self._view.count:,} are shown, --limit 0 shows all")]
 
     def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
         """The indices of the columns for which there is room beside the title."""
@@ -123,14 +126,13 @@ class _Table:
         return [(thread_style(status), f"{_sign(status)} "), *line, *title]
 
     def _columns(self, one: ThreadView) -> list[tuple[str, Line]]:
-        branches = any(thread.branches > 1 for thread in self._view.threads)
         columns: list[tuple[str, Line]] = [
             ("thread", [("title", truncate(visible(one.thread_id), self._id))]),
             ("active", [("muted", _ago(one.updated, self._page))]),
             ("step", [("", "" if one.step is None else str(one.step))]),
             ("checkpoints", [("", f"{one.checkpoints:,}")]),
         ]
-        if branches:
+        if self._branches:
             columns.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
         columns.append(("status", fit(_status(one), self._status)))
         return [*columns, *self._more(one)] if self._view.wide else columns
@@ -148,7 +150,7 @@ class _Table:
 def _counted(view: ThreadsView) -> Line:
     """The number of shown threads, and the number of threads with each status."""
     counts = Counter(one.status or "unreadable" for one in view.threads)
-    count = len(view.threads)
+    count = view.count
     line: Line = [("title", f"{'the first ' if view.more else ''}{count:,} thread{'' if count == 1 else 's'}")]
     for status in sorted(counts, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
         style = thread_style(status) if status in THREAD_STATUS else "bad"
@@ -212,7 +214,7 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
 
 def _headline(view: ThreadsView) -> str:
     """The heading: the number of threads; if not all are shown, the number of shown threads."""
-    count = len(view.threads)
+    count = view.count
     one, many, end = ("waits", "wait", "for an answer") if view.asked == ["waiting"] else ("has", "have", "failed")
     verb = many if count > 1 else one
     if view.more:
