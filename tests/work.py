@@ -61,3 +61,13 @@ def held(call: Callable[[], Any]) -> int:
         tracemalloc.stop()
         gc.unfreeze()
     return max(samples)
+
+
+def peak(call: Callable[[], Any]) -> int:
+    """The most bytes that objects take at a time while `call` runs, garbage included."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
