@@ -16,6 +16,7 @@ from ckpt_cli.savers.contract import Saver
 T = TypeVar("T")
 
 _FEW = 2  # a hint about fewer checkpoints is ignored
+_BYTES = 8 << 20  # after so many bytes of checkpoints, or of writes, a hint is ignored
 
 
 class PrefetchingSaver(Saver):
@@ -63,17 +64,40 @@ class PrefetchingSaver(Saver):
             self.expect(refs)
 
     def expect(self, refs: Collection[Ref]) -> None:
-        """Fetch these checkpoints and their writes, unless they are in memory; beyond a page the oldest are dropped."""
+        """Fetch these checkpoints and their writes, unless they are in memory; beyond a page the oldest are dropped.
+
+        If values are large, only the first of these checkpoints are fetched, or none of the writes. What isn't fetched
+        is read when somebody asks for it.
+        """
         new = [ref for ref in refs if ref not in self._writes]
         if len(refs) < _FEW or not new:
             return
-        self._checkpoints |= {checkpoint.row.ref: checkpoint for checkpoint in self._saver.checkpoints(new)}
-        self._writes |= {ref: [] for ref in new}
-        for write in self._saver.writes_on(new):
-            self._writes[write.ref].append(write)
+        new = self._fetch_checkpoints(new)
+        self._fetch_writes(new)
         for ref in list(self._writes)[: -max(self.page, len(refs))]:
             del self._writes[ref]
             self._checkpoints.pop(ref, None)
+
+    def _fetch_checkpoints(self, refs: list[Ref]) -> list[Ref]:
+        """Fetch some megabytes of checkpoints; returns those of `refs` that were fetched or don't exist."""
+        places, weight = {ref: place for place, ref in enumerate(refs)}, 0
+        for checkpoint in self._saver.checkpoints(refs):
+            ref = checkpoint.row.ref
+            self._checkpoints[ref] = checkpoint
+            weight += sum(len(payload.data) for payload in (checkpoint.body, *(checkpoint.channels or {}).values()))
+            if weight > _BYTES:
+                return refs[: places[ref] + 1]
+        return refs
+
+    def _fetch_writes(self, refs: list[Ref]) -> None:
+        writes: dict[Ref, list[Write]] = {ref: [] for ref in refs}
+        weight = 0
+        for write in self._saver.writes_on(refs):
+            writes[write.ref].append(write)
+            weight += write.size
+            if weight > _BYTES:
+                return
+        self._writes |= writes
 
     def one_scan(self) -> AbstractContextManager[None]:
         """See `Saver.one_scan`."""
@@ -155,8 +179,13 @@ class PrefetchingSaver(Saver):
             if not cached:
                 yield from fetched
                 continue
-            cached |= {checkpoint.row.ref: checkpoint for checkpoint in fetched}
-            yield from (cached[ref] for ref in page if ref in cached)
+            upcoming = next(fetched, None)
+            for ref in page:
+                if ref in cached:
+                    yield cached.pop(ref)
+                elif upcoming is not None and upcoming.row.ref == ref:
+                    yield upcoming
+                    upcoming = next(fetched, None)
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """See `Saver.headers`."""
