@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ckpt_cli.app import run
-from tests.bench.bounds import Row, make
+from tests.bench.bounds import make_threads
 from tests.work import held
 
 _THREADS = 80
@@ -16,15 +16,7 @@ _BYTES = 100  # a thread's id in a file's buffer and the like, but neither its v
 
 
 def _threads(path: Path, count: int) -> Path:
-    """A database with so many threads of one checkpoint each."""
-    make(path, [Row(0, None, -1, {"text": "some text " * 100}, "input", {"text": "a write"})])
-    with closing(sqlite3.connect(path)) as connection:
-        for table in ("checkpoints", "writes"):
-            names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-            rest = ", ".join(names[1:])
-            sql = f"INSERT INTO {table} (thread_id, {rest}) SELECT ?, {rest} FROM {table} WHERE thread_id = 't'"
-            connection.executemany(sql, ((f"thread-{n:09}",) for n in range(count - 1)))
-        connection.commit()
+    make_threads(path, count)
     return path
 
 
@@ -38,7 +30,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("small_pages")
 @pytest.mark.parametrize(
-    "words", [["threads", "--limit", "0"], ["threads", "--limit", "0", "--jsonl"], ["grep", "text"]]
+    "words", [["threads", "--limit", "0"], ["threads", "--limit", "0", "--jsonl"], ["grep", "loop"]]
 )
 def test_memory_is_flat_in_the_number_of_threads(words: list[str], tmp_path: Path) -> None:
     """Three times as many threads are printed, with the same memory."""
