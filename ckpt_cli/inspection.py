@@ -13,6 +13,7 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, missing, unwrapped, user_channels
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
+from ckpt_cli.history.tasks.nesting import inside_sorted
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot, status_of
@@ -87,9 +88,9 @@ class Inspection:
     def _lineage(self) -> Lineage:
         return self._reader.lineage(self._ref.thread_id, self._ref.ns)
 
-    def namespaces(self) -> list[str]:
-        """All namespaces of the thread."""
-        return self._reader.saver.namespaces(self._ref.thread_id)
+    def namespaces(self) -> Sequence[str]:
+        """The namespaces of the subgraphs inside this checkpoint's namespace, at any depth."""
+        return inside_sorted(self._reader.namespaces(self._ref.thread_id), self._ref.ns)
 
     @property
     def consumed(self) -> bool:
@@ -106,7 +107,7 @@ class Inspection:
         children = lineage.children.get(self._ref.checkpoint_id, ())
         nearest = dict.fromkeys([*children, *lineage.line(self._ref.checkpoint_id), *lineage.rows])
         refs = [Ref(thread_id, ns, i) for i in nearest]
-        for other in self.namespaces() if ns else ():
+        for other in self._reader.namespaces(thread_id) if ns else ():
             if other != ns and graph_of(other) == graph_of(ns):
                 refs += [Ref(thread_id, other, i) for i in self._reader.lineage(thread_id, other).rows]
         for ref in self._prefetched(refs):

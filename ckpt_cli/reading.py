@@ -1,140 +1,49 @@
-"""`Reader`: rows, revisions, states, writes, each decoded once; unknown threads (near names), namespaces.
+"""`Reader`: revisions, states and writes, each decoded once; `THREAD:REV`; rows are in `row_reading`.
 
 It joins a saver with serde; each part is decoded on demand, and the caches are bounded.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import islice
 from time import time
 from typing import Any, TypeVar
 
-from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, UsageError
 from ckpt_cli.history.lineage.finder import Finder
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.revisions import is_only_a_revision, split_thread
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.layouts import named, state_of
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
+from ckpt_cli.row_reading import RowReader, Tags, bound
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.paging import with_prefetch
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
 
 T = TypeVar("T")
-Tags = Callable[[str, str], Mapping[str, str]]
-"""The tags of a namespace of a thread: name to checkpoint id."""
-
 _STATES_KEPT = 8
-_LINEAGES_KEPT = 64
-_LISTED = 8
-_COMPARED = 2000  # threads compared for "did you mean"
 
 
-class Reader:
+class Reader(RowReader):
     """Reads one database. Values are decoded when they are used; the caches are bounded."""
 
     def __init__(
         self, saver: Saver, codec: Codec, clock: Callable[[], float] = time, tags: Tags = lambda _thread, _ns: {}
     ) -> None:
-        self.saver = with_prefetch(saver)
-        self.tags = tags
+        super().__init__(saver, clock, tags)
         self.codec = codec
-        self.clock = clock
         self._states: OrderedDict[Ref, State] = OrderedDict()
-        self._lineages: OrderedDict[tuple[str, str], Lineage] = OrderedDict()
-        self._short: OrderedDict[str, ShortIds] = OrderedDict()
-        self._rows: tuple[str, list[CheckpointRow]] | None = None
-        self._pinned: str | None = None
 
     def moment(self, read: Callable[[], T]) -> T:
-        """The result of `read`, which sees the database at one moment (`Saver.moment`).
-
-        The caches are emptied first, except for the tree of a pinned thread.
-        """
+        """The result of `read`, which sees the database at one moment; the caches are emptied first."""
 
         def fresh() -> T:
             self._states.clear()
-            for key in [key for key in self._lineages if key[0] != self._pinned]:
-                del self._lineages[key]
-            for thread_id in self._short.keys() - {self._pinned}:
-                del self._short[thread_id]
-            if self._rows is not None and self._rows[0] != self._pinned:
-                self._rows = None
             return read()
 
-        return self.saver.moment(fresh)
-
-    def pin(self, thread_id: str) -> None:
-        """Keep the tree of one thread from moment to moment, as it is when it is first read.
-
-        A command that reads a long line page by page would otherwise read the whole tree again for each page.
-        """
-        self._pinned = thread_id
-
-    def thread(self, thread_id: str) -> Thread:
-        """One thread by its exact id.
-
-        Raises:
-            ThreadNotFound: with the nearest ids as candidates.
-        """
-        thread = self.saver.thread(thread_id)
-        if thread is None:
-            from difflib import get_close_matches
-
-            known = [t.thread_id for t in islice(self.saver.threads(), _COMPARED)]
-            near = get_close_matches(thread_id, known, n=3, cutoff=0.6)
-            hint = f"did you mean {_visible(near[0])}?" if near else "`ckpt threads` lists what there is"
-            raise ThreadNotFound(f"no thread {thread_id!r}", hint=hint, candidates=near)
-        return thread
-
-    def lineage(self, thread_id: str, ns: str = "") -> Lineage:
-        """The tree of one namespace, from ids and parents alone.
-
-        All rows of the thread are read, because short ids need them.
-        """
-        key = (thread_id, ns)
-        if key not in self._lineages:
-            self._lineages[key] = Lineage(row for row in self.rows(thread_id) if row.ns == ns)
-            _bound(self._lineages, _LINEAGES_KEPT)
-        return self._lineages[key]
-
-    def rows(self, thread_id: str) -> list[CheckpointRow]:
-        """The rows of a thread in all its namespaces, ascending; those of the last thread are cached."""
-        if self._rows is None or self._rows[0] != thread_id:
-            self._rows = (thread_id, list(self.saver.rows(thread_id)))
-        return self._rows[1]
-
-    def head(self, thread_id: str, ns: str = "") -> CheckpointRow:
-        """The newest row, which LangGraph's saver returns for a config without a checkpoint id.
-
-        Raises:
-            CheckpointNotFound: the namespace has no checkpoint; other namespaces of the thread are candidates.
-        """
-        rows = self.saver.newest(thread_id, ns, 1)
-        if not rows:
-            known = [name for name in self.saver.namespaces(thread_id) if name]
-            near = [name for name in known if ns and name.startswith(ns)] or known
-            hint = "--ns takes one of these" if near else "it has no subgraphs: leave --ns out"
-            raise CheckpointNotFound(
-                f"thread {thread_id!r} has no checkpoint in namespace {ns!r}", hint=hint, candidates=near[:_LISTED]
-            )
-        return rows[0]
-
-    def namespace(self, thread_id: str, text: str) -> str:
-        """The namespace named `text`, else the only namespace that begins with `text`, else `text` unchanged.
-
-        Raises:
-            UsageError: several namespaces begin with `text`.
-        """
-        if not text or self.saver.newest(thread_id, text, 1):
-            return text
-        from ckpt_cli.history.tasks import nesting
-
-        known = self.saver.namespaces(thread_id)
-        return nesting.named(known, text) if any(ns.startswith(text.rstrip("…")) for ns in known) else text
+        return super().moment(fresh)
 
     def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
         """The checkpoint that a revision names in a namespace of a thread; see `history.lineage.revisions`."""
@@ -170,13 +79,6 @@ class Reader:
             return False
         return True
 
-    def short(self, thread_id: str) -> ShortIds:
-        """The short ids of a thread's checkpoints in all its namespaces, as tables show them."""
-        if thread_id not in self._short:
-            self._short[thread_id] = ShortIds(row.checkpoint_id for row in self.rows(thread_id))
-            _bound(self._short, _LINEAGES_KEPT)
-        return self._short[thread_id]
-
     def state(self, ref: Ref) -> State:
         """One checkpoint, decoded.
 
@@ -189,7 +91,7 @@ class Reader:
             if state is None:
                 raise CheckpointNotFound(f"no checkpoint {ref.checkpoint_id} in thread {ref.thread_id!r}")
             self._states[ref] = state
-            _bound(self._states, _STATES_KEPT)
+            bound(self._states, _STATES_KEPT)
         return self._states[ref]
 
     def readable(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, State | PayloadCorrupt, int]]:
@@ -209,7 +111,7 @@ class Reader:
             except PayloadCorrupt as error:
                 yield ref, error, size
                 continue
-            _bound(self._states, _STATES_KEPT)
+            bound(self._states, _STATES_KEPT)
             yield ref, state, size
 
     def states(self, refs: Iterable[Ref]) -> Iterator[State]:
@@ -253,12 +155,6 @@ class Reader:
         return by_checkpoint
 
 
-def _bound(cache: OrderedDict[Any, Any], limit: int) -> None:
-    """Drop the oldest entries of a cache, so that memory doesn't grow with the database."""
-    while len(cache) > limit:
-        cache.popitem(last=False)
-
-
 class _Namespace:
     """One namespace of a thread, as the protocol `history.lineage.finder.Rows` needs it."""
 
@@ -287,7 +183,3 @@ class _Namespace:
 
     def short(self) -> ShortIds:
         return self._reader.short(self._thread_id)
-
-
-def _visible(name: str) -> str:
-    return name if name == name.strip() else repr(name)

@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
 _GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "masking"}
 _LOGIC = {"history", "serde", "savers", "views"}
-_READING = {"layouts", "reading", "inspection"}
+_READING = {"layouts", "row_reading", "reading", "inspection"}
 _BELOW_COMMANDS = {"session", "operations", "plans", "output", "demo"} | _READING | _LOGIC | _GROUND
 _BESIDE_COMMANDS = {"completion", "parameters", "queries"}
 
@@ -37,7 +37,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
     "layouts": _GROUND | {"history"},
-    "reading": _GROUND | _LOGIC | {"layouts"},
+    "row_reading": _GROUND | {"history", "savers"},
+    "reading": _GROUND | _LOGIC | {"layouts", "row_reading"},
     "inspection": _GROUND | {"history", "reading"},
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
@@ -66,7 +67,7 @@ DOORS: dict[str, set[str]] = {
 HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("output.*",),
     "typer": ("app", "typer_commands", "commands.*", "parameters.*", "completion.*"),
-    "jmespath": ("output.json",),
+    "jmespath": ("output.query",),
     "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),
     "simpleeval": ("history.state.filters",),

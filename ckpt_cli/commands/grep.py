@@ -12,6 +12,7 @@ from ckpt_cli.history.search.search import Place
 from ckpt_cli.parameters.options import Channels, Since, Threads, Until
 from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.queries.not_found import no_channel, no_namespace, read_channels
+from ckpt_cli.queries.thread_pages import Heads
 from ckpt_cli.queries.thread_search import Result, Scope, namespaces, run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
@@ -54,7 +55,7 @@ def grep(
 
     Each text is reported once, even if many checkpoints contain it. A write whose value is in the state afterwards is
     reported as state. `step 6 … @ (11)` means: the text appeared at step 6, the head still has it, and 11 checkpoints
-    contain it. Some regular expressions take exponential time; with -F no pattern does.
+    contain it. A regular expression that needs more than two seconds for one text ends the search.
 
     stderr names what can't be read. A payload whose bytes can't contain the pattern isn't decoded: ckpt checks that it
     can be read to its end, but not whether an object inside it is damaged.
@@ -86,7 +87,7 @@ def _hits(
     count: bool,
 ) -> Iterator[Hit | ThreadCount]:
     """The hits, thread by thread; at the end, stderr names the parts that couldn't be searched."""
-    with session.reader.saver.one_scan():
+    with session.reader.saver.one_scan(), needle.watch.running():
         searched = session.read(lambda reader: _threads(reader, threads))
         for thread, result in _results(session, searched, needle, scope):
             hits = result.hits
@@ -103,12 +104,12 @@ def _hits(
         for line in _unread(view):
             session.say(line)
         if not view.found and not view.unsearched and len(searched) <= _JUDGED:
-            session.read(lambda reader: _refuse_unknown(reader, searched, scope))
+            session.read(lambda reader: _refuse_unknown(reader, [thread.thread_id for thread in searched], scope))
 
 
-def _results(session: Session, searched: list[str], needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
+def _results(session: Session, searched: Heads, needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
     """The results, thread by thread. If this saves round trips, a whole page of threads is read at once."""
-    for page in pages(searched, session.reader.saver.page):
+    for page in pages((thread.thread_id for thread in searched), session.reader.saver.page):
         yield from session.read(partial(_searched, page=page, needle=needle, scope=scope))
 
 
@@ -134,10 +135,8 @@ def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> Non
             raise no_channel(name, channels, where)
 
 
-def _threads(reader: Reader, names: Sequence[str] | None) -> list[str]:
-    if names:
-        return [reader.thread(name).thread_id for name in dict.fromkeys(names)]
-    return [thread.thread_id for thread in reader.saver.threads()]
+def _threads(reader: Reader, names: Sequence[str] | None) -> Heads:
+    return Heads(map(reader.thread, dict.fromkeys(names)) if names else reader.saver.threads())
 
 
 def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:

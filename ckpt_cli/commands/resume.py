@@ -10,7 +10,7 @@ from ckpt_cli.parameters.json_input import parse_json_input
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.resume import Answer, Question
-from ckpt_cli.plans.stale_questions import find_changed_subgraph
+from ckpt_cli.plans.stale_questions import ChangedSubgraphs
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
@@ -64,14 +64,15 @@ def resume(
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     """The questions that wait at the head of a thread."""
     open_questions = plans.questions(reader, thread, ns)
-    return QuestionsView(thread, [_line(reader, thread, question) for question in open_questions], ns)
+    changed_subgraphs = ChangedSubgraphs(reader, thread)
+    return QuestionsView(thread, [_line(changed_subgraphs, question) for question in open_questions], ns)
 
 
-def _line(reader: Reader, thread: str, question: Question) -> QuestionLine:
+def _line(changed_subgraphs: ChangedSubgraphs, question: Question) -> QuestionLine:
     source = question.source
     if source is None:
         return QuestionLine(question.id, question.node, question.ns, question.value, 0)
-    changed = find_changed_subgraph(reader, thread, question.id or "", source)
+    changed = changed_subgraphs.find(question.id or "", source)
     return QuestionLine(question.id, question.node, question.ns, question.value, len(source.answers), changed)
 
 

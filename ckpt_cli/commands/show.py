@@ -9,6 +9,7 @@ from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
+from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
@@ -189,8 +190,10 @@ def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
 
 
 def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
-    namespaces = reader.saver.namespaces(ref.thread_id)
-    return [_task(task, namespaces) for task in snapshot.tasks]
+    called: dict[str | None, list[str]] = {}
+    for ns in reader.namespaces(ref.thread_id):
+        called.setdefault(nesting.task(ns), []).append(ns)
+    return [_task(task, called.get(task.id, []) if task.id else []) for task in snapshot.tasks]
 
 
 def _task(task: Task, namespaces: list[str]) -> TaskLine:
@@ -201,7 +204,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         path=task.path,
         error=task.error,
         interrupts=[InterruptView(interrupt.id, interrupt.value) for interrupt in task.open],
-        namespaces=[ns for ns in namespaces if task.id and ns.rpartition("|")[2].endswith(f":{task.id}")],
+        namespaces=namespaces,
         answers=task.answers,
     )
 

@@ -10,10 +10,40 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, Until
 from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.parameters.statuses import STATUS, STUCK_AFTER, parse_statuses
-from ckpt_cli.queries.any_checkpoint import parse_filter
-from ckpt_cli.queries.thread_list import Order, ThreadsRequest, run
+from ckpt_cli.queries.any_checkpoint import UnreadMetadata, parse_filter, unread_note
+from ckpt_cli.queries.thread_list import Order, ThreadsRequest, count_older, list_in_order, run
+from ckpt_cli.queries.thread_pages import stream
 from ckpt_cli.session import Session
-from ckpt_cli.views.threads import ThreadsView
+from ckpt_cli.views.threads import ThreadsView, ThreadView
+
+
+def _stream(session: Session, request: ThreadsRequest) -> ThreadsView:
+    """The view of all wanted threads; they are read while they are printed, and then the remarks are printed."""
+    view, unread_metadata = ThreadsView([], False, list(request.statuses.names), request.wide), UnreadMetadata()
+    view.order = request.order.value
+
+    def listed() -> Iterator[ThreadView]:
+        shown = set[str]()
+        for one in stream(
+            session,
+            view,
+            lambda reader: list_in_order(reader, request, unread_metadata).threads,
+            lambda reader, page: run(reader, request, page),
+        ):
+            if request.where is not None:
+                shown.add(one.thread_id)
+            yield one
+        view.total = view.count
+        view.older = session.read(lambda reader: count_older(reader, request, shown))
+        if unread_metadata.problems:
+            view.unread_metadata = len(unread_metadata.problems)
+            view.metadata_problem = next(iter(unread_metadata.problems.values()))
+        for line in _talk(view, request):
+            session.say(line)
+
+    view.threads = listed()
+    return view
+
 
 _Status = Annotated[
     list[str] | None,
@@ -100,17 +130,19 @@ def threads(
     )
     if order is not Order.ACTIVITY:
         session.say(f"sorting by {order.value} looks at every thread")
-    view = session.read(lambda reader: run(reader, request))
+    view = _stream(session, request) if limit == 0 else session.read(lambda reader: run(reader, request))
     view.narrowed = not (since is until is match is where is None)
-    for line in _talk(view, request):
+    for line in _talk(view, request) if limit else ():
         session.say(line)
     return view
 
 
 def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
     """The remarks for stderr: about the threads that the filter left out, and about heads that can't be read."""
-    if view.note:
-        yield view.note
+    if request.where is None and view.marked:
+        yield _marked(view.marked, view.metadata_problem)
+    if request.where is not None and view.unread_metadata:
+        yield unread_note(view.unread_metadata, view.metadata_problem)
     if request.where is not None and not view.unreadable and not view.unread_metadata:
         request.where.must_have_worked()
         if request.where.complaint:
@@ -119,6 +151,12 @@ def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
             yield from _heads_only(view)
     if view.unreadable:
         yield _unread(view, request)
+
+
+def _marked(count: int, problem: str) -> str:
+    """A remark: how many of the shown threads have metadata that can't be read, and why the first can't."""
+    counted = f"{count:,} thread{'' if count == 1 else 's'}"
+    return f"{counted} of those shown {'has' if count == 1 else 'have'} unreadable metadata: {problem}"
 
 
 def _heads_only(view: ThreadsView) -> Iterator[str]:

@@ -41,8 +41,9 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
     ns = head.ns if ns is None else ns
     members = _ids_by_namespace(reader.rows(thread_id))
     ns = nesting.named(members, ns)
-    drawing = _Drawing(reader, thread_id, ns, members, full)
-    inner_namespaces = nesting.inside(members, ns)
+    namespaces = sorted(members)
+    drawing = _Drawing(reader, thread_id, ns, members, namespaces, full)
+    inner_namespaces = nesting.inside_sorted(namespaces, ns)
     lineage = drawing.lines.lineage
     return TreeView(
         thread_id=thread_id,
@@ -75,10 +76,12 @@ class _Drawing:
         thread_id: str,
         ns: str,
         members: dict[str, tuple[str, ...]],
+        namespaces: Sequence[str],
         full: bool,
         only: Sequence[str] | None = None,
     ) -> None:
         self._members = members
+        self._namespaces = namespaces
         self._full = full
         self.lines = StepLines(reader, thread_id, ns)
         lineage = self.lines.lineage
@@ -100,7 +103,8 @@ class _Drawing:
         """The subgraph calls of each checkpoint; calls with an unknown caller are under None."""
         callers = {w.task_id: i for i, stored in self.lines.attribution.writes.items() for w in stored}
         calls: dict[str | None, list[Call]] = {}
-        for call in nesting.calls(self.lines.ns, self._members, callers, self._callers_from_metadata(callers)):
+        inner = {ns: self._members[ns] for ns in nesting.inside_sorted(self._namespaces, self.lines.ns)}
+        for call in nesting.calls(self.lines.ns, inner, callers, self._callers_from_metadata(callers)):
             is_known = call.caller is not None and call.caller in self.lines.lineage
             calls.setdefault(call.caller if is_known else None, []).append(call)
         return calls
@@ -108,7 +112,7 @@ class _Drawing:
     def _callers_from_metadata(self, callers: dict[str, str]) -> dict[tuple[str, str], str]:
         """The callers that the metadata of subgraph checkpoints names, if the task id doesn't show the caller."""
         lines, ns = self.lines, self.lines.ns
-        unknown = [c for c in nesting.inside(self._members, ns) if nesting.above(c) == ns]
+        unknown = [c for c in nesting.inside_sorted(self._namespaces, ns) if nesting.above(c) == ns]
         unknown = [child for child in unknown if nesting.task(child) not in callers]
         parents = {}
         for child in unknown:
@@ -163,7 +167,7 @@ class _Drawing:
         if self._full:
             lines = self.lines
             only = call.checkpoint_ids if len(call.checkpoint_ids) < len(self._members[call.ns]) else None
-            inner = _Drawing(lines.reader, lines.thread_id, call.ns, self._members, True, only).rows
+            inner = _Drawing(lines.reader, lines.thread_id, call.ns, self._members, self._namespaces, True, only).rows
         return SubgraphView(call.ns, nesting.node(call.ns), len(call.checkpoint_ids), call.nested, inner)
 
 

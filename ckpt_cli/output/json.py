@@ -9,39 +9,12 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from ckpt_cli.errors import UsageError
 from ckpt_cli.output.clean import hostile
+from ckpt_cli.output.query import Query
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.views.base import Json, View
 
 _SEARCHED_LEVELS = 3  # this many levels of plain lists and dicts are searched for parts of a view
-
-
-class Query:
-    """A JMESPath expression; it is compiled, or refused, before any database is opened."""
-
-    def __init__(self, expression: str) -> None:
-        import jmespath  # type: ignore[import-untyped]
-        from jmespath.exceptions import JMESPathError  # type: ignore[import-untyped]
-
-        self._errors = JMESPathError
-        try:
-            self._compiled = jmespath.compile(expression)
-        except JMESPathError as error:
-            raise UsageError(
-                f"--query {expression!r}: {_first_line(error)}", hint="see https://jmespath.org"
-            ) from error
-
-    def __call__(self, data: Any) -> Any:
-        """The result of the expression on JSON data."""
-        try:
-            return self._compiled.search(data)
-        except self._errors as error:
-            raise UsageError(f"--query: {_first_line(error)}", hint="see https://jmespath.org") from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(":")
 
 
 def document(view: View, query: Query | None, *, reveal: bool) -> str:

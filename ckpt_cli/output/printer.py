@@ -41,7 +41,7 @@ class Printer:
         self._reveal = reveal
         self._query = None
         if query is not None:
-            from ckpt_cli.output.json import Query
+            from ckpt_cli.output.query import Query
 
             self._query = Query(query)
 

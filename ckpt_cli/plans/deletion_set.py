@@ -10,7 +10,6 @@ from the writes of its tasks. So these writes are deleted too, and the tasks wil
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.tasks.nesting import above, task
@@ -41,6 +40,10 @@ class DeletionSet:
     def ids_losing_writes(self, ns: str) -> set[str]:
         """The checkpoints of a namespace whose writes are deleted: the deleted checkpoints and the cleared ones."""
         return self.checkpoints.get(ns, set()) | self.cleared.get(ns, set())
+
+    def loses_writes(self, ns: str, checkpoint_id: str) -> bool:
+        """Whether the writes of a checkpoint are deleted."""
+        return checkpoint_id in self.checkpoints.get(ns, ()) or checkpoint_id in self.cleared.get(ns, ())
 
     def task_starts(self, reader: Reader, ns: str) -> dict[str, str]:
         """Task id to the checkpoint where the task started, for all tasks of a namespace that have writes."""
@@ -102,15 +105,14 @@ def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage:
     parent, owner = above(ns), task(ns)
     caller = deletion.task_starts(reader, parent).get(owner) if owner else None
     if caller is not None:
-        return lineage.rows if caller in deletion.ids_losing_writes(parent) else ()
+        return lineage.rows if deletion.loses_writes(parent, caller) else ()
     return _called_by_metadata(reader, ns, lineage, deletion)
 
 
 def _called_by_metadata(reader: Reader, ns: str, lineage: Lineage, deletion: DeletionSet) -> Iterator[str]:
     """The checkpoints of a subgraph with metadata that names, under ``parents``, a checkpoint that loses its writes."""
     refs = [Ref(deletion.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
-    losing_writes = cache(deletion.ids_losing_writes)
     for ref, payload in reader.saver.metadata(refs):
         parents = parents_of(reader.value(payload))
-        if any(checkpoint_id in losing_writes(space) for space, checkpoint_id in parents.items()):
+        if any(deletion.loses_writes(space, checkpoint_id) for space, checkpoint_id in parents.items()):
             yield ref.checkpoint_id

@@ -7,6 +7,7 @@ or a node also run again.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN
@@ -65,10 +66,10 @@ def _started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -
     The namespace of a subgraph contains the id of the task that called it.
     """
     prefix = f"{row.ns}|" if row.ns else ""
-    spaces = reader.saver.namespaces(row.thread_id)
+    spaces = {outer for ns in reader.namespaces(row.thread_id) for outer in accumulate(ns.split("|"), "{}|{}".format)}
     for task in snapshot.tasks:
         own = f"{prefix}{task.node}:{task.id}"
-        if task.status is not Status.FINISHED and any(ns == own or ns.startswith(f"{own}|") for ns in spaces):
+        if task.status is not Status.FINISHED and own in spaces:
             yield f"{task.node} (a subgraph)"
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, find_question, mark_untaken
+from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, WaitingQuestions, mark_untaken
 from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
-from ckpt_cli.plans.stale_questions import find_changed_subgraph, must_be_first
+from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_first
 from ckpt_cli.plans.wording import recently_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -74,24 +74,27 @@ def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
     head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
     snapshot = Inspection(reader, head).snapshot()
     waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
+    asked = _waiting_questions(reader, head)
     by_id: dict[tuple[str | int, str], Question] = {}
     for task in waiting if not snapshot.consumed else ():
-        for one in _questions_of(reader, head, task):
+        for one in _questions_of(task, asked):
             by_id[one.id or len(by_id), one.source.write.task_id if one.source else ""] = one
     return [one for one in by_id.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
 
 
-def _questions_of(reader: Reader, head: Ref, task: Task) -> Iterator[Question]:
-    namespaces = reader.saver.namespaces(head.thread_id)
-
+def _waiting_questions(reader: Reader, head: Ref) -> WaitingQuestions:
     def newest(ns: str) -> list[TaskWrite]:
         return reader.writes(reader.head(head.thread_id, ns).ref)
 
+    return WaitingQuestions(reader.writes(head), lambda: reader.namespaces(head.thread_id), newest)
+
+
+def _questions_of(task: Task, asked: WaitingQuestions) -> Iterator[Question]:
     for one in task.open:
         if one.id is None:
             yield Question(None, task.node, one.value, None)
         else:
-            source = find_question(reader.writes(head), one.id, lambda: namespaces, newest)
+            source = asked.find(one.id)
             node = (pulled(source.write.row.task_path) if source else None) or task.node
             yield Question(one.id, node, one.value, source)
 
@@ -110,11 +113,13 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         raise NotFound("nothing waits for an answer there", hint=_hint_nothing_waits(reader, head))
     chosen = [(_find_waiting(waiting, answer.to), answer.value) for answer in answers]
     _must_be_answerable(chosen)
-    change = _Change()
+    change, changed_subgraphs = _Change(), ChangedSubgraphs(reader, thread_id)
     for question, value in chosen:
-        _record(reader, head, question, value, change)
+        changed = changed_subgraphs.find(question.id or "", question.source) if question.source else None
+        _record(reader, head, question, value, changed, change)
     _remove_old_answers(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
-    open_questions = [q for q in waiting if q not in [question for question, _ in chosen]]
+    answered = {id(question) for question, _ in chosen}
+    open_questions = [question for question in waiting if id(question) not in answered]
     change.notes += [f"still waits: {describe_question(q)}" for q in open_questions]
     names = ", ".join(describe_question(question) for question, _ in chosen)
     count = "1 answer" if len(chosen) == 1 else f"{len(chosen)} answers"
@@ -159,14 +164,13 @@ def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) ->
 
 
 def _find_waiting(waiting: Sequence[Question], name: str | None) -> Question:
-    shown = [describe_question(question) for question in waiting]
     if name is None:
         fitting = list(waiting)
     else:
         exact = [q for q in waiting if name in (q.id, q.node)]
         fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
     if not fitting:
-        raise NotFound(f"no question {name!r} waits for an answer", candidates=shown)
+        raise NotFound(f"no question {name!r} waits for an answer", candidates=[*map(describe_question, waiting)])
     if len(fitting) > 1:
         what = f"{len(fitting)} questions wait" if name is None else f"{name!r} fits {len(fitting)} questions"
         raise UsageError(
@@ -176,9 +180,11 @@ def _find_waiting(waiting: Sequence[Question], name: str | None) -> Question:
 
 
 def _must_be_answerable(chosen: Sequence[tuple[Question, Any]]) -> None:
-    for place, (question, _) in enumerate(chosen):
-        if any(question is other for other, _ in chosen[:place]):
+    seen = set[int]()
+    for question, _ in chosen:
+        if id(question) in seen:
             raise UsageError(f"two answers for {describe_question(question)}")
+        seen.add(id(question))
         if question.id == PLACEHOLDER:
             what = f"{question.node or 'a task'} raised NodeInterrupt, which takes no answer"
             raise Refused(what, hint="`ckpt update` changes the state that it reads")
@@ -186,11 +192,10 @@ def _must_be_answerable(chosen: Sequence[tuple[Question, Any]]) -> None:
             raise UsageError("questions without ids can only be answered one at a time")
 
 
-def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _Change) -> None:
+def _record(reader: Reader, head: Ref, question: Question, value: Any, changed: str | None, change: _Change) -> None:
     if question.source is None:
         _record_without_id(reader, head, value, change)
         return
-    changed = find_changed_subgraph(reader, head.thread_id, question.id or "", question.source)
     if changed is not None:
         must_be_first(reader, head.thread_id, changed, question.id or "", len(questions(reader, head.thread_id)))
         _record_without_id(reader, head, value, change)

@@ -9,13 +9,14 @@ the next run asks, in any subgraph (langgraph 0.6 to 1.2 ``pregel/_algo.py: _scr
 """
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from shlex import quote
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.tasks.answers import AskedQuestion
-from ckpt_cli.history.tasks.nesting import inside
+from ckpt_cli.history.tasks.nesting import inside_sorted
 from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.history.tasks.task_ids import interrupt_id, with_id
 from ckpt_cli.inspection import Inspection
@@ -25,20 +26,58 @@ from ckpt_cli.values.known import interrupts
 from ckpt_cli.values.state import TaskWrite
 
 
-def find_changed_subgraph(reader: Reader, thread_id: str, asked_id: str, source: AskedQuestion) -> str | None:
-    """The namespace of the subgraph that asked a question and was changed later; None if no subgraph was changed."""
-    row = source.write.row
-    for ns in _levels(row.ns):
-        newest = reader.saver.newest(thread_id, ns, 1)
-        if newest and not any(_asks(write, asked_id) for write in reader.writes(newest[0].ref)):
-            return ns
-    node = _node(reader, row.ref, row.task_id)
-    subgraphs = list(_called_subgraphs(reader, thread_id, row.ns, node, row.task_id))
-    if not subgraphs or (node is not None and asked_id in _own_ids(row.ns, node, row.task_id, len(source.answers))):
-        return None
-    if node is None and not any(_asking_checkpoints(reader, thread_id, ns, asked_id) for ns in subgraphs):
-        return None
-    return subgraphs[-1]
+class ChangedSubgraphs:
+    """The subgraphs of a thread that were changed after they had asked a question.
+
+    Heads, tasks and namespaces are read once, however many questions wait.
+    """
+
+    def __init__(self, reader: Reader, thread_id: str) -> None:
+        self._reader = reader
+        self._thread_id = thread_id
+        self._asked_at_head = cache(self._read_asked_at_head)
+        self._nodes = cache(self._read_nodes)
+        self._called = cache(self._read_called)
+
+    def find(self, asked_id: str, source: AskedQuestion) -> str | None:
+        """The namespace of the subgraph that asked a question and was changed later; None if none was changed."""
+        row = source.write.row
+        for ns in _levels(row.ns):
+            asked = self._asked_at_head(ns)
+            if asked is not None and asked_id not in asked:
+                return ns
+        node = self._nodes(row.ref).get(row.task_id)
+        called = self._called(row.ns)
+        subgraphs = [*called.get(f":{row.task_id}", ()), *(called.get(node, ()) if node is not None else ())]
+        if not subgraphs or (node is not None and asked_id in _own_ids(row.ns, node, row.task_id, len(source.answers))):
+            return None
+        asking = (ns for ns in subgraphs if _asking_checkpoints(self._reader, self._thread_id, ns, asked_id))
+        if node is None and next(asking, None) is None:
+            return None
+        last: str = max(subgraphs)
+        return last
+
+    def _read_asked_at_head(self, ns: str) -> set[str | None] | None:
+        """The ids of all questions on the newest checkpoint of a namespace; None if it has no checkpoint."""
+        newest = self._reader.saver.newest(self._thread_id, ns, 1)
+        written = self._reader.writes(newest[0].ref) if newest else []
+        return {asked_id for write in written for asked_id in _asked(write)} if newest else None
+
+    def _read_nodes(self, ref: Ref) -> dict[str | None, str | None]:
+        return {task.id: task.node for task in Inspection(self._reader, ref).snapshot().tasks}
+
+    def _read_called(self, ns: str) -> dict[str, list[str]]:
+        """The subgraphs that tasks of a namespace called.
+
+        The key is ``:task id``, or the node for a subgraph with its own memory, whose namespace contains no task id.
+        """
+        called: dict[str, list[str]] = {}
+        for space in inside_sorted(self._reader.namespaces(self._thread_id), ns):
+            first, *more = space[len(ns) :].removeprefix("|").split("|")
+            node, _, owner = first.partition(":")
+            if all(part.isdigit() for part in more):
+                called.setdefault(f":{owner}" if owner else node, []).append(space)
+        return called
 
 
 def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waiting: int) -> None:
@@ -80,13 +119,10 @@ def _levels(ns: str) -> list[str]:
     return levels
 
 
-def _asks(write: TaskWrite, asked_id: str) -> bool:
-    is_read = write.channel == INTERRUPT and write.read
-    return is_read and any(with_id(one).id == asked_id for one in interrupts(write.value))
-
-
-def _node(reader: Reader, ref: Ref, task_id: str) -> str | None:
-    return next((task.node for task in Inspection(reader, ref).snapshot().tasks if task.id == task_id), None)
+def _asked(write: TaskWrite) -> set[str | None]:
+    """The ids of the questions in a write; none if it is no question or wasn't read."""
+    asks = write.channel == INTERRUPT and write.read
+    return {with_id(one).id for one in interrupts(write.value)} if asks else set()
 
 
 def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:
@@ -95,20 +131,11 @@ def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:
     return {interrupt_id(own), *(interrupt_id(f"{own}|{count}") for count in range(1, answers + 1))}
 
 
-def _called_subgraphs(reader: Reader, thread_id: str, ns: str, node: str | None, task_id: str) -> Iterator[str]:
-    """The namespaces of subgraphs that a task called. If a subgraph has its own memory, they contain no task id."""
-    for space in inside(reader.saver.namespaces(thread_id), ns):
-        first, *more = space[len(ns) :].removeprefix("|").split("|")
-        name, _, owner = first.partition(":")
-        if all(part.isdigit() for part in more) and (owner == task_id or (not owner and name == node)):
-            yield space
-
-
 def _asking_checkpoints(reader: Reader, thread_id: str, ns: str, asked_id: str) -> list[str]:
     """The checkpoints of a namespace on which a question is recorded, oldest first."""
     writes = reader.saver.writes(thread_id, ns, values=0)
     asking = [ref for ref, some in groupby(writes, lambda w: w.ref) if any(w.channel == INTERRUPT for w in some)]
-    return [ref.checkpoint_id for ref in asking if any(_asks(write, asked_id) for write in reader.writes(ref))]
+    return [ref.checkpoint_id for ref in asking if any(asked_id in _asked(w) for w in reader.writes(ref))]
 
 
 def _repeated_writes(reader: Reader, thread_id: str, ns: str, asked_id: str) -> Iterator[TaskWrite]:
@@ -125,7 +152,7 @@ def _repeated_writes(reader: Reader, thread_id: str, ns: str, asked_id: str) -> 
     for some in writes.values():
         yield from some
     owners = {write.task_id for some in writes.values() for write in some}
-    for space in inside(reader.saver.namespaces(thread_id), ns):
+    for space in inside_sorted(reader.namespaces(thread_id), ns):
         owner = space[len(ns) + 1 :].partition("|")[0].partition(":")[2]
         if not owner or owner in owners:
             for some in reader.writes_by_checkpoint(thread_id, space, values=0).values():

@@ -51,12 +51,13 @@ class UnreadMetadata:
     @property
     def note(self) -> str:
         """A remark: how many such threads there are, and the problem of the first; "" if there are none."""
-        count = len(self.problems)
-        if not count:
-            return ""
-        count_text = "1 thread" if count == 1 else f"{count:,} threads"
-        problem = next(iter(self.problems.values()))
-        return f"the metadata of {count_text} can't be read, so --where may have missed some that fit: {problem}"
+        return unread_note(len(self.problems), next(iter(self.problems.values()))) if self.problems else ""
+
+
+def unread_note(count: int, problem: str) -> str:
+    """A remark: how many threads have metadata that can't be read, and the problem of the first."""
+    count_text = "1 thread" if count == 1 else f"{count:,} threads"
+    return f"the metadata of {count_text} can't be read, so --where may have missed some that fit: {problem}"
 
 
 def threads_that_fit(

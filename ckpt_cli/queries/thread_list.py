@@ -1,9 +1,10 @@
 """The threads that ``ckpt threads`` lists: filtered, sorted and limited."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from typing import NamedTuple
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.lineage import ids
@@ -55,19 +56,31 @@ class ThreadsRequest:
         return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
 
 
-def run(reader: Reader, request: ThreadsRequest) -> ThreadsView:
-    """The view of the wanted threads. Only the parts of a thread that a filter or the view needs are read."""
-    listed = _Counted(reader.saver.threads())
-    candidates: Iterator[Thread] = _candidates(listed, request)
+class Listing(NamedTuple):
+    """Threads in the order of the list.
+
+    Attributes:
+        threads: those that may be wanted.
+        listed: the threads that the saver gave.
+        total: the number of threads that may be wanted; None if they aren't sorted.
+    """
+
+    threads: Iterator[Thread]
+    listed: "_Counted"
+    total: int | None
+
+
+def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | None = None) -> ThreadsView:
+    """The view of the wanted threads. Only the parts of a thread that a filter or the view needs are read.
+
+    `candidates` are some threads of a longer list, which may have been deleted meanwhile; None for all threads.
+    """
     unread, unread_metadata = list[str](), UnreadMetadata()
-    if request.where is not None and request.any_checkpoint:
-        candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
-    total = None
-    if request.order is not Order.ACTIVITY or request.reverse:
-        in_order = _sorted(reader, candidates, request.order)
-        candidates, total = iter(in_order[::-1] if request.reverse else in_order), len(in_order)
-    statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, candidates))
-    fitting_statuses = (one for one in statuses if _fits(one, request, unread, unread_metadata))
+    listing = None if candidates is not None else list_in_order(reader, request, unread_metadata)
+    threads = candidates if listing is None else listing.threads
+    statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, threads or ()))
+    existing = statuses if listing is not None else (one for one in statuses if one.exists)
+    fitting_statuses = (one for one in existing if _fits(one, request, unread, unread_metadata))
     views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
     more = bool(request.limit) and next(fitting_statuses, None) is not None
     if not request.judged:
@@ -76,13 +89,26 @@ def run(reader: Reader, request: ThreadsRequest) -> ThreadsView:
         _add_sizes(reader, views)
     view = ThreadsView(views, more, list(request.statuses.names), request.wide)
     view.unreadable, view.problem = len(unread), unread[0] if unread else None
-    view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
-    if request.where is None:
-        view.note = _marked([one.metadata_problem for one in views if one.metadata_problem])
+    marked = [one.metadata_problem for one in views if one.metadata_problem]
+    problems = list(unread_metadata.problems.values()) if request.where is not None else marked
+    view.unread_metadata, view.marked = len(unread_metadata.problems), len(marked)
+    view.metadata_problem = problems[0] if problems else ""
     view.order = request.order.value
-    view.total = _total(reader, request, listed, total) if more else len(views)
-    view.older = None if more else _older(reader, request, {one.thread_id for one in views})
+    view.total = _total(reader, request, listing.listed, listing.total) if listing is not None and more else len(views)
+    view.older = None if more or listing is None else count_older(reader, request, {one.thread_id for one in views})
     return view
+
+
+def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: UnreadMetadata) -> Listing:
+    """The threads that may be wanted; metadata that can't be read is added to `unread_metadata`."""
+    listed = _Counted(reader.saver.threads())
+    candidates: Iterator[Thread] = _candidates(listed, request)
+    if request.where is not None and request.any_checkpoint:
+        candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
+    if request.order is Order.ACTIVITY and not request.reverse:
+        return Listing(candidates, listed, None)
+    in_order = _sorted(reader, candidates, request.order)
+    return Listing(iter(in_order[::-1] if request.reverse else in_order), listed, len(in_order))
 
 
 class _Counted(Iterator[Thread]):
@@ -112,15 +138,7 @@ def _total(reader: Reader, request: ThreadsRequest, listed: _Counted, in_order: 
     return counted
 
 
-def _marked(problems: list[str]) -> str:
-    """A remark: how many of the shown threads have metadata that can't be read, and why; "" if all can be read."""
-    if not problems:
-        return ""
-    counted = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
-    return f"{counted} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
-
-
-def _older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
+def count_older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
     """The number of further threads that ``--any`` would list; None if counting them needs a read of all threads."""
     if request.where is None or request.any_checkpoint or request.statuses or request.period != ALWAYS:
         return None

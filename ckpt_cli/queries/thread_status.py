@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
 from ckpt_cli.history.state.filters import Filter
@@ -56,6 +56,14 @@ class ThreadStatus:
         except PayloadCorrupt as error:
             self.problem = error.message
             return None
+
+    @property
+    def exists(self) -> bool:
+        """Whether the head is still stored."""
+        try:
+            return self.state is not None or bool(self.problem)
+        except CheckpointNotFound:
+            return False
 
     @cached_property
     def metadata(self) -> Mapping[str, Any]:

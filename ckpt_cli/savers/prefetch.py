@@ -4,28 +4,25 @@ Commands read thread by thread, which would need several round trips for each th
 next reads. These reads are then answered from memory; all other reads are passed on to the real saver.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import About, Place, SideEffect, Totals
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, RowChange, Thread, Write
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.passing import PassingSaver
 
 T = TypeVar("T")
 
 _FEW = 2  # a hint about fewer checkpoints is ignored
+_BYTES = 8 << 20  # after so many bytes of checkpoints, or of writes, a hint is ignored
 
 
-class PrefetchingSaver(Saver):
+class PrefetchingSaver(PassingSaver):
     """Keeps the records that hints fetched until the next call of `moment`, the next hint about threads or a write."""
 
     def __init__(self, saver: Saver) -> None:
-        self._saver = saver
-        self.name = saver.name  # type: ignore[misc]
-        self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
-        self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
+        super().__init__(saver)
         self._forget()
 
     def _forget(self) -> None:
@@ -63,21 +60,40 @@ class PrefetchingSaver(Saver):
             self.expect(refs)
 
     def expect(self, refs: Collection[Ref]) -> None:
-        """Fetch these checkpoints and their writes, unless they are in memory; beyond a page the oldest are dropped."""
+        """Fetch these checkpoints and their writes, unless they are in memory; beyond a page the oldest are dropped.
+
+        If values are large, only the first of these checkpoints are fetched, or none of the writes. What isn't fetched
+        is read when somebody asks for it.
+        """
         new = [ref for ref in refs if ref not in self._writes]
         if len(refs) < _FEW or not new:
             return
-        self._checkpoints |= {checkpoint.row.ref: checkpoint for checkpoint in self._saver.checkpoints(new)}
-        self._writes |= {ref: [] for ref in new}
-        for write in self._saver.writes_on(new):
-            self._writes[write.ref].append(write)
+        new = self._fetch_checkpoints(new)
+        self._fetch_writes(new)
         for ref in list(self._writes)[: -max(self.page, len(refs))]:
             del self._writes[ref]
             self._checkpoints.pop(ref, None)
 
-    def one_scan(self) -> AbstractContextManager[None]:
-        """See `Saver.one_scan`."""
-        return self._saver.one_scan()
+    def _fetch_checkpoints(self, refs: list[Ref]) -> list[Ref]:
+        """Fetch some megabytes of checkpoints; returns those of `refs` that were fetched or don't exist."""
+        places, weight = {ref: place for place, ref in enumerate(refs)}, 0
+        for checkpoint in self._saver.checkpoints(refs):
+            ref = checkpoint.row.ref
+            self._checkpoints[ref] = checkpoint
+            weight += sum(len(payload.data) for payload in (checkpoint.body, *(checkpoint.channels or {}).values()))
+            if weight > _BYTES:
+                return refs[: places[ref] + 1]
+        return refs
+
+    def _fetch_writes(self, refs: list[Ref]) -> None:
+        writes: dict[Ref, list[Write]] = {ref: [] for ref in refs}
+        weight = 0
+        for write in self._saver.writes_on(refs):
+            writes[write.ref].append(write)
+            weight += write.size
+            if weight > _BYTES:
+                return
+        self._writes |= writes
 
     def moment(self, look: Callable[[], T]) -> T:
         """See `Saver.moment`; nothing is kept from one moment to the next."""
@@ -88,21 +104,9 @@ class PrefetchingSaver(Saver):
 
         return self._saver.moment(fresh)
 
-    def about(self) -> About:
-        """See `Saver.about`."""
-        return self._saver.about()
-
-    def totals(self) -> Totals:
-        """See `Saver.totals`."""
-        return self._saver.totals()
-
     def threads(self) -> Iterator[Thread]:
         """See `Saver.threads`."""
         return self._saver.threads()
-
-    def count_threads(self) -> int | None:
-        """See `Saver.count_threads`."""
-        return self._saver.count_threads()
 
     def thread(self, thread_id: str) -> Thread | None:
         """See `Saver.thread`."""
@@ -129,10 +133,6 @@ class PrefetchingSaver(Saver):
             yield from self._rows.get(thread_id, ())
         yield from self._saver.rows_of([thread_id for thread_id in thread_ids if thread_id not in self._rows])
 
-    def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int] | None:
-        """See `Saver.sizes`."""
-        return self._saver.sizes(thread_ids)
-
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """See `Saver.newest`."""
         return self._saver.newest(thread_id, ns, limit)
@@ -148,10 +148,6 @@ class PrefetchingSaver(Saver):
             return ((ref, self._checkpoints[ref].metadata) for ref in refs)
         return self._saver.metadata(refs)
 
-    def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:
-        """See `Saver.having`."""
-        return self._saver.having(key, text, thread_ids)
-
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """See `Saver.checkpoints`."""
         left = iter(refs)
@@ -163,16 +159,17 @@ class PrefetchingSaver(Saver):
             if not cached:
                 yield from fetched
                 continue
-            cached |= {checkpoint.row.ref: checkpoint for checkpoint in fetched}
-            yield from (cached[ref] for ref in page if ref in cached)
+            upcoming = next(fetched, None)
+            for ref in page:
+                if ref in cached:
+                    yield cached.pop(ref)
+                elif upcoming is not None and upcoming.row.ref == ref:
+                    yield upcoming
+                    upcoming = next(fetched, None)
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """See `Saver.headers`."""
         return self._saver.headers(refs)
-
-    def sample(self, limit: int) -> list[Ref]:
-        """See `Saver.sample`."""
-        return self._saver.sample(limit)
 
     def writes(
         self,
@@ -192,31 +189,6 @@ class PrefetchingSaver(Saver):
         cached = (write for ref in refs for write in self._writes[ref])
         return (w if values is None or w.size <= values else w._replace(payload=None) for w in cached)
 
-    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """See `Saver.writes_on`."""
-        return self._saver.writes_on(refs, values=values)
-
-    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
-        """See `Saver.writes_of`."""
-        return self._saver.writes_of(thread_ids, values=values)
-
-    @property
-    def identity(self) -> str:
-        """See `Saver.identity`."""
-        return self._saver.identity
-
-    def place(self) -> Place:
-        """See `Saver.place`."""
-        return self._saver.place()
-
-    def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
-        """See `Saver.original`."""
-        return self._saver.original(seen, is_it)
-
-    def must_be_writable(self, *, trying: bool) -> None:
-        """See `Saver.must_be_writable`."""
-        self._saver.must_be_writable(trying=trying)
-
     def transaction(self, work: Callable[[], T]) -> T:
         """See `Saver.transaction`; nothing that was fetched before is used inside it."""
         self._forget()
@@ -225,59 +197,7 @@ class PrefetchingSaver(Saver):
         finally:
             self._forget()
 
-    def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """See `Saver.expand`."""
-        return self._saver.expand(plan)
-
-    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """See `Saver.record_of`."""
-        return self._saver.record_of(relation, key)
-
-    def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:
-        """See `Saver.beside`."""
-        return self._saver.beside(ref)
-
-    def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
-        """See `Saver.added`."""
-        return self._saver.added(change)
-
-    def current(self, relation: str, key: Row) -> Row | None:
-        """See `Saver.current`."""
-        return self._saver.current(relation, key)
-
-    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """See `Saver.currents`."""
-        return self._saver.currents(names)
-
-    def written_columns(self, relation: str) -> frozenset[str] | None:
-        """See `Saver.written_columns`."""
-        return self._saver.written_columns(relation)
-
-    def fields(self, relation: str, row: Row) -> Row:
-        """See `Saver.fields`."""
-        return self._saver.fields(relation, row)
-
-    def restored(self, relation: str, image: Row, now: Row | None) -> Row:
-        """See `Saver.restored`."""
-        return self._saver.restored(relation, image, now)
-
-    def side_effects(self) -> Sequence[SideEffect]:
-        """See `Saver.side_effects`."""
-        return self._saver.side_effects()
-
-    def permit(self, side_effects: Collection[SideEffect]) -> None:
-        """See `Saver.permit`."""
-        self._saver.permit(side_effects)
-
-    def caveats(self) -> Sequence[str]:
-        """See `Saver.caveats`."""
-        return self._saver.caveats()
-
     def change(self, changes: Iterable[RowChange]) -> None:
         """See `Saver.change`."""
         self._forget()
         self._saver.change(changes)
-
-    def close(self) -> None:
-        """See `Saver.close`."""
-        self._saver.close()

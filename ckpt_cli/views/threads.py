@@ -1,5 +1,6 @@
 """The view of ``ckpt threads``: the threads of a database and the status of each."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -74,7 +75,7 @@ class ThreadView:
 
 @dataclass(slots=True)
 class ThreadsView(View):
-    """Threads, in the order that the user asked for.
+    """Threads, in the order that the user asked for; those of a long list can be taken once, as they are read.
 
     Attributes:
         more: whether there are more threads than the limit.
@@ -93,10 +94,12 @@ class ThreadsView(View):
     verb: ClassVar[str] = "threads"
     rows_field: ClassVar[str] = "threads"
     narrowed = False
-    note = ""
     order = "activity"
+    marked = 0
+    metadata_problem = ""
+    _count = 0
 
-    threads: list[ThreadView]
+    threads: list[ThreadView] | Iterator[ThreadView]
     more: bool = False
     asked: list[str] = field(default_factory=list)
     wide: bool = False
@@ -109,14 +112,27 @@ class ThreadsView(View):
     @property
     def cut(self) -> str:
         """A remark that there are more threads."""
-        count = len(self.threads)
         if self.total is not None:
-            shown = f"{count:,} of {self.total:,} threads"
+            shown = f"{self.count:,} of {self.total:,} threads"
         else:
-            shown = f"{count:,} threads" if count != 1 else "thread"
+            shown = f"{self.count:,} threads" if self.count != 1 else "thread"
         return f"only the first {shown}: --limit 0 lists all" if self.more else ""
+
+    @property
+    def count(self) -> int:
+        """The number of threads; of a long list, the number of those that were read."""
+        return len(self.threads) if isinstance(self.threads, list) else self._count
+
+    def add(self, part: "ThreadsView") -> None:
+        """Count the threads of the next part of a long list, and what can't be read of them."""
+        self._count += part.count
+        self.unreadable += part.unreadable
+        self.problem = self.problem or part.problem
+        self.unread_metadata += part.unread_metadata
+        self.marked += part.marked
+        self.metadata_problem = self.metadata_problem or part.metadata_problem
 
     @property
     def exit_code(self) -> int:
         """5 if nothing was found and something couldn't be read, else 0."""
-        return 5 if self.unreadable and not self.threads else 0
+        return 5 if self.unreadable and not self.count else 0

@@ -1,9 +1,10 @@
 """Shows that ckpt's work is linear in what it reads: sizes are doubled six times, and no exponent may be above 1.3.
 
-``python tests/bench/bounds.py [--only NAME] [--times N]`` makes its databases in a temporary folder, prints calls and
-seconds for each size, and exits 1 where an exponent is too high. Work is the number of Python and C calls, which
-doesn't depend on the machine; what happens inside one C call shows in the seconds alone. ``--times`` doubles fewer
-times, from the same first size.
+``python -m tests.bench.bounds [--only NAME] [--times N]`` makes its databases in a temporary folder, prints calls,
+seconds and megabytes for each size, and exits 1 where an exponent is too high, or where a list takes more memory than
+`_MEGABYTES`. Work is the number of Python and C calls, which doesn't depend on the machine; what happens inside one C
+call shows in the seconds alone. Memory is that of a process of its own. ``--times`` doubles fewer times, from the same
+first size.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import json
 import math
 import os
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,8 +26,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
+from tests.bench import fan_out
 
 _STEEPEST = 1.3
+_MEGABYTES = 60  # resident memory of a command that lists threads or checkpoints, whatever their number
 _DOUBLED = 6
 _SERDE = JsonPlusSerializer()
 
@@ -42,12 +46,18 @@ class Row(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What is doubled, up to which size, and the commands that are counted."""
+    """What is doubled, up to which size, and the commands that are counted.
+
+    Attributes:
+        fill: makes the database of a size.
+        flat: whether memory must be below `_MEGABYTES`.
+    """
 
     name: str
     last: int
-    rows: Callable[[int], Iterable[Row]]
+    fill: Callable[[Path, int], None]
     commands: list[list[str]]
+    flat: bool = False
 
 
 def _channels(size: int) -> Iterable[Row]:
@@ -81,12 +91,56 @@ def _lists(before: list[Any], after: list[Any]) -> Iterable[Row]:
     yield Row(1, 0, 0, {"docs": after})
 
 
+def _writes(size: int) -> Iterable[Row]:
+    yield Row(0, None, -1, {"x": 0}, "input", {f"x{n}": n for n in range(size)})
+    yield Row(1, 0, 0, {f"x{n}": n for n in range(size)}, writes={f"y{n}": n for n in range(size)})
+
+
+def _texts(size: int) -> Iterable[Row]:
+    yield Row(0, None, -1, {"x": "", "text": "some text " * 300}, "input", {"x": "1"})
+    yield from (Row(n, n - 1, n - 1, {"x": f"{n}", "text": "some text " * 300}) for n in range(1, size))
+
+
+def _rows(rows: Callable[[int], Iterable[Row]]) -> Callable[[Path, int], None]:
+    return lambda path, size: make(path, rows(size))
+
+
+def _fan_out(kind: str) -> Callable[[Path, int], None]:
+    return lambda path, size: fan_out.make(path, size, kind)
+
+
+def make_threads(path: Path, count: int) -> None:
+    """A database with so many threads of two checkpoints each."""
+    make(path, _chain(2))
+    with closing(sqlite3.connect(path)) as connection:
+        for table in ("checkpoints", "writes"):
+            names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            rest = ", ".join(names[1:])
+            sql = f"INSERT INTO {table} (thread_id, {rest}) SELECT ?, {rest} FROM {table} WHERE thread_id = 't'"
+            connection.executemany(sql, ((f"thread-{n:09}",) for n in range(count - 1)))
+        connection.commit()
+
+
+_T = [["log", "t"], ["show", "t"], ["threads"], ["tree", "t", "--full"]]
 CASES = [
-    Case("channels", 100_000, _channels, [["threads"], ["show", "t"], ["log", "t"]]),
-    Case("branches", 100_000, _branches, [["tree", "t"], ["log", "t", "--all", "-n", "5"]]),
-    Case("chain", 30_000, _chain, [["replay", "t", "--to", "@"], ["delete", "t", "--after", "step:2", "--dry-run"]]),
-    Case("dicts", 5_000, _dicts, [["diff", "t"], ["log", "t"]]),
-    Case("list", 10_000, _scattered, [["diff", "t"], ["log", "t"]]),
+    Case("channels", 100_000, _rows(_channels), [["threads"], ["show", "t"], ["log", "t"]]),
+    Case("branches", 100_000, _rows(_branches), [["tree", "t"], ["log", "t", "--all", "-n", "5"]]),
+    Case("rails", 20_000, _rows(_branches), [["log", "t", "--all", "--graph", "-n", "0"]]),
+    Case(
+        "chain",
+        30_000,
+        _rows(_chain),
+        [["replay", "t", "--to", "@"], ["delete", "t", "--after", "step:2", "--dry-run"], ["log", "t", "-n", "0"]],
+    ),
+    Case("dicts", 5_000, _rows(_dicts), [["diff", "t"], ["log", "t"]]),
+    Case("list", 10_000, _rows(_scattered), [["diff", "t"], ["log", "t"]]),
+    Case("writes", 20_000, _rows(_writes), [["log", "t"], ["show", "t"], ["writes", "t"], ["threads"]]),
+    Case("threads", 32_000, make_threads, [["threads", "--limit", "0"], ["grep", "zebra"]], flat=True),
+    Case("checkpoints", 32_000, _rows(_texts), [["grep", "zebra"], ["threads"], ["get", "t", "x"]], flat=True),
+    Case("Sends", 2_000, _fan_out("finished"), [*_T, ["show", "t", "step:1"], ["writes", "t", "step:1"]]),
+    Case("no paths", 2_000, _fan_out("without paths"), _T),
+    Case("questions", 2_000, _fan_out("waiting"), [*_T, ["resume", "t"]]),
+    Case("subgraphs", 1_000, _fan_out("subgraphs"), [*_T, ["resume", "t"], ["delete", "t", "--dry-run"]]),
 ]
 
 
@@ -141,23 +195,34 @@ def calls(words: list[str]) -> tuple[int, float]:
     return count, time.perf_counter() - started
 
 
+def megabytes(words: list[str]) -> int:
+    """The resident memory of a command in a process of its own, at its peak."""
+    program = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
+    program += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)"
+    command = [sys.executable, "-c", program, sys.executable, "-m", "ckpt_cli", *words]
+    return int(subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
+
+
 def measure(case: Case, doubled: int, folder: Path) -> bool:
-    """Print each size of a case; whether no exponent is too high."""
+    """Print each size of a case; whether no exponent and no memory is too high."""
     first, kept = case.last >> _DOUBLED, True
     counted: dict[str, list[int]] = {}
     for times in range(doubled + 1):
         size = first << times
         path = folder / f"{case.name}-{size}.sqlite"
-        make(path, case.rows(size))
+        case.fill(path, size)
         for command in case.commands:
             work, seconds = calls([*command, "--db", str(path)])
-            print(f"{case.name:9} {size:>8,}  {' '.join(command):40} {work:>12,} calls {seconds:8.2f} s", flush=True)
+            memory = megabytes([*command, "--db", str(path)])
+            kept = kept and not (case.flat and memory > _MEGABYTES)
+            line = f"{case.name:11} {size:>8,}  {' '.join(command):40} {work:>12,} calls {seconds:8.2f} s {memory:5} MB"
+            print(line + ("   TOO MUCH" if case.flat and memory > _MEGABYTES else ""), flush=True)
             counted.setdefault(" ".join(command), []).append(work)
         path.unlink()
     for words, work_by_size in counted.items():
         exponent = math.log2(work_by_size[-1] / work_by_size[-2])  # of the last doubling: fixed costs hide the first
         kept = kept and exponent <= _STEEPEST
-        print(f"{case.name:9} {words}: exponent {exponent:.2f}{'' if exponent <= _STEEPEST else '   TOO HIGH'}")
+        print(f"{case.name:11} {words}: exponent {exponent:.2f}{'' if exponent <= _STEEPEST else '   TOO HIGH'}")
     return kept
 
 

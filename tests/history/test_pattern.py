@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import warnings
 
 import ormsgpack
@@ -110,3 +111,21 @@ def test_a_match_is_shown_in_its_line() -> None:
     long = Needle("fox").match("x" * 100 + "fox" + "y" * 200)
     assert long is not None
     assert (long.before, long.after) == ("…" + "x" * 40, "y" * 80 + "…")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", r"^(\w+\s?)*$", "(x+x+)+y|(a+)+b"])
+def test_a_pattern_that_takes_endless_time_is_stopped(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search ends while the pattern is tried on one text; without the watch each letter would double the time."""
+    monkeypatch.setattr("ckpt_cli.history.search.match_watch._TICK", 0.01)
+    needle = Needle(pattern)
+    with needle.watch.running(), pytest.raises(UsageError, match="s for one text of 41 characters"):
+        needle.match("a" * 40 + "!")
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_many_texts_are_searched_however_long_they_take_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the time for one text counts."""
+    monkeypatch.setattr("ckpt_cli.history.search.match_watch._TICK", 0.001)
+    needle, texts = Needle("(a+)+b"), ["a" * 8 for _ in range(20_000)]
+    with needle.watch.running():
+        assert not any(map(needle.match, texts))

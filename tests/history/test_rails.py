@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.lineage.rails import rails
+from ckpt_cli.history.lineage.rails import LANES, rails
 from ckpt_cli.model import CheckpointRow
+from tests.work import LINEAR, growth
 
 
 def drawn(*parents: int | None) -> list[str]:
@@ -43,3 +44,17 @@ def test_one_mark_a_checkpoint_and_as_many_lanes_as_lines_are_open(numbers: list
     all_rails = list(rails(tree, sorted(tree.rows, reverse=True)))
     assert [rail.lanes.count("●") for rail in all_rails] == [1] * len(parents)
     assert all(len(rail.lanes) <= 2 * len(tree.tips) for rail in all_rails)
+
+
+def test_a_very_wide_graph_is_cut_and_its_work_is_linear() -> None:
+    """Beyond some lanes an ellipsis stands for the others; twice as many branches take twice the work."""
+
+    def wide(size: int) -> Lineage:
+        return Lineage(CheckpointRow("t", "", f"{n:06d}", "000000" if n else None) for n in range(size))
+
+    lines = list(rails(wide(3 * LANES), [f"{n:06d}" for n in reversed(range(3 * LANES))]))
+    assert lines[LANES - 1].lanes == "│ " * (LANES - 1) + "● "
+    assert lines[LANES].lanes == "│ " * LANES + "… ● "
+    assert lines[-1].joins == "├─" + "┴─" * (LANES - 1) + "…"
+    assert lines[-1].lanes == "● "
+    assert growth(400, lambda size: lambda: list(rails(wide(size), sorted(wide(size).rows, reverse=True)))) < LINEAR

@@ -16,3 +16,14 @@ def test_a_shape_is_not_multiplied_out() -> None:
     assert arrays.first(state, 12) == ([0.0, 0.0], 2)
     assert len(products) == 1
     assert arrays.first({**state, "shape": [1 << 60, 0]}, 12) == ([], 0)
+
+
+def test_a_heading_is_short_and_says_what_is_stored() -> None:
+    """A shape is cut after some lengths; if it doesn't fit the data, the heading says how many bytes there are."""
+    fitting = {"dtype": "<f8", "shape": [2, 1], "data": bytes(16)}
+    assert arrays.heading(fitting) == "float64[2×1]"
+    assert arrays.heading({**fitting, "shape": []}) == "float64 of 16 bytes"
+    assert arrays.heading({"dtype": "<U3", "shape": [2], "data": bytes(24)}) == "<U3[2]"
+    assert arrays.heading({**fitting, "shape": [1 << 60] * 2}) == f"float64[{1 << 60}×{1 << 60}] of 16 bytes"
+    assert arrays.heading({**fitting, "shape": [2, *[1] * 100_000]}) == "float64[2×1×1×1×1×1×1×1…]"
+    assert arrays.heading({**fitting, "shape": [1 << 100_000]}) == "float64[…] of 16 bytes"

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import pytest
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.output.json import Query, document, form, rows, text
+from ckpt_cli.output.json import document, form, rows, text
+from ckpt_cli.output.query import Query
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.views.base import Json, View
 

@@ -55,7 +55,10 @@ IN_ONE_LINE = [
         node("numpy", "ndarray", Form.ARRAY, {"dtype": "<f4", "shape": [2, 1], "order": "C", "data": b"\0\0\x80?" * 2}),
         "array float32[2×1] [1.0, 1.0]",
     ),
-    (node("numpy", "ndarray", Form.ARRAY, {"dtype": "<U3", "shape": [1], "order": "C", "data": b""}), "array <U3[1]"),
+    (
+        node("numpy", "ndarray", Form.ARRAY, {"dtype": "<U3", "shape": [1], "order": "C", "data": bytes(12)}),
+        "array <U3[1]",
+    ),
 ]
 
 

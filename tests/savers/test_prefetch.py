@@ -10,11 +10,12 @@ from ckpt_cli.commands import delete, grep, info, threads
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.history.search.pattern import Needle
-from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.operations.apply import verify
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.memory import MemorySaver
+from ckpt_cli.savers.passing import PassingSaver
 from ckpt_cli.savers.prefetch import PrefetchingSaver
 from ckpt_cli.serde.codec import Codec
 
@@ -126,4 +127,19 @@ def _body(record: Checkpoint | Write) -> Checkpoint | Write:
 def test_every_method_is_passed_on() -> None:
     """Each method of the contract is passed on to the saver behind, also those with a default."""
     methods = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
-    assert methods - vars(PrefetchingSaver).keys() == {"apply", "take_back"}
+    assert methods - vars(PrefetchingSaver).keys() - vars(PassingSaver).keys() == {"apply", "take_back"}
+
+
+def test_a_hint_about_large_checkpoints_fetches_a_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a hint doesn't fetch is read when it is asked for: the same records, in the same order."""
+    monkeypatch.setattr("ckpt_cli.savers.prefetch._BYTES", 100)
+    ids = [f"{n}" for n in range(9)]
+    large = Payload("bytes", b"v" * 60)
+    records = [checkpoint("t", i)._replace(body=large) for i in ids]
+    records_and_writes = [*records, *(write("t", i)._replace(payload=large, size=60) for i in ids)]
+    saver, refs = PrefetchingSaver(Far(records_and_writes)), [one.row.ref for one in records]
+    saver.expect(refs)
+    assert len(saver._checkpoints) == 2
+    assert [one.row.ref for one in saver.checkpoints(refs)] == refs
+    assert [one.row.ref for one in saver.checkpoints(refs[::-1])] == refs[::-1]
+    assert [one.payload for i in ids for one in saver.writes("t", "", [i])] == [large] * len(ids)

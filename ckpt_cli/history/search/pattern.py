@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.history.search.match_watch import MatchWatch
 from ckpt_cli.model import Payload
 
 _COMPUTED = ("true", "false", "null", "none", "nan", "inf", "infinity", "undefined", "days", "utc", "+e", "**")
@@ -66,6 +67,7 @@ class Needle:
         self.word = _best(runs, folded)
         self._finds = _finder(self.word, folded)
         self._exact = "" if folded else max(runs, key=len, default="")
+        self.watch = MatchWatch()
 
     def may_hold(self, payload: Payload) -> bool:
         """Whether a payload may have a match and so must be decoded; True if its encoding hides the text."""
@@ -85,6 +87,15 @@ class Needle:
         """The first match that is not empty."""
         if self._exact and self._exact not in text:
             return None
+        watch = self.watch
+        watch.texts += 1
+        watch.length = len(text)
+        try:
+            return self._search(text)
+        finally:
+            watch.length = -1
+
+    def _search(self, text: str) -> Match | None:
         matches = (m for m in self._regex.finditer(text) if m.end() > m.start())
         first = next(matches, None)
         if first is None:

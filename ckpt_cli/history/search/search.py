@@ -17,6 +17,8 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf, parts
 
 _NESTED = 60  # levels of objects that are remembered one by one; a deeper object is searched as a part of its owner
+_REMEMBERED = 100_000  # objects whose matches are remembered; then they are searched again
+_NONE: list["MatchedText"] = []
 
 Path = tuple[Any, ...]
 
@@ -82,7 +84,9 @@ class Search:
         key = (node.encoding, hash(raw))
         matches = self._known.get(key)
         if matches is None:
-            matches = self._known[key] = self._search_new(node, path, nested)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            matches = self._known[key] = self._search_new(node, path, nested) or _NONE
         for inner in matches:
             yield MatchedText((*path, *inner.path), inner.mark, inner.match)
 

@@ -7,6 +7,7 @@ stores the same list again. So the list alone doesn't show whether an answer was
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.nesting import inside
@@ -52,44 +53,94 @@ Answers to questions that were asked in the subgraph are stored there.
 """
 
 
-def find_question(
-    writes: Sequence[TaskWrite],
-    asked_id: str,
-    namespaces: Callable[[], Iterable[str]] = tuple,
-    below: Below | None = None,
-) -> AskedQuestion | None:
-    """The question with this id that waits at a checkpoint with these writes; None if no task asks it.
+class WaitingQuestions:
+    """The questions that wait at a checkpoint, found by their ids; its writes and namespaces are walked through once.
 
-    If tasks in several graphs have the id, the question is from the deepest subgraph. The outer graphs only pass the
-    question on, and nobody reads an answer that is stored under a task of an outer graph.
+    Args:
+        writes: the writes stored on the checkpoint.
+        namespaces: gives the thread's namespaces; called only if a question waits.
     """
-    asking = _asking_writes(writes, asked_id)
-    if not asking:
-        return None
-    ns, owners = asking[0].row.ns, {write.task_id for write in asking}
-    nodes = {pulled(write.row.task_path) for write in asking}
-    for deeper_ns in sorted(inside(namespaces(), ns), key=_depth, reverse=True) if below else ():
-        node, _, owner = deeper_ns[len(ns) :].removeprefix("|").partition("|")[0].partition(":")
-        is_called = owner in owners if owner else node in nodes
-        deeper = find_question(below(deeper_ns), asked_id) if below and is_called else None
-        if deeper:
-            return deeper
-    write = next((w for w in asking if caller(w.row.task_path) is not None), asking[-1])
-    resumes = (w for w in writes if w.channel == RESUME and w.task_id == write.task_id)
-    return AskedQuestion(write, next(resumes, None))
+
+    def __init__(
+        self,
+        writes: Sequence[TaskWrite],
+        namespaces: Callable[[], Iterable[str]] = tuple,
+        below: Below | None = None,
+    ) -> None:
+        self._writes = writes
+        self._namespaces = namespaces
+        self._below = below
+        self._in_subgraph = cache(self._read_subgraph)
+
+    def find(self, asked_id: str) -> AskedQuestion | None:
+        """The question with this id; None if no task asks it.
+
+        If tasks in several graphs have the id, the question is from the deepest subgraph. The outer graphs only pass
+        the question on, and nobody reads an answer that is stored under a task of an outer graph.
+        """
+        asking = self._asking.get(asked_id)
+        if not asking:
+            return None
+        for deeper_ns in self._called(asking) if self._below else ():
+            if (deeper := self._in_subgraph(deeper_ns).find(asked_id)) is not None:
+                return deeper
+        write = next((w for w in asking if caller(w.row.task_path) is not None), asking[-1])
+        return AskedQuestion(write, self._resumes.get(write.task_id))
+
+    def called_subgraph(self, task_id: str | None) -> bool:
+        """Whether the thread has a subgraph that this task called; False if subgraphs aren't read at all."""
+        return self._below is not None and task_id in self._callers
+
+    @cached_property
+    def _callers(self) -> set[str]:
+        return {ns.rpartition("|")[2].partition(":")[2] for ns in self._namespaces()}
+
+    @cached_property
+    def _asking(self) -> dict[str | None, list[TaskWrite]]:
+        """Question id to the ``__interrupt__`` writes with this id, from those tasks that are not finished.
+
+        Such a task asks the question or passes it on. In the functional API, a called task and its caller have the
+        same id.
+        """
+        finished = {write.task_id for write in self._writes if write.channel not in CONTROL_WRITES}
+        asking: dict[str | None, list[TaskWrite]] = {}
+        for write in self._writes:
+            if write.channel == INTERRUPT and write.task_id not in finished:
+                for asked_id in _ids(write):
+                    asking.setdefault(asked_id, []).append(write)
+        return asking
+
+    @cached_property
+    def _resumes(self) -> dict[str, TaskWrite]:
+        """Task id to the task's first ``__resume__``."""
+        return {write.task_id: write for write in reversed(self._writes) if write.channel == RESUME}
+
+    def _called(self, asking: Sequence[TaskWrite]) -> list[str]:
+        """The subgraphs that these tasks called, and the subgraphs in them; the deepest first."""
+        nodes = {node for write in asking if (node := pulled(write.row.task_path)) is not None}
+        calls = {f":{write.task_id}" for write in asking} | nodes
+        places = {place for call in calls for place in self._subgraphs.get(call, ())}
+        return [ns for _, ns in sorted(places)]
+
+    @cached_property
+    def _subgraphs(self) -> dict[str, list[tuple[int, str]]]:
+        """The subgraphs of each caller, each with its place in the order from the deepest to the outermost.
+
+        The key is ``:task id``, or the node for a subgraph with a memory of its own, whose namespace names no task.
+        """
+        ns = self._writes[0].row.ns
+        by_caller: dict[str, list[tuple[int, str]]] = {}
+        for place, deeper in enumerate(sorted(inside(self._namespaces(), ns), key=_depth, reverse=True)):
+            node, _, owner = deeper[len(ns) :].removeprefix("|").partition("|")[0].partition(":")
+            by_caller.setdefault(f":{owner}" if owner else node, []).append((place, deeper))
+        return by_caller
+
+    def _read_subgraph(self, ns: str) -> "WaitingQuestions":
+        return WaitingQuestions(self._below(ns) if self._below is not None else ())
 
 
 def _depth(ns: str) -> int:
     return ns.count("|")
-
-
-def _asking_writes(writes: Sequence[TaskWrite], asked_id: str) -> list[TaskWrite]:
-    """The ``__interrupt__`` writes with this id, from those tasks of one checkpoint that are not finished.
-
-    Such a task asks the question or passes it on. In the functional API, a called task and its caller have the same id.
-    """
-    finished = {write.task_id for write in writes if write.channel not in CONTROL_WRITES}
-    return [w for w in writes if w.channel == INTERRUPT and w.task_id not in finished and asked_id in _ids(w)]
 
 
 def _ids(write: TaskWrite) -> set[str | None]:

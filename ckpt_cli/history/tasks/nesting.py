@@ -5,8 +5,11 @@ memory of its own (``checkpointer=True``). The task started from a checkpoint of
 metadata names that checkpoint.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ckpt_cli.errors import NotFound, UsageError
 
@@ -49,6 +52,20 @@ def inside(namespaces: Iterable[str], ns: str) -> list[str]:
     return [other for other in namespaces if other != ns and (not ns or other.startswith(f"{ns}|"))]
 
 
+def inside_sorted(namespaces: Sequence[str], ns: str) -> Sequence[str]:
+    """Like `inside`, for sorted namespaces: the subgraphs inside `ns` follow each other, so no others are looked at."""
+    if not ns:
+        return namespaces[bisect_right(namespaces, "") :]
+    after = chr(ord("|") + 1)
+    return namespaces[bisect_left(namespaces, f"{ns}|") : bisect_left(namespaces, f"{ns}{after}")]
+
+
+def _outermost(ns: str, other: str) -> str:
+    """The subgraph called from `ns` that is the namespace `other`, or that `other` is inside of."""
+    end = other.find("|", len(ns) + 1)
+    return other if end < 0 else other[:end]
+
+
 def named(namespaces: Collection[str], text: str) -> str:
     """The namespace named `text`, else the only one that begins with `text`; subgraphs inside a match don't count.
 
@@ -59,7 +76,8 @@ def named(namespaces: Collection[str], text: str) -> str:
     if text in namespaces:
         return text
     matching = [ns for ns in namespaces if ns.startswith(text.rstrip("…"))]
-    outer = [ns for ns in matching if not any(ns.startswith(f"{other}|") for other in matching)]
+    known = set(matching)
+    outer = [ns for ns in matching if known.isdisjoint(accumulate(ns.split("|")[:-1], "{}|{}".format))]
     if len(outer) == 1:
         return outer[0]
     if matching:
@@ -82,8 +100,11 @@ def calls(
         parents: (namespace, checkpoint id) to the checkpoint of `ns` that the metadata names, where it was read.
     """
     result: list[Call] = []
+    deeper = Counter[str]()
+    for other in inside(members, ns):
+        deeper[_outermost(ns, other)] += len(members[other])
     for child in (other for other in inside(members, ns) if above(other) == ns):
-        nested = sum(len(members[deeper]) for deeper in inside(members, child))
+        nested = deeper[child] - len(members[child])
         by_caller: dict[str | None, list[str]] = {}
         task_caller = callers.get(task(child) or "")
         for checkpoint_id in members[child]:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import END, ERROR_SOURCE, INTERRUPT, PREVIOUS, RETURN, START, TASKS
-from ckpt_cli.history.tasks.next_tasks import Due, Wiring
+from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.known import interrupts, items
@@ -59,7 +59,7 @@ class Names:
 
         The task may be the node's; if so, more triggers will show this.
         """
-        nodes = {self.node(i) for i in self._writes if self.of_this_step(i)}
+        nodes = self._by_node.keys()
         return None in nodes and any(task.packet is None and task.node not in nodes for task in due if task.node)
 
     def task_of(self, due: Due) -> str | None:
@@ -68,17 +68,33 @@ class Names:
             return self._sent(due.node or "", due.packet)
         if due.node is None:
             return self._entrypoint()
-        recorded = [i for i in self._writes if self.of_this_step(i) and self.node(i) == due.node]
+        recorded = self._by_node.get(due.node, [])
         expected = self._expected(due.node, due.fired)
         if expected in recorded or not recorded:
             return expected
         finished = [i for i in recorded if any(w.channel not in channels.CONTROL_WRITES for w in self._writes[i])]
         return (finished or recorded)[-1]
 
+    @cached_property
+    def _by_node(self) -> dict[str | None, list[str]]:
+        """Node to the recorded tasks of this step that are its tasks; None to those whose node isn't known."""
+        by_node: dict[str | None, list[str]] = {}
+        for task_id in self._of_this_step:
+            by_node.setdefault(self.node(task_id), []).append(task_id)
+        return by_node
+
+    @cached_property
+    def _of_this_step(self) -> list[str]:
+        return [task_id for task_id in self._writes if self.of_this_step(task_id)]
+
+    @cached_property
+    def _by_send(self) -> dict[int | None, str]:
+        """The index of a Send to the first recorded task whose path has this index."""
+        return {sent(self._paths[task_id]): task_id for task_id in reversed(self._of_this_step)}
+
     def _sent(self, node: str, index: int) -> str | None:
-        for task_id, path in self._paths.items():
-            if sent(path) == index and self.of_this_step(task_id):
-                return task_id
+        if index in self._by_send:
+            return self._by_send[index]
         ids = list(self._place.push(node, index)) if self._place else []
         return next((i for i in ids if i in self._writes), ids[0] if ids and self._recipe_known else None)
 
@@ -89,7 +105,7 @@ class Names:
 
     def entrypoints(self) -> list[str]:
         """The recorded tasks that may be the one that took the input; without paths, a failed call is one of them."""
-        recorded = [i for i in self._writes if self.of_this_step(i)]
+        recorded = self._of_this_step
         ends = [i for i in recorded if any(w.channel in (END, PREVIOUS) for w in self._writes[i])]
         return ends or [i for i in recorded if any(w.channel != RETURN for w in self._writes[i])]
 
@@ -119,7 +135,7 @@ class Names:
     @cached_property
     def _by_id(self) -> dict[str, str]:
         """Recorded task id to the node whose recomputed id it is."""
-        unnamed = {i for i in self._writes if pulled(self._paths[i]) is None}
+        unnamed = {i for i in self._of_this_step if pulled(self._paths[i]) is None}
         nodes: dict[str, str] = {}
         if self._place is None or not unnamed:
             return nodes
@@ -131,7 +147,12 @@ class Names:
         return nodes
 
     def _possible_ids(self, place: Place) -> Iterator[tuple[str, str]]:
-        """Every id that a task could have here, each with the node of the task."""
+        """Every id that a task could have here, each with the node of the task; those of due tasks come first.
+
+        There are as many due tasks as the checkpoint has Sends and set channels. All ids together may be as many as the
+        product of nodes and Sends.
+        """
+        yield from self._due_ids(place)
         edge_channels = [c for c in self._state.values if channels.is_edge(c, self._state)]
         packets = len(items(self._state.values.get(TASKS)) or []) + len(self._state.sends)
         failed = [i for i, writes in self._writes.items() if any(w.channel == ERROR_SOURCE for w in writes)]
@@ -141,6 +162,13 @@ class Names:
             for index in range(packets):
                 yield from ((task_id, node) for task_id in place.push(node, index))
             yield from ((place.handler(node, task_id), node) for task_id in failed)
+
+    def _due_ids(self, place: Place) -> Iterator[tuple[str, str]]:
+        for due in due_tasks(self._state, self._wiring):
+            if due.packet is not None:
+                yield from ((task_id, due.node or "") for task_id in place.push(due.node or "", due.packet))
+            elif due.node is not None:
+                yield from ((task_id, due.node) for task_id in place.pull(due.node, self._all_triggers(due.node)))
 
     def _nodes(self) -> list[str]:
         """Every name that a node may have.
@@ -153,15 +181,22 @@ class Names:
 
     def _by_namespace(self, task_id: str) -> str | None:
         questions = [i for w in self._writes[task_id] if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]
-        for part in [*(part for i in questions for part in i.ns or ()), *self._called]:
-            node, _, owner = part.rpartition(":")
-            if owner == task_id and node:
-                return node
-        return None
+        asking = _by_owner(part for i in questions for part in i.ns or ())
+        return asking.get(task_id) or self._called.get(task_id)
 
     @cached_property
-    def _called(self) -> list[str]:
-        return [part for ns in self._namespaces() for part in ns.split("|")]
+    def _called(self) -> dict[str, str]:
+        return _by_owner(part for ns in self._namespaces() for part in ns.split("|"))
+
+
+def _by_owner(calls: Iterable[str]) -> dict[str, str]:
+    """Task id to the node that the first of these calls names; a call is ``node:task id``, a part of a namespace."""
+    nodes: dict[str, str] = {}
+    for call in calls:
+        node, _, owner = call.rpartition(":")
+        if node:
+            nodes.setdefault(owner, node)
+    return nodes
 
 
 def place(state: State) -> Place | None:

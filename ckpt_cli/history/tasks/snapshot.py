@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
-from ckpt_cli.history.tasks.answers import Below, failed_with_answer, find_question, is_answered
+from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, failed_with_answer, is_answered
 from ckpt_cli.history.tasks.next_tasks import History, Wiring, due_tasks, is_settled, is_start_settled
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.task_ids import with_id
@@ -160,7 +160,8 @@ def snapshot(
     if not complete:
         tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
-        tasks = [_with_answers(task, writes, namespaces, below) for task in tasks]
+        questions = WaitingQuestions(writes, namespaces, below)
+        tasks = [_with_answers(task, questions) for task in tasks]
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
     return Snapshot(tasks, consumed, ended_here or (not state.damage and _found_all(tasks)))
 
@@ -173,9 +174,7 @@ def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) ->
     return errors[:1] if all_failed and all(same(error.value, errors[0].value) for error in errors) else []
 
 
-def _with_answers(
-    task: Task, writes: Sequence[TaskWrite], namespaces: Callable[[], Iterable[str]], below: Below | None
-) -> Task:
+def _with_answers(task: Task, waiting: WaitingQuestions) -> Task:
     """A waiting task with its answers.
 
     Its status is ANSWERED if every question has an answer, and FAILED if the task took the answers and then ended with
@@ -184,12 +183,10 @@ def _with_answers(
     ids = {i.id for i in task.interrupts if i.id} if task.status is Status.WAITING else set()
     if not ids:
         return task
-    questions = {i: one for i in sorted(ids) if (one := find_question(writes, i, namespaces, below)) is not None}
+    questions = {i: one for i in sorted(ids) if (one := waiting.find(i)) is not None}
     if task.error is not None:
-        called_subgraph = below is not None and any(
-            ns.rpartition("|")[2].partition(":")[2] == task.id for ns in namespaces()
-        )
-        if all(i in questions and failed_with_answer(questions[i], i, called_subgraph) for i in ids):
+        called = waiting.called_subgraph(task.id)
+        if all(i in questions and failed_with_answer(questions[i], i, called) for i in ids):
             return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in questions.items()})
     answers = {i: one.answers[-1:] for i, one in questions.items() if is_answered(one, i)}
     status = Status.ANSWERED if answers and answers.keys() == {i.id for i in task.interrupts} else task.status

@@ -7,7 +7,7 @@ had an output.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from ckpt_cli.history.lineage import ids
@@ -15,7 +15,7 @@ from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, NOT_NODES, RETURN, START, TASKS
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
-from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, pulled, sent, trigger_sets
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_call, path
 from ckpt_cli.values.known import interrupts, js_send
 from ckpt_cli.values.state import State, TaskWrite
@@ -42,6 +42,9 @@ class StepNodes:
         self._triggers = attribution.remembered(self._read_triggers)
         self._send_targets = attribution.remembered(self._read_send_targets)
         self._pushed = attribution.remembered(self._read_pushed)
+        self._packets = attribution.remembered(self._read_packets)
+        self._called_by_edges = attribution.remembered(self._read_called_by_edges)
+        self._possible_ids = attribution.remembered(self._compute_possible_ids)
         self.nodes = attribution.remembered(self._nodes)
         """Gives the nodes that made a checkpoint and how many tasks each had, by its id; see `_nodes`."""
         attribution.path_of = self.path_of
@@ -160,7 +163,7 @@ class StepNodes:
     def _called(self) -> list[str]:
         return [part for ns in self._namespaces() for part in ns.split("|")]
 
-    def _packets(self, checkpoint_id: str) -> list[str | None]:
+    def _read_packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
         written = [write for write in self.attribution.unordered(checkpoint_id) or () if write.channel == TASKS]
         sends = [js_send(write.value) if write.read else None for write in written]
@@ -209,7 +212,7 @@ class StepNodes:
         if write.task_id in pushed:
             return pushed[write.task_id][0]
         for place in places:
-            if node := self._fitting(place, write.task_id):
+            if node := self._possible_ids(place).find(write.task_id):
                 return node
         called = self._called_by_edges(checkpoint_id) if places else []
         alone = not self._packets(checkpoint_id) and len(self.attribution.unsorted_tasks(checkpoint_id)) == 1
@@ -236,32 +239,34 @@ class StepNodes:
             for task_id in place.push(name, index)
         }
 
-    def _fitting(self, place: Place, task_id: str) -> str | None:
-        """The node whose task at this place would have this id; None if no known node fits."""
+    def _compute_possible_ids(self, place: Place) -> PossibleIds:
+        return PossibleIds(self._ids_at(place))
+
+    def _ids_at(self, place: Place) -> Iterator[tuple[str, str]]:
+        """Every id that a task may have that no Send started here, each with the task's node; the likely ones first."""
         triggers_of = self._triggers()
         for node in dict.fromkeys([*self._called_by_edges(place.checkpoint_id), *triggers_of]):
             for triggers in trigger_sets(triggers_of.get(node, {f"branch:to:{node}"})):
-                if task_id in place.pull(node, triggers):
-                    return node
+                yield from ((task_id, node) for task_id in place.pull(node, triggers))
         for node in self._outputs() if self.attribution.is_entrypoint(place.checkpoint_id) else ():
-            if task_id in place.pull(node, (START,)):
-                return node
-        return self._after(place, task_id) if place.v < _EDGES_NAMED else None
+            yield from ((task_id, node) for task_id in place.pull(node, (START,)))
+        if place.v < _EDGES_NAMED:
+            yield from self._ids_after(place)
 
     def _outputs(self) -> Iterable[str]:
         """The nodes and called tasks whose outputs metadata records."""
         outputs = (outputs_by_node(note.outputs, note.source) for note in self.attribution.notes.values())
         return dict.fromkeys(node for output in outputs for node in output)
 
-    def _after(self, place: Place, task_id: str) -> str | None:
-        """The node that a plain edge of an old release started; such an edge has the name of its source node."""
+    def _ids_after(self, place: Place) -> Iterator[tuple[str, str]]:
+        """The ids of nodes that plain edges of old releases started; such an edge has the name of its source node."""
         written = {write.channel for write in self.attribution.writes.get(place.checkpoint_id, ())}
         joined = (source for channel in sorted(written) for source in channels.sources(channel))
         nodes = dict.fromkeys([*self._outputs(), *self._seen, *joined])
-        origins = self.nodes(place.checkpoint_id) if place.checkpoint_id in self.attribution.lineage else ()
-        return next((n for n in nodes for origin in origins if task_id in place.pull(n, (origin,))), None)
+        for origin in self.nodes(place.checkpoint_id) if place.checkpoint_id in self.attribution.lineage else ():
+            yield from ((task_id, node) for node in nodes for task_id in place.pull(node, (origin,)))
 
-    def _called_by_edges(self, checkpoint_id: str) -> list[str]:
+    def _read_called_by_edges(self, checkpoint_id: str) -> list[str]:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
         writes = self.attribution.unordered(checkpoint_id) or ()
         targets = (channels.target(write.channel) for write in writes)

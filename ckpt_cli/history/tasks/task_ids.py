@@ -156,3 +156,20 @@ def with_id(interrupt: Interrupt) -> Interrupt:
     if interrupt.id is not None or not interrupt.ns:
         return interrupt
     return interrupt._replace(id=interrupt_id("|".join(interrupt.ns)))
+
+
+class PossibleIds:
+    """Task ids with their nodes, computed only as far as somebody looks for an id, and each only once."""
+
+    def __init__(self, ids: Iterator[tuple[str, str]]) -> None:
+        self._rest = ids
+        self._nodes: dict[str, str] = {}
+
+    def find(self, task_id: str) -> str | None:
+        """The node of the task with this id; None if none of the ids is equal."""
+        while task_id not in self._nodes:
+            task_id_of_node = next(self._rest, None)
+            if task_id_of_node is None:
+                return None
+            self._nodes.setdefault(*task_id_of_node)
+        return self._nodes[task_id]

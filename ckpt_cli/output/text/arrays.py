@@ -3,7 +3,7 @@
 import struct
 from typing import Any
 
-from ckpt_cli.output.theme import TIMES
+from ckpt_cli.output.theme import MORE, TIMES
 
 _CODES = {
     "f2": "e",
@@ -20,16 +20,28 @@ _CODES = {
     "b1": "?",
 }
 _DIGITS = 9  # in a dtype, the size of a number has fewer digits than this
+_DIMENSIONS = 8  # so many lengths of a shape are shown; numpy itself allows 64
+_LONGEST = 1 << 63  # no real array is as long
+_BYTES_OF_A_CHARACTER = 4
 _NAMES = {"f": "float", "i": "int", "u": "uint", "c": "complex", "M": "datetime", "m": "timedelta"}
 
 
 def heading(state: dict[str, Any]) -> str:
-    """The type and shape of an array: ``float64[3×4]``."""
-    dtype, shape = str(state.get("dtype")), _shape(state)
+    """The type and shape of an array: ``float64[3×4]``; and the size of its data if that is not the size of the shape.
+
+    A stored shape may be any list of numbers; its first ones are shown.
+    """
+    dtype, shape, data = str(state.get("dtype")), _shape(state), state.get("data")
     kind, size = dtype.lstrip("<>=|")[:1], dtype.lstrip("<>=|")[1:]
-    is_known = kind in _NAMES and size.isascii() and size.isdecimal() and len(size) < _DIGITS
-    name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if is_known else dtype
-    return f"{name}[{TIMES.join(map(str, shape))}]" if shape else name
+    has_size = size.isascii() and size.isdecimal() and len(size) < _DIGITS
+    name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if has_size and kind in _NAMES else dtype
+    lengths = [str(n) if n < _LONGEST else MORE for n in shape[:_DIMENSIONS]]
+    text = f"{name}[{TIMES.join(lengths)}{MORE if len(shape) > _DIMENSIONS else ''}]" if shape else name
+    if not has_size or not isinstance(data, bytes):
+        return text
+    bytes_each = int(size) * (_BYTES_OF_A_CHARACTER if kind == "U" else 1)
+    fits = _count(shape, len(data) + 1) * bytes_each == len(data)
+    return text if fits else f"{text} of {len(data):,} byte{'' if len(data) == 1 else 's'}"
 
 
 def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:

@@ -40,7 +40,9 @@ def render(view: ThreadsView, page: Page) -> Iterator[Line]:
     """A table or blocks; in a pipe id, checkpoints, branches, step, status, last activity, title, questions, errors."""
     if page.width is None:
         yield from map(_plain, view.threads)
-    elif not view.threads:
+        return
+    view.threads = list(view.threads)
+    if not view.threads:
         yield [("muted", _nothing(view))]
     elif view.asked in (["waiting"], ["failed"]):
         yield from _blocks(view, page, page.width)
@@ -71,6 +73,7 @@ class _Table:
         self._width = width
         narrow = width < _NARROW
         self._status = min(max(line_len(_status(one)) for one in view.threads), _STATUS[not narrow])
+        self._branches = any(one.branches > 1 for one in view.threads)
         self._title = min(max(cell_len(one.title) for one in view.threads), _TITLE)
         self._id = min(max(cell_len(visible(one.thread_id)) for one in view.threads), _ID[not narrow])
 
@@ -90,8 +93,7 @@ class _Table:
             title: Line = [*_marked(one), ("" if one.title else "muted", one.title or NOTHING)]
             yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
         if self._view.more:
-            shown = len(self._view.threads)
-            rest = "and more" if self._view.total is None else f"and {self._view.total - shown:,} more"
+            rest = "and more" if self._view.total is None else f"and {self._view.total - self._view.count:,} more"
             yield [("muted", f"{MORE} {rest}: --limit 0 shows all")]
 
     def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
@@ -125,14 +127,13 @@ class _Table:
         return [(thread_style(status), f"{_sign(status)} "), *line, *title]
 
     def _columns(self, one: ThreadView) -> list[tuple[str, Line]]:
-        branches = any(thread.branches > 1 for thread in self._view.threads)
         columns: list[tuple[str, Line]] = [
             ("thread", [("title", truncate(visible(one.thread_id), self._id))]),
             ("active", [("muted", _ago(one.updated, self._page))]),
             ("step", [("", "" if one.step is None else str(one.step))]),
             ("checkpoints", [("", f"{one.checkpoints:,}")]),
         ]
-        if branches:
+        if self._branches:
             columns.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
         columns.append(("status", fit(_status(one), self._status)))
         more = self._more(one)
@@ -151,7 +152,7 @@ class _Table:
 def _counted(view: ThreadsView) -> Line:
     """The number of threads, and how many of the shown ones have each status; the line says if these aren't all."""
     counts = Counter(status for one in view.threads for status in one.statuses or [one.status or "unreadable"])
-    count = len(view.threads)
+    count = view.count
     total = f"{count:,}" if not view.more else f"more than {count:,}" if view.total is None else f"{view.total:,}"
     first = "the first: " if count == 1 else f"the first {count:,}: "
     parts: list[Line] = []
@@ -227,7 +228,7 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
 
 def _headline(view: ThreadsView) -> str:
     """The heading: the number of threads; if not all are shown, the number of shown threads."""
-    count = len(view.threads)
+    count = view.count
     one, many, end = ("waits", "wait", "for an answer") if view.asked == ["waiting"] else ("has", "have", "failed")
     verb = many if count > 1 else one
     if view.more:

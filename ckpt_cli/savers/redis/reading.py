@@ -13,6 +13,9 @@ from ckpt_cli.savers.redis.finder import CHECKPOINT, CheckpointDocument, name_do
 from ckpt_cli.savers.redis.keys import Keys
 
 _PAGE = 500  # writes that are read at once
+_SHORT = 1 << 13  # values up to so many bytes are read together
+_LONG_BYTES = 4 << 20  # so many bytes of longer values are read together
+_UNSIZED = 25  # so many values are read together if the server can't tell their sizes
 _SHORT_BLOB = """
 local b = redis.call('JSON.GET', KEYS[1], '.blob')
 if not b then return false end
@@ -94,13 +97,31 @@ class Documents:
         """The listed writes; values longer than `values` bytes are left out."""
         for page in pages(listed, _PAGE):
             keys = [str(one["key"]) for one in page]
-            blobs = self._blobs(keys) if values is None or not self._scripts else self._short(keys, values)
+            blobs = self._whole(keys) if values is None or not self._scripts else self._short(keys, values)
             for one, (blob, size) in zip(page, blobs, strict=True):
                 value = None if blob is _UNREAD else records.payload(one.get("type"), blob)
                 size = len(value.data) if value is not None else size
                 if size >= 0:
                     short = value if values is None or size <= values else None
                     yield records.write(one, short, size)
+
+    def _whole(self, keys: list[str]) -> Iterator[tuple[Any, int]]:
+        """Each stored value with its size, as `_blobs` gives them, in reads of a few megabytes."""
+        if not self._scripts:
+            for some in pages(keys, _UNSIZED):
+                yield from self._blobs(some)
+            return
+        short = self._short(keys, _SHORT)
+        unread = iter([(key, size) for key, (blob, size) in zip(keys, short, strict=True) if blob is _UNREAD])
+        fetched: dict[str, tuple[Any, int]] = {}
+        for key, (blob, size) in zip(keys, short, strict=True):
+            if blob is not _UNREAD:
+                yield blob, size
+                continue
+            if key not in fetched:
+                group = list(_of_few_bytes(unread))
+                fetched = dict(zip(group, self._blobs(group), strict=True))
+            yield fetched[key]
 
     def _blobs(self, keys: list[str]) -> list[tuple[Any, int]]:
         """Each stored value, of any type, with 0 as its size; the size is -1 for a document that no longer exists."""
@@ -161,6 +182,16 @@ class Documents:
 
 
 _UNREAD = object()
+
+
+def _of_few_bytes(sizes: Iterator[tuple[str, int]]) -> Iterator[str]:
+    """The next keys, until their values together are long."""
+    weight = 0
+    for key, size in sizes:
+        yield key
+        weight += size
+        if weight > _LONG_BYTES:
+            return
 
 
 def _short_value(answer: Any) -> tuple[Any, int]:

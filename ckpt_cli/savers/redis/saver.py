@@ -1,6 +1,6 @@
 """`RedisSaver`: reads and changes the documents of LangGraph's own saver."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from ckpt_cli.errors import NotSupported
@@ -152,11 +152,9 @@ class RedisSaver(KeySaver):
         """Writes, found by their documents' fields, because the sorted set may lack some writes."""
         ids = None if checkpoint_ids is None else {*checkpoint_ids}
         documents = self._finder([thread_id]).writes([thread_id], ids) if ids is None or ids else ()
-        writes = (one for one in self._documents.writes(documents, values))
-        yield from sorted(
-            (w for w in writes if (ns is None or w.ns == ns) and (ids is None or w.checkpoint_id in ids)),
-            key=_canonical,
-        )
+        refs = ((one, one["name"].ref) for one in documents)
+        of_these = [one for one, r in refs if (ns is None or r.ns == ns) and (ids is None or r.checkpoint_id in ids)]
+        yield from self._documents.writes(sorted(of_these, key=_canonical), values)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
         """The writes of several checkpoints, read together."""
@@ -164,12 +162,12 @@ class RedisSaver(KeySaver):
         threads = {ref.thread_id for ref in wanted}
         documents = self._finder(threads).writes(threads, {ref.checkpoint_id for ref in wanted}) if wanted else ()
         of_these = (one for one in documents if one["name"].ref in wanted)
-        yield from sorted(self._documents.writes(of_these, values), key=_canonical)
+        yield from self._documents.writes(sorted(of_these, key=_canonical), values)
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
         """The writes of several threads, read together."""
         documents = self._finder(thread_ids).writes(thread_ids, None) if thread_ids else ()
-        yield from sorted(self._documents.writes(documents, values), key=_canonical)
+        yield from self._documents.writes(sorted(documents, key=_canonical), values)
 
     def must_be_writable(self, *, trying: bool) -> None:
         """Check that ckpt can write this generation, then that the server takes writes."""
@@ -225,5 +223,7 @@ class RedisSaver(KeySaver):
         return self._documents.latest(spaces) if self._schema.pointers and spaces else {}
 
 
-def _canonical(write: Write) -> tuple[Any, ...]:
+def _canonical(listed: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The place of a listed write among others; writes are sorted before their values are read."""
+    write = records.write(listed, None, 0)
     return (write.ref, write.order)

@@ -1,0 +1,123 @@
+"""`PassingSaver`: passes every call on to another saver; a subclass overrides what it adds to."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from ckpt_cli.model import Plan, Ref, Row, RowChange, Write, WriteKey
+from ckpt_cli.savers.about import About, Place, SideEffect, Totals
+from ckpt_cli.savers.contract import Saver
+
+
+class PassingSaver(Saver):
+    """The methods of `Saver` that a subclass leaves as they are in another saver."""
+
+    def __init__(self, saver: Saver) -> None:
+        self._saver = saver
+        self.name = saver.name  # type: ignore[misc]
+        self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
+        self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
+
+    def one_scan(self) -> AbstractContextManager[None]:
+        """See `Saver.one_scan`."""
+        return self._saver.one_scan()
+
+    def about(self) -> About:
+        """See `Saver.about`."""
+        return self._saver.about()
+
+    def totals(self) -> Totals:
+        """See `Saver.totals`."""
+        return self._saver.totals()
+
+    def count_threads(self) -> int | None:
+        """See `Saver.count_threads`."""
+        return self._saver.count_threads()
+
+    def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int] | None:
+        """See `Saver.sizes`."""
+        return self._saver.sizes(thread_ids)
+
+    def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:
+        """See `Saver.having`."""
+        return self._saver.having(key, text, thread_ids)
+
+    def sample(self, limit: int) -> list[Ref]:
+        """See `Saver.sample`."""
+        return self._saver.sample(limit)
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """See `Saver.writes_on`."""
+        return self._saver.writes_on(refs, values=values)
+
+    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
+        """See `Saver.writes_of`."""
+        return self._saver.writes_of(thread_ids, values=values)
+
+    @property
+    def identity(self) -> str:
+        """See `Saver.identity`."""
+        return self._saver.identity
+
+    def place(self) -> Place:
+        """See `Saver.place`."""
+        return self._saver.place()
+
+    def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
+        """See `Saver.original`."""
+        return self._saver.original(seen, is_it)
+
+    def must_be_writable(self, *, trying: bool) -> None:
+        """See `Saver.must_be_writable`."""
+        self._saver.must_be_writable(trying=trying)
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """See `Saver.expand`."""
+        return self._saver.expand(plan)
+
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """See `Saver.record_of`."""
+        return self._saver.record_of(relation, key)
+
+    def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:
+        """See `Saver.beside`."""
+        return self._saver.beside(ref)
+
+    def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
+        """See `Saver.added`."""
+        return self._saver.added(change)
+
+    def current(self, relation: str, key: Row) -> Row | None:
+        """See `Saver.current`."""
+        return self._saver.current(relation, key)
+
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """See `Saver.currents`."""
+        return self._saver.currents(names)
+
+    def written_columns(self, relation: str) -> frozenset[str] | None:
+        """See `Saver.written_columns`."""
+        return self._saver.written_columns(relation)
+
+    def fields(self, relation: str, row: Row) -> Row:
+        """See `Saver.fields`."""
+        return self._saver.fields(relation, row)
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:
+        """See `Saver.restored`."""
+        return self._saver.restored(relation, image, now)
+
+    def side_effects(self) -> Sequence[SideEffect]:
+        """See `Saver.side_effects`."""
+        return self._saver.side_effects()
+
+    def permit(self, side_effects: Collection[SideEffect]) -> None:
+        """See `Saver.permit`."""
+        self._saver.permit(side_effects)
+
+    def caveats(self) -> Sequence[str]:
+        """See `Saver.caveats`."""
+        return self._saver.caveats()
+
+    def close(self) -> None:
+        """See `Saver.close`."""
+        self._saver.close()
