@@ -20,7 +20,7 @@ from ckpt_cli.plans.superstep_writer import INPUT, Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonback import from_json
-from ckpt_cli.values.known import Send
+from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.views.plan import PlanView
 
 FinishedOption = Annotated[

@@ -11,7 +11,7 @@ from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.routing import Hop, infer_node
-from ckpt_cli.values.known import Send
+from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.values.state import Version
 
 

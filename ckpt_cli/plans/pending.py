@@ -17,7 +17,7 @@ from ckpt_cli.plans.step_start import StepStart
 from ckpt_cli.plans.superstep import TaskOutput, written_triggers
 from ckpt_cli.plans.thread_history import count_sends, task_path_at
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.known import has_response_schema
+from ckpt_cli.values.langgraph_values import has_response_schema
 from ckpt_cli.values.state import TaskWrite
 
 _PUSHED = ("__pregel_push",)

@@ -26,7 +26,7 @@ from ckpt_cli.plans.successor import StepInfo, make_successor
 from ckpt_cli.plans.superstep import TaskOutput
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
-from ckpt_cli.values.known import overwrite
+from ckpt_cli.values.langgraph_values import overwrite
 
 INPUT = "__input__"
 

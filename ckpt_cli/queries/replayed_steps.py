@@ -15,7 +15,7 @@ from ckpt_cli.queries.step_walk import AT_ONCE, RecordedWrite, StepWalk, WalkedS
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command
-from ckpt_cli.values.known import js_send
+from ckpt_cli.values.langgraph_values import js_send
 from ckpt_cli.views.diff import End
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 

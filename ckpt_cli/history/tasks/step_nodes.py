@@ -13,7 +13,7 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, RETURN, START, TASKS
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, path
-from ckpt_cli.values.known import js_send
+from ckpt_cli.values.langgraph_values import js_send
 from ckpt_cli.values.state import TaskWrite
 
 _NO_OUTPUT = CONTROL_WRITES | {RETURN}
