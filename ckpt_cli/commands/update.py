@@ -14,8 +14,8 @@ from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.pending import Finished
-from ckpt_cli.plans.routing import Hop
+from ckpt_cli.plans.next_nodes import Hop
+from ckpt_cli.plans.pending_writes import Finished
 from ckpt_cli.plans.superstep_writer import INPUT, Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session

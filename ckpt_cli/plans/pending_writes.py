@@ -1,4 +1,4 @@
-"""Pending writes where an update starts: a Command's values, results of finished tasks kept or dropped.
+"""Pending writes where an update starts: a Command's values; which results of tasks are kept.
 
 They are stored on the checkpoint where the step starts. An update as END applies these writes in every version of
 langgraph. Up to langgraph 1.0.2, an update as a node applies them too, even if the run continued from that checkpoint
