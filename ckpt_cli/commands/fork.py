@@ -6,7 +6,7 @@ import typer
 
 from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import fork as plans
 from ckpt_cli.plans import fork_to_thread

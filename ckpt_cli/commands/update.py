@@ -10,7 +10,7 @@ from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.model import Plan
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
-from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
