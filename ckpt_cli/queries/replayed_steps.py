@@ -7,7 +7,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.reducers import Reducer
-from ckpt_cli.history.reducers.replayed_steps import Judgement, Reducers, Verdict, in_another_order, judge
+from ckpt_cli.history.reducers.step_verdicts import Judgement, Reducers, Verdict, in_another_order, judge
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.thread_history import count_sends

@@ -12,7 +12,7 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, truncate
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.quantities import size
-from ckpt_cli.output.text import arrays
+from ckpt_cli.output.text import array_text
 from ckpt_cli.output.theme import LEADS_TO, MORE, UNREADABLE, quoted
 from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.node import Form, Node
@@ -128,8 +128,8 @@ class _Brief:
         return self._json_text(key, 60) if isinstance(key, str) else self.text(key, 60, _DEEPEST - 1)
 
     def _array(self, state: dict[str, Any], cells: int) -> str:
-        head = f"array {arrays.heading(state)}"
-        first = arrays.first(state, 12)
+        head = f"array {array_text.heading(state)}"
+        first = array_text.first(state, 12)
         if first is None:
             return head
         numbers, total = first

@@ -1,6 +1,6 @@
 """Arrays as text, from their bytes."""
 
-from ckpt_cli.output.text import arrays
+from ckpt_cli.output.text import array_text
 
 
 def test_a_shape_is_not_multiplied_out() -> None:
@@ -13,6 +13,6 @@ def test_a_shape_is_not_multiplied_out() -> None:
             return other * int(self)
 
     state = {"dtype": "<f8", "shape": [Length(1 << 60)] * 1000, "data": bytes(16)}
-    assert arrays.first(state, 12) == ([0.0, 0.0], 2)
+    assert array_text.first(state, 12) == ([0.0, 0.0], 2)
     assert len(products) == 1
-    assert arrays.first({**state, "shape": [1 << 60, 0]}, 12) == ([], 0)
+    assert array_text.first({**state, "shape": [1 << 60, 0]}, 12) == ([], 0)
