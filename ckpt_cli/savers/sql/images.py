@@ -7,7 +7,7 @@ from itertools import groupby
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange, Scalar
-from ckpt_cli.savers.own_columns import assignments
+from ckpt_cli.savers.application_columns import assignments
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout

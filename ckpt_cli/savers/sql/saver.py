@@ -7,7 +7,7 @@ from typing import TypeVar
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, WriteKey
 from ckpt_cli.savers.about import Ability, SideEffect, ability_set
-from ckpt_cli.savers.own_columns import restored
+from ckpt_cli.savers.application_columns import restored
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
 from ckpt_cli.savers.sql.layout import WRITTEN, Layout
