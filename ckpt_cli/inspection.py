@@ -3,14 +3,16 @@
 `reading.Reader` gives rows, decoded states and writes; it doesn't depend on this module.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.state.channels import missing, unwrapped, user_channels
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT, missing, unwrapped, user_channels
+from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot, status_of
@@ -77,6 +79,10 @@ class Inspection:
 
         return rebuild(state, unstored, self._ancestors(), self._descendants)
 
+    def taken(self, parent: State, stored: Sequence[TaskWrite]) -> BranchWrites:
+        """The writes stored on the parent that are in this checkpoint; `stored` are all of them."""
+        return branch_writes(self._reader.state(self._ref), parent, stored, self._siblings())
+
     @property
     def _lineage(self) -> Lineage:
         return self._reader.lineage(self._ref.thread_id, self._ref.ns)
@@ -120,11 +126,20 @@ class Inspection:
 
     def _ancestors(self) -> "Iterator[Station]":
         """The checkpoint's ancestors, from its parent back."""
-        return self._stations(list(self._lineage.line(self._ref.checkpoint_id))[1:])
+        child = self._reader.state(self._ref)
+        for state in self._states(list(self._lineage.line(self._ref.checkpoint_id))[1:]):
+            yield self._station(state, child)
+            child = state
 
     def _descendants(self) -> "Iterator[Station]":
         """The checkpoint, its first child, that child's first child, and so on."""
-        return self._stations(self._first_children())
+        before: State | None = None
+        for state in self._states(self._first_children()):
+            if before is not None:
+                yield self._station(before, state)
+            before = state
+        if before is not None:
+            yield self._station(before, None)
 
     def _first_children(self) -> Iterator[str]:
         at: str | None = self._ref.checkpoint_id
@@ -132,12 +147,25 @@ class Inspection:
             yield at
             at = next(iter(self._lineage.children.get(at, ())), None)
 
-    def _stations(self, checkpoint_ids: Iterable[str]) -> "Iterator[Station]":
+    def _states(self, checkpoint_ids: Iterable[str]) -> Iterator[State]:
+        for ref in self._prefetched(Ref(self._ref.thread_id, self._ref.ns, i) for i in checkpoint_ids):
+            yield self._reader.state(ref)
+
+    def _station(self, state: State, child: State | None) -> "Station":
+        """One checkpoint of a line with the writes that are in the line's next checkpoint."""
         from ckpt_cli.history.reducers.delta import Station
 
-        for ref in self._prefetched(Ref(self._ref.thread_id, self._ref.ns, i) for i in checkpoint_ids):
-            state = self._reader.state(ref)
-            yield Station(state, self._reader.writes(ref), self.grown(state))
+        if child is None:
+            return Station(state, (), self.grown(state))
+        stored = self._reader.writes(state.ref)
+        own = Inspection(self._reader, child.ref).taken(state, stored)
+        repeated = any(write.channel in (ERROR, INTERRUPT) for write in stored)
+        return Station(state, own.writes, self.grown(state), own.lost, repeated)
+
+    def _siblings(self) -> Siblings | None:
+        """Gives the children of the checkpoint's parent, oldest first; None if the checkpoint is the only one."""
+        children = self._lineage.children.get(self._lineage.parent(self._ref.checkpoint_id) or "", [])
+        return partial(self._states, children) if len(children) > 1 else None
 
     def _prefetched(self, refs: Iterable[Ref]) -> Iterator[Ref]:
         """The same refs; the saver prefetches them in growing pages, because most walks end after a step or two."""

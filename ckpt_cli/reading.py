@@ -192,23 +192,25 @@ class Reader:
             _bound(self._states, _STATES_KEPT)
         return self._states[ref]
 
-    def readable(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, State | PayloadCorrupt]]:
+    def readable(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, State | PayloadCorrupt, int]]:
         """These checkpoints, decoded, or the reason why one can't be decoded; missing ones are left out.
 
-        Those that `state` gave lately come first. The others are read in one go, and are cached for `state`.
+        Each comes with the bytes that were read for it. Those that `state` gave lately come first, and cost nothing.
+        The others are read in one go, and are cached for `state`.
         """
         cached = [self._states[ref] for ref in refs if ref in self._states]
-        yield from ((state.ref, state) for state in cached)
+        yield from ((state.ref, state, 0) for state in cached)
         known = {state.ref for state in cached}
         for checkpoint in self.saver.checkpoints([ref for ref in refs if ref not in known]):
             ref = checkpoint.row.ref
+            size = sum(len(payload.data) for payload in (checkpoint.body, *(checkpoint.channels or {}).values()))
             try:
                 self._states[ref] = state = self.decode(checkpoint)
             except PayloadCorrupt as error:
-                yield ref, error
+                yield ref, error, size
                 continue
             _bound(self._states, _STATES_KEPT)
-            yield ref, state
+            yield ref, state, size
 
     def states(self, refs: Iterable[Ref]) -> Iterator[State]:
         """Decoded checkpoints in the order of `refs`, one in memory at a time."""

@@ -77,7 +77,7 @@ class Session:
         """The open database."""
         if self._reader is None:
             from ckpt_cli.savers.about import Ability
-            from ckpt_cli.savers.contract import HalfWrittenError
+            from ckpt_cli.savers.half_written import HalfWrittenError
             from ckpt_cli.savers.url import open_database
 
             try:

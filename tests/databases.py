@@ -15,6 +15,9 @@ _PACKED = ".sqlite.gz"
 NOT_CHECKPOINTS = ("cache", "store", "store-vec")
 """Databases of LangGraph's other parts, which hold no checkpoints."""
 
+DELTA_FORKS = "delta-forks"
+"""Written by langgraph 1.2.10. It is in no list: LangGraph itself reads other values from it than its runs had."""
+
 KEYS = {
     "encrypted": b"0123456789abcdef" * 2,
     "legacy/py-0.6.7-enc": b"0123456789abcdef",
@@ -22,10 +25,13 @@ KEYS = {
 }
 """The AES keys of the encrypted ones."""
 
+FUNCTIONAL = "functional-0.4.10"
+"""Written by langgraph 0.4.10 on SQLite and on Postgres, for the test that compares both."""
+
 
 def _names() -> list[str]:
     found = (path.relative_to(DATA).as_posix().removesuffix(_PACKED) for path in DATA.rglob(f"*{_PACKED}"))
-    return sorted(name for name in found if name not in NOT_CHECKPOINTS)
+    return sorted(name for name in found if name not in (*NOT_CHECKPOINTS, DELTA_FORKS, FUNCTIONAL))
 
 
 DATABASES = _names()

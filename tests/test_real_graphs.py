@@ -16,6 +16,7 @@ from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
+from tests.cross.listing import Listing
 from tests.cross.look import Look, Run, mine, theirs
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -48,6 +49,10 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
 
 NAMELESS = {"flow", "flow-waiting", "flow-failed"}
 """Without a path, the entrypoint of the functional API is only known once it has finished."""
+
+
+class TestListing(Listing):
+    """Counting and sorting threads."""
 
 
 class TestLook(Look):

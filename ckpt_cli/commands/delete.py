@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.threads import StatusOption
-from ckpt_cli.completion.names import complete_revision, complete_thread
+from ckpt_cli.completion.names import complete_revision, complete_status, complete_thread
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import moment
@@ -16,6 +15,7 @@ from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Plan, Thread
 from ckpt_cli.parameters.json_input import file_or_stdin
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Ns, matcher
+from ckpt_cli.parameters.statuses import ANY_STATUS, STATUS, STUCK_AFTER, Statuses, parse_statuses
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import OrphanAction
 from ckpt_cli.queries.metadata_filter import OlderMatches, UnreadMetadata, parse_filter, threads_that_fit
@@ -42,7 +42,7 @@ class ThreadSelection:
     match: str | None = None
     where: Filter | None = None
     any_checkpoint: bool = False
-    statuses: tuple[str, ...] = ()
+    statuses: Statuses = ANY_STATUS
     before: float | None = None
 
     @property
@@ -74,7 +74,7 @@ class ThreadSelection:
 
     def _fits(self, reader: Reader, thread: Thread, unread: UnreadMetadata, on_misfit: Callable[[str], None]) -> bool:
         one = ThreadStatus(reader, thread)
-        if self.statuses and one.status not in self.statuses:
+        if self.statuses and not self.statuses.fit(one.statuses, one.updated):
             return False
         if self.where is None or self.any_checkpoint or one.fits(self.where):
             return True
@@ -103,8 +103,8 @@ class ThreadPart:
         return [word for word, is_set in words.items() if is_set]
 
 
-def _threads_option(*names: str, metavar: str | None, text: str) -> Any:
-    return typer.Option(*names, metavar=metavar, help=text, show_default=False, rich_help_panel="Which threads")
+def _threads_option(*names: str, metavar: str | None, text: str, **more: Any) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, show_default=False, rich_help_panel="Which threads", **more)
 
 
 def _part_option(name: str, metavar: str | None, text: str, **more: Any) -> Any:
@@ -128,11 +128,10 @@ _Where = Annotated[
     ),
 ]
 _Status = Annotated[
-    list[StatusOption] | None,
-    _threads_option(
-        "--status", "-s", metavar="STATUS", text="Only done, waiting, failed, unfinished or unknown; may be repeated."
-    ),
+    list[str] | None,
+    _threads_option("--status", "-s", metavar="STATUS", text=STATUS, autocompletion=complete_status),
 ]
+_StuckAfter = Annotated[str, _threads_option("--stuck-after", metavar="TIME", text=STUCK_AFTER)]
 _Idle = Annotated[
     str | None, _threads_option("--idle", metavar="TIME", text="Only threads without activity for so long: 30d, 12h.")
 ]
@@ -169,6 +168,7 @@ def delete(
     where: _Where = None,
     any_: AnyCheckpoint = False,
     status: _Status = None,
+    stuck_after: _StuckAfter = "10m",
     idle: _Idle = None,
     branch: _Branch = None,
     run_id: _Run = None,
@@ -199,11 +199,10 @@ def delete(
       ckpt delete support-42 --run 1f1e5786-50cb-6a2c-8000-6d2f6d3a1b11 --with-children
       ckpt delete support-42 support-42-copy --forget
     """
-    part = ThreadPart(branch, tuple(run_id or ()), after)
-    named, statuses = tuple(_thread_ids(threads)) if threads else None, tuple(one.value for one in status or ())
+    part, orphans = ThreadPart(branch, tuple(run_id or ()), after), _orphan_action(with_children, reparent)
+    statuses = parse_statuses(status or (), stuck_after, session.clock())
     since = None if idle is None else moment(idle, session.clock())
-    chosen = ThreadSelection(named, match, parse_filter(where, any_checkpoint=any_), any_, statuses, since)
-    orphans = _orphan_action(with_children, reparent)
+    chosen = ThreadSelection(_named(threads), match, parse_filter(where, any_checkpoint=any_), any_, statuses, since)
     _check_options(chosen, part, orphans, ns)
     if forget:
         plan, survey = _plan_forgetting(session, chosen, part, where)
@@ -268,12 +267,12 @@ def _plan_part(reader: Reader, thread: str, part: ThreadPart, ns: str, orphans: 
     return plans.run(reader, thread, part.runs, orphans)
 
 
-def _thread_ids(threads: list[str]) -> Iterator[str]:
-    for name in threads:
-        if name == "-":
-            yield from (line for line in file_or_stdin("-").splitlines() if line)
-        else:
-            yield name
+def _named(threads: list[str] | None) -> tuple[str, ...] | None:
+    """The ids on the command line, where the lines of stdin replace ``-``; None if the user named no thread."""
+    if not threads:
+        return None
+    names = (file_or_stdin("-").splitlines() if name == "-" else [name] for name in threads)
+    return tuple(name for lines in names for name in lines if name)
 
 
 def _orphan_action(with_children: bool, reparent: bool) -> OrphanAction:

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.completion.names import complete_namespace
-from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.history.search.search import Place
-from ckpt_cli.parameters.options import Channels, Since, Threads
+from ckpt_cli.parameters.options import Channels, Since, Threads, Until
+from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.queries.not_found import no_channel, no_namespace, read_channels
 from ckpt_cli.queries.thread_search import Result, Scope, namespaces, run
 from ckpt_cli.reading import Reader
@@ -44,6 +44,7 @@ def grep(
         ),
     ] = None,
     since: Since = None,
+    until: Until = None,
     first: Annotated[bool, typer.Option("--first", help="Only the match that appeared first in each thread.")] = False,
     last: Annotated[bool, typer.Option("--last", help="Only the match that was there last in each thread.")] = False,
     count: Annotated[bool, typer.Option("--count", help="Only the number of matches in each thread.")] = False,
@@ -62,11 +63,11 @@ def grep(
       ckpt grep 1043
       ckpt grep -i refund support-42 --channel messages
       ckpt grep Timeout --in writes --since 2d
+      ckpt grep refund --since 2026-11-01 --until 2026-11-03
       ckpt grep 'order \\d+' --count
     """
     needle = Needle(pattern, fixed=fixed, ignore_case=ignore_case)
-    oldest = moment(since, session.clock()) if since is not None else None
-    scope = Scope(tuple(places or Place), ns, tuple(channel or ()), oldest)
+    scope = Scope(tuple(places or Place), ns, tuple(channel or ()), parse_period(session, since, until))
     view = GrepView(hits=[])
     view.with_exit_code = exit_code
     view.hits = _hits(session, needle, scope, threads, view, first=first, last=last, count=count)

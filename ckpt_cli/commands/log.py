@@ -13,9 +13,10 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.rails import rails
 from ckpt_cli.history.lineage.revisions import between, split_range
-from ckpt_cli.history.lineage.typed_times import moment
+from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
 from ckpt_cli.history.tasks.step_changes import ChangeKind
-from ckpt_cli.parameters.options import Channels, Limit, Ns, Since, Thread
+from ckpt_cli.parameters.options import Channels, Limit, Ns, Since, Thread, Until
+from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.queries.not_found import no_channel, read_channels
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
@@ -36,7 +37,7 @@ class LogRequest:
         rev: where to start, or a range ``A..B``.
         everything: whether to take all branches, sorted by id.
         limit: the largest number of checkpoints to show; 0 for all.
-        since: no checkpoint older than this time is shown, in seconds since 1970.
+        period: only checkpoints made in this period are shown.
     """
 
     rev: str = "@"
@@ -44,7 +45,7 @@ class LogRequest:
     limit: int = 0
     channels: Collection[str] = ()
     sources: Collection[str] = ()
-    since: float | None = None
+    period: Period = ALWAYS
 
     @property
     def plain(self) -> bool:
@@ -111,8 +112,8 @@ def _candidates(reader: Reader, lines: StepLines, request: LogRequest) -> list[s
         candidates = sorted(lineage.rows, reverse=True)
     else:
         candidates = list(lineage.line(reader.resolve(thread_id, request.rev, ns).checkpoint_id))
-    if request.since is not None:
-        candidates = [i for i in candidates if (ids.unix_time(i) or 0) >= request.since]
+    if request.period != ALWAYS:
+        candidates = [i for i in candidates if request.period.holds(ids.unix_time(i))]
     return candidates
 
 
@@ -166,6 +167,7 @@ def log(
     channel: Channels = None,
     source: _Source = None,
     since: Since = None,
+    until: Until = None,
     oneline: Annotated[bool, typer.Option("--oneline", help="Show only id, node and changes.")] = False,
     ns: Ns = "",
 ) -> LogView:
@@ -181,6 +183,7 @@ def log(
       ckpt log support-42 @~10..@
       ckpt log support-42 --graph
       ckpt log support-42 --source update --json
+      ckpt log support-42 --since 2026-11-01T10:00 --until 2026-11-01T12:00
     """
     request = LogRequest(
         rev=rev,
@@ -188,7 +191,7 @@ def log(
         limit=limit,
         channels=tuple(channel or ()),
         sources=_known(source or ()),
-        since=None if since is None else moment(since, session.clock()),
+        period=parse_period(session, since, until),
     )
     view = session.read(lambda reader: run(reader, thread, request, ns, graph=graph, oneline=oneline))
     for remark in _remarks(view, limit):

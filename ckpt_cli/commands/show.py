@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ckpt_cli.errors import KeyMissing, PayloadCorrupt
+from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
@@ -14,6 +14,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.parameters.options import Channels, Ns, Rev, Thread
+from ckpt_cli.queries.lost_states import explain_lost_state
 from ckpt_cli.queries.neighbours import Neighbours, marks
 from ckpt_cli.queries.not_found import no_channel
 from ckpt_cli.reading import Reader
@@ -69,7 +70,7 @@ def run(
 ) -> ShowView:
     """The view of a checkpoint: the named `channels`, or the graph's state, or `everything` with control channels."""
     ns = reader.namespace(thread, ns)
-    row = reader.resolve(thread, rev, ns)
+    row = _readable_row(reader, thread, rev, ns)
     lineage, short = reader.lineage(thread, ns), reader.short(thread)
     parent_id = lineage.parent(row.checkpoint_id)
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
@@ -108,6 +109,15 @@ def run(
     )
 
 
+def _readable_row(reader: Reader, thread: str, rev: str, ns: str) -> CheckpointRow:
+    try:
+        row = reader.resolve(thread, rev, ns)
+        reader.state(row.ref)
+    except (CheckpointNotFound, PayloadCorrupt) as error:
+        raise explain_lost_state(reader, thread, rev, ns, error) from error
+    return row
+
+
 def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
     before = _parent_state(reader, state, lineage)
     values = state.values if raw else {**state.values, **Inspection(reader, state.ref).values()}
@@ -135,6 +145,8 @@ def _delta_note(rebuilt: "Rebuilt") -> str:
 
     seed = "the beginning" if rebuilt.seed is ABSENT else "a snapshot"
     count = len(rebuilt.writes)
+    if rebuilt.lost:
+        return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}; those of an update are not stored"
     how = f"by {rebuilt.reducer.name}" if rebuilt.reducer else "side by side: no known reducer explains them"
     return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}{f' {how}' if count else ''}"
 

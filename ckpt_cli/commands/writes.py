@@ -4,18 +4,22 @@ from typing import Annotated
 
 import typer
 
+from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt
+from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.task_ids import caller, with_id
+from ckpt_cli.history.tasks.task_ids import Place, with_id
+from ckpt_cli.history.tasks.write_attribution import is_call, is_update
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import NULL_TASK
+from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.parameters.options import Ns, Rev, Thread
+from ckpt_cli.queries.lost_states import find_writes, step_nodes_without_state
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values import langgraph_values
-from ckpt_cli.values.state import State, TaskWrite
+from ckpt_cli.values.state import TaskWrite
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
@@ -56,49 +60,91 @@ def writes(
 
 
 def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView:
-    """The view of the writes on the checkpoint that a revision names, by task, in LangGraph's order of tasks."""
+    """The view of the writes on the checkpoint that a revision names, by task, in LangGraph's order of tasks.
+
+    If the checkpoint's state can't be read, or its row is lost, the view has what the writes show by themselves.
+    """
     ns = reader.namespace(thread, ns)
-    row = reader.resolve(thread, rev, ns)
-    state, names = reader.state(row.ref), Inspection(reader, row.ref).names()
-    due_tasks = {task.id: task for task in Inspection(reader, row.ref).snapshot().tasks}
+    ref = find_writes(reader, thread, rev, ns)
+    try:
+        return _with_state(reader, ref)
+    except KeyMissing:
+        raise
+    except (CheckpointNotFound, PayloadCorrupt) as error:
+        lost = isinstance(error, CheckpointNotFound)
+        return _without_state(reader, ref, "its row is lost, or was never stored" if lost else error.message)
+
+
+def _with_state(reader: Reader, ref: Ref) -> WritesView:
+    state, names = reader.state(ref), Inspection(reader, ref).names()
+    due_tasks = {task.id: task for task in Inspection(reader, ref).snapshot().tasks}
+    tasks = [
+        _task(task_id, names.node(task_id), task_writes, place(state), due_tasks.get(task_id))
+        for task_id, task_writes in _by_task(reader, ref).items()
+    ]
+    return _view(reader, ref, state.step, tasks, state.damage or None)
+
+
+def _without_state(reader: Reader, ref: Ref, problem: str) -> WritesView:
+    step_nodes = step_nodes_without_state(reader, ref)
+    step = step_nodes.attribution.note(ref.checkpoint_id).step
+    any_format = 4  # the ids that are compared with this place don't depend on it
+    start = Place(ref.checkpoint_id, ref.ns, -1 if step is None else step + 1, any_format) if _is_uuid(ref) else None
+    tasks = [
+        _task(task_id, None if _is_no_task(task_writes) else step_nodes.node(task_writes[0]), task_writes, start, None)
+        for task_id, task_writes in _by_task(reader, ref).items()
+    ]
+    return _view(reader, ref, step, tasks, problem)
+
+
+def _is_no_task(task_writes: list[TaskWrite]) -> bool:
+    return task_writes[0].task_id == NULL_TASK or is_update(task_writes[0])
+
+
+def _is_uuid(ref: Ref) -> bool:
+    return ids.is_uuid6(ref.checkpoint_id)
+
+
+def _by_task(reader: Reader, ref: Ref) -> dict[str, list[TaskWrite]]:
     by_task: dict[str, list[TaskWrite]] = {}
-    for write in reader.writes(row.ref):
+    for write in reader.writes(ref):
         by_task.setdefault(write.task_id, []).append(write)
+    return by_task
+
+
+def _view(reader: Reader, ref: Ref, step: int | None, tasks: list[TaskWrites], problem: str | None) -> WritesView:
+    rows = reader.lineage(ref.thread_id, ref.ns).rows.values()
     return WritesView(
-        thread_id=thread,
-        ns=ns,
-        checkpoint_id=row.checkpoint_id,
-        short=reader.short(thread)(row.checkpoint_id),
-        step=state.step,
-        consumed=bool(reader.lineage(thread, ns).children.get(row.checkpoint_id)),
-        tasks=[
-            _task(task_id, names.node(task_id), task_writes, state, due_tasks.get(task_id))
-            for task_id, task_writes in by_task.items()
-        ],
-        problem=state.damage or None,
+        thread_id=ref.thread_id,
+        ns=ref.ns,
+        checkpoint_id=ref.checkpoint_id,
+        short=reader.short(ref.thread_id)(ref.checkpoint_id),
+        step=step,
+        consumed=any(row.parent_id == ref.checkpoint_id for row in rows),
+        tasks=tasks,
+        problem=problem,
     )
 
 
 def _task(
-    task_id: str, node: str | None, task_writes: list[TaskWrite], state: State, due_task: Task | None
+    task_id: str, node: str | None, task_writes: list[TaskWrite], start: Place | None, due_task: Task | None
 ) -> TaskWrites:
     node = node or (due_task.node if due_task else None)
     path = next((write.row.task_path for write in task_writes), "")
-    by = _kind_of_writer(task_id, path, state)
+    by = _kind_of_writer(task_id, task_writes, start)
     answered = due_task is not None and due_task.status is Status.ANSWERED
     status = str(Status.ANSWERED if answered else status_of(task_writes)) if by in ("task", "call") else ""
     return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in task_writes])
 
 
-def _kind_of_writer(task_id: str, path: str, state: State) -> str:
-    task_id_place = place(state)
+def _kind_of_writer(task_id: str, task_writes: list[TaskWrite], start: Place | None) -> str:
     if task_id == NULL_TASK:
         return "input"
-    if task_id_place is not None and task_id == task_id_place.update:
+    if start is not None and task_id == start.update:
         return "update"
-    if task_id_place is not None and task_id_place.synthetic(task_id):
+    if start is not None and start.synthetic(task_id):
         return "run"
-    return "task" if caller(path) is None else "call"
+    return "call" if is_call(task_writes) else "task"
 
 
 def _written(write: TaskWrite, node: str | None) -> Written:

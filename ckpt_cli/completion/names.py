@@ -112,6 +112,20 @@ def complete_source(incomplete: str) -> list[Offer]:
     return [offer for offer in descriptions.items() if offer[0].startswith(incomplete)]
 
 
+def complete_order(incomplete: str) -> list[str]:
+    """The orders of threads, also reversed."""
+    minus = "-" if incomplete.startswith("-") else ""
+    orders = (f"{minus}{name}" for name in ("activity", "id", "checkpoints", "size", "step"))
+    return [order for order in orders if order.startswith(incomplete)]
+
+
+def complete_status(incomplete: str) -> list[str]:
+    """The statuses of threads, also behind a comma."""
+    before, comma, begun = incomplete.rpartition(",")
+    statuses = ("done", "waiting", "failed", "unfinished", "unknown", "stuck")
+    return [f"{before}{comma}{status}" for status in statuses if status.startswith(begun)]
+
+
 def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The namespaces of the thread on the command line."""
     return _offers(ctx, lambda session: ((ns, "") for ns in session.reader.saver.namespaces(_thread(ctx)) if ns))

@@ -199,6 +199,16 @@ class Reading(Samples):
             assert [w.size for w in writes] == sizes
             assert [w.size for w in writes if w.payload is not None] == read
 
+    def test_how_many_and_how_large(self, make: Make) -> None:
+        """Threads are counted, and their sizes are larger for more checkpoints, if the engine has such queries."""
+        many = [self.checkpoint("large", f"{n}") for n in range(9)]
+        saver = make([*many, self.checkpoint("small", "1"), self.checkpoint("other", "2"), self.write("small", "1")])
+        assert saver.count_threads() in (None, 3)
+        sizes = saver.sizes(["small", "none", "large"])
+        if sizes is not None:
+            assert list(sizes) == ["small", "none", "large"]
+            assert sizes["large"] > sizes["small"] > sizes["none"] == 0
+
     def test_a_moment_returns_what_its_function_returns(self, make: Make) -> None:
         """A moment returns the value of its function or raises the function's error, and may contain another moment."""
         saver = make([self.checkpoint("t", "1")])

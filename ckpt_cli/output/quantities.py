@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from ckpt_cli.history.lineage.printed_times import printed_time
+
 
 def ago(then: float | None, now: float) -> str:
     """``3m ago``, ``2h ago``, ``5d ago``; the date after four weeks; "" if the time isn't known."""
@@ -17,8 +19,8 @@ def ago(then: float | None, now: float) -> str:
 
 
 def clock(then: float | None) -> str:
-    """``2026-11-21 09:28:05``, local; "" if the time isn't known."""
-    return "" if then is None else datetime.fromtimestamp(then).strftime("%Y-%m-%d %H:%M:%S")
+    """``2026-11-21 09:28:05 +01:00``, local; "" if the time isn't known."""
+    return "" if then is None else printed_time(then)
 
 
 def day(then: float) -> str:

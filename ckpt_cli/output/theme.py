@@ -81,6 +81,8 @@ TASK_STATUS = _by_word(
     Look("bad", FAILED, "failed"),
     Look("muted", DUE, "due"),
 )
+ASKED = Look("muted", DUE, "asked")
+"""A task that waited for an answer at a checkpoint that the thread has left."""
 VERDICTS = {
     "agrees": Look("good", FINISHED, "as recorded"),
     "differs": Look("bad", FAILED, "recorded otherwise"),

@@ -71,7 +71,21 @@ Channels = Annotated[
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="Show at most N; 0 shows all.")]
 
 Since = Annotated[
-    str | None, typer.Option("--since", metavar="WHEN", help="Nothing older than 2h, 3d, 2026-11-01, 2026-11-01T10:00.")
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="WHEN",
+        help="Nothing older than 2h, 3d, 2026-11-01, 2026-11-01T10:00; local, unless it has a zone: 10:00+02:00.",
+    ),
+]
+
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="WHEN",
+        help="Nothing newer than 2h, 3d, or the end of the day, minute or second: 2026-11-01, 2026-11-01T10:00.",
+    ),
 ]
 
 AnyCheckpoint = Annotated[

@@ -46,7 +46,7 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin) -> DeltaSnap
     A snapshot has the channel's value at the checkpoint, before these writes.
 
     Raises:
-        Refused: the value of a channel isn't known, because no reducer explains its recorded steps.
+        Refused: the value of a channel isn't known, because its recorded writes don't give it.
     """
     written = {write.channel for write in reader.writes(origin.ref, values=0)}
     values = {**stored_values(reader, origin.ref, written), **_first_written(reader, origin, written)}
@@ -59,7 +59,7 @@ def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = N
     """Snapshots of the delta channels that a checkpoint doesn't store whole; if `channels` is given, only of these.
 
     Raises:
-        Refused: no reducer explains the recorded steps of a channel.
+        Refused: the recorded writes of a channel don't give its value.
     """
     rebuilt = Inspection(reader, ref).deltas()
     return {c: as_snapshot(c, rebuilt[c].value) for c in rebuilt if channels is None or c in channels}
@@ -97,7 +97,9 @@ def as_snapshot(channel: str, value: Any) -> Node:
     """
     if isinstance(value, Node) and (value.module, value.name) == ("", "DeltaChannel"):
         hint = "`ckpt fork` needs no value: it makes a sibling, not a child"
-        raise Refused(f"the value of delta channel {channel!r} isn't known: no reducer explains its history", hint=hint)
+        raise Refused(
+            f"the value of delta channel {channel!r} isn't known: its recorded writes don't give it", hint=hint
+        )
     return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value))
 
 

@@ -43,7 +43,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
         past.deltas.setdefault(channel, 0)
         values[channel] = rebuilt.value
         if isinstance(values[channel], Node) and values[channel].name == "DeltaChannel":
-            raise Refused(f"the value of delta channel {channel!r} isn't known: no reducer explains its history")
+            raise Refused(f"the value of delta channel {channel!r} isn't known: its recorded writes don't give it")
     writes = reader.writes(ref, values=0)
     channels = Channels(
         values,

@@ -1,5 +1,8 @@
 """The checkpoints around one in ``show``: parent, children, the nodes that made it, branches, marks."""
 
+from contextlib import suppress
+
+from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.tasks.step_nodes import StepNodes
@@ -22,7 +25,7 @@ class Neighbours:
         self._children = lineage.children.get(row.checkpoint_id, [])
         parent = lineage.parent(row.checkpoint_id)
         self._attribution = WriteAttribution(lineage)
-        self._step_nodes = StepNodes(self._attribution, row.ns)
+        self._step_nodes = StepNodes(self._attribution, row.ns, lambda: reader.saver.namespaces(row.thread_id))
         nearby_ids = [row.checkpoint_id, *self._children, *([parent] if parent is not None else [])]
         refs = [Ref(row.thread_id, row.ns, one) for one in self._attribution.relatives(nearby_ids)]
         notes = {r.checkpoint_id: note(reader.value(p), r.checkpoint_id) for r, p in reader.saver.metadata(refs)}
@@ -30,6 +33,17 @@ class Neighbours:
             row.thread_id, row.ns, self._attribution.sources([row.checkpoint_id]), values=_MAX_SEND
         )
         self._attribution.fill(notes, writes)
+        with suppress(PayloadCorrupt):
+            self._name_nodes(reader, row)
+
+    def _name_nodes(self, reader: Reader, row: CheckpointRow) -> None:
+        """Use the checkpoint, and the one before it if that is needed, to name the nodes that made the checkpoint."""
+        state, checkpoint_id = reader.state(row.ref), row.checkpoint_id
+        self._step_nodes.learn(state)
+        before = self._step_nodes.start_of(checkpoint_id) if self._step_nodes.is_unnamed(checkpoint_id) else None
+        if before is not None:
+            older = reader.state(row.ref._replace(checkpoint_id=before)) if before else None
+            self._step_nodes.learn_step(state, older)
 
     @property
     def nodes(self) -> dict[str, int]:

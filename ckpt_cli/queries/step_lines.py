@@ -43,7 +43,6 @@ class StepLines:
         """A line for each of `checkpoint_ids`, in this order; `folded` as in `StepReads.read_lines`."""
         self._reads.read_lines(checkpoint_ids, folded=folded)
         for portion in self._reads.portions(checkpoint_ids):
-            self._reads.read_states(portion)
             for checkpoint_id in portion:
                 yield self._view(checkpoint_id)
                 self.steps.forget(checkpoint_id)

@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.step_nodes import StepNodes
@@ -21,7 +22,9 @@ _TIPS = 12  # besides the head, this many tips are decoded for their status and 
 _SENDS = 200  # the Sends of this many steps are read together, for the names of the called nodes
 _LONG_SENDS = 8  # for at most this many steps, even Sends longer than VALUE are read
 _STATE_BYTES = 16_000_000  # a larger state isn't read, unless it is the head's
-_PORTION = 50  # the states of this many lines are read together
+_UNNAMED = 12  # the nodes of at most this many steps are named by the states around them, except in langgraph 0.0
+_FIRST_PORTION = 50  # the states of this many lines are read together at first
+_LARGEST_PORTION = 500
 _PORTION_BYTES = 4_000_000
 
 
@@ -42,7 +45,7 @@ class StepReads:
         self.ns = ns
         self.lineage: Lineage = reader.lineage(thread_id, ns)
         self.attribution = WriteAttribution(self.lineage)
-        self.step_nodes = StepNodes(self.attribution, ns)
+        self.step_nodes = StepNodes(self.attribution, ns, lambda: {row.ns for row in reader.rows(thread_id)})
         self.steps = Steps(self.attribution)
         self.snapshots: dict[str, Snapshot] = {}
         self.problems: dict[str, str] = {}
@@ -55,7 +58,7 @@ class StepReads:
     def read_lines(self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = ()) -> None:
         """Read the metadata, writes and tips that the lines about these checkpoints show.
 
-        After `read_outline` no more metadata is read. The states on both sides of each step are read by `read_states`.
+        After `read_outline` no more metadata is read. The states on both sides of each step are read by `portions`.
 
         Args:
             checkpoint_ids: the checkpoints that get a line.
@@ -66,6 +69,7 @@ class StepReads:
         self.read_writes(checkpoint_ids)
         self._read_sends([*checkpoint_ids, *folded])
         self._read_tips(checkpoint_ids)
+        self._name_nodes(sorted([*checkpoint_ids, *folded]))
 
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these checkpoints, and all writes of the namespace without their values."""
@@ -84,42 +88,47 @@ class StepReads:
         sources = self.attribution.sources(checkpoint_ids)
         self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, sources, values=VALUE))
 
-    def portions(self, checkpoint_ids: Iterable[str]) -> Iterator[list[str]]:
-        """These checkpoints in portions that are small enough to have their states in memory together."""
-        portion: list[str] = []
-        size = 0
-        for checkpoint_id in checkpoint_ids:
-            portion.append(checkpoint_id)
-            size += self.lineage.rows[checkpoint_id].size or 0
-            if size > _PORTION_BYTES or len(portion) == _PORTION:
-                yield portion
-                portion, size = [], 0
-        if portion:
-            yield portion
+    def portions(self, checkpoint_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+        """These checkpoints in portions, each with the states around its steps, where the changes need them.
 
-    def read_states(self, checkpoint_ids: Iterable[str]) -> None:
-        """Read the states before and after the steps that made these checkpoints, where the changes need them."""
+        A portion is so large that its states are about `_PORTION_BYTES` long, as those of the portion before show.
+        """
+        start, length = 0, _FIRST_PORTION
+        while portion := checkpoint_ids[start : start + length]:
+            size = self._read_states(portion)
+            yield portion
+            start += length
+            length = max(_FIRST_PORTION, min(_LARGEST_PORTION, length * _PORTION_BYTES // (size or 1)))
+
+    def _read_states(self, checkpoint_ids: Iterable[str]) -> int:
+        """Read the states before and after these steps; gives the number of bytes that were read."""
         wanted = [i for i in checkpoint_ids if self.steps.must_compare(i) and self._is_small(i)]
         parents = {i: self.lineage.parent(i) for i in wanted}
         ids = sorted({i for pair in parents.items() for i in pair if i is not None and self._is_small(i)})
-        states = self._states(ids)
+        states, size = self._states(ids)
         for checkpoint_id in wanted:
             if (state := states.get(checkpoint_id)) is not None:
                 is_first = self.lineage.rows[checkpoint_id].parent_id is None
                 self.steps.compare(state, states.get(parents[checkpoint_id] or ""), is_first=is_first)
+        return size
 
     def _is_small(self, checkpoint_id: str) -> bool:
         return (self.lineage.rows[checkpoint_id].size or 0) <= _STATE_BYTES
 
-    def _states(self, checkpoint_ids: Iterable[str]) -> dict[str, State]:
-        """The decoded checkpoints; if one can't be read, or a part of one, the reason is added to `problems`."""
-        states = {}
-        for ref, state in self.reader.readable([self.ref(i) for i in checkpoint_ids]):
+    def _states(self, checkpoint_ids: Iterable[str]) -> tuple[dict[str, State], int]:
+        """The decoded checkpoints, and the number of bytes that were read.
+
+        If one can't be read, or a part of one, the reason is added to `problems`.
+        """
+        states, total = {}, 0
+        for ref, state, size in self.reader.readable([self.ref(i) for i in checkpoint_ids]):
+            total += size
             if isinstance(state, State):
                 states[ref.checkpoint_id] = state
+                self.step_nodes.learn(state)
             if problem := state.message if isinstance(state, PayloadCorrupt) else state.problem:
                 self.problems[ref.checkpoint_id] = problem
-        return states
+        return states, total
 
     def _read_sends(self, checkpoint_ids: Iterable[str]) -> None:
         """Read Sends until all called nodes are known. Usually a few Sends are enough: task ids identify the others."""
@@ -139,9 +148,7 @@ class StepReads:
     def _tips_to_read(self) -> set[str]:
         """The head, and the newest other tips that are not very large."""
         head = self.lineage.head
-        small = (
-            i for i in reversed(self.lineage.tips) if (self.lineage.rows[i].size or 0) <= _STATE_BYTES and i != head
-        )
+        small = (i for i in reversed(self.lineage.tips) if i != head and self._is_small(i))
         return {*islice(small, _TIPS), *([head] if head is not None else [])}
 
     def _read_tips(self, checkpoint_ids: Sequence[str]) -> None:
@@ -149,5 +156,22 @@ class StepReads:
         tips = [i for i in checkpoint_ids if i in self._tips_to_read]
         self.reader.saver.expect([self.ref(i) for i in tips])
         for checkpoint_id in tips:
-            if checkpoint_id in self._states([checkpoint_id]):
+            if checkpoint_id in self._states([checkpoint_id])[0]:
                 self.snapshots[checkpoint_id] = Inspection(self.reader, self.ref(checkpoint_id)).snapshot()
+
+    def _name_nodes(self, checkpoint_ids: Sequence[str]) -> None:
+        """Name the nodes of these checkpoints, the oldest first: the nodes of a step may name those of the next one.
+
+        If neither writes nor metadata show them, the checkpoints before and after the step are compared: each step of
+        langgraph 0.0, and the newest others.
+        """
+        unnamed = [
+            i for i in checkpoint_ids if self.step_nodes.is_unnamed(i) and self.step_nodes.start_of(i) is not None
+        ]
+        chosen = [i for i in unnamed if not ids.is_uuid6(i)] or unnamed[-_UNNAMED:]
+        pairs = {i: self.step_nodes.start_of(i) for i in chosen if self._is_small(i)}
+        self.reader.saver.expect([self.ref(i) for pair in pairs.items() for i in pair if i])
+        for checkpoint_id, before in pairs.items():
+            states, _ = self._states([i for i in (before, checkpoint_id) if i])
+            if checkpoint_id in states and (not before or before in states):
+                self.step_nodes.learn_step(states[checkpoint_id], states.get(before or ""))

@@ -18,6 +18,7 @@ from ckpt_cli.history.state.channels import (
     TASKS,
     is_control,
 )
+from ckpt_cli.history.tasks.branch_writes import BranchWrites
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
@@ -136,7 +137,10 @@ class StepWalk:
             return WalkedStep(ref, None, before, None, doubt=error.message)
         step_writes = attribution.credited(ref.checkpoint_id)
         made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
-        after = self.line.at(state, stored, grown=made_by_run)
+        taken = (
+            BranchWrites(stored) if self._parent is None else Inspection(self._reader, ref).taken(self._parent, stored)
+        )
+        after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost)
         writes = self._writes(step_nodes, ref, step_writes)
         doubt = doubt or _doubt(attribution, ref, step_writes)
         older = self._parent.versions if self._parent is not None else {}

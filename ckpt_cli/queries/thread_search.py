@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from ckpt_cli.errors import DatabaseDamaged, KeyMissing, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
 from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.history.search.search import Place, Search, Sighting, Sightings
 from ckpt_cli.history.state.paths import spell
@@ -20,13 +21,13 @@ class Scope:
     Attributes:
         ns: a namespace, or the beginning of several; "" for the root graph, None for all namespaces.
         channels: the channels to search; () for all channels and for metadata.
-        since: only checkpoints made since this time, in seconds since 1970.
+        period: only checkpoints made in this period.
     """
 
     places: tuple[Place, ...] = tuple(Place)
     ns: str | None = None
     channels: tuple[str, ...] = ()
-    since: float | None = None
+    period: Period = ALWAYS
 
 
 @dataclass(slots=True)
@@ -82,13 +83,13 @@ class _Namespace:
 
     def search(self) -> None:
         rows = list(self._reader.saver.rows(self._thread, self._ns))
-        recent = [row for row in rows if self._recent(row)]
+        chosen = [row for row in rows if self._in_period(row)]
         if Place.STATE in self._scope.places or self._metadata:
-            for checkpoint in self._checkpoints(recent):
+            for checkpoint in self._checkpoints(chosen):
                 self._checkpoint(checkpoint)
         if Place.WRITES in self._scope.places:
             try:
-                self._writes({row.checkpoint_id for row in recent})
+                self._writes({row.checkpoint_id for row in chosen})
             except DatabaseDamaged as error:
                 self._damaged("", f"writes: {error.message}")
         sightings = self._seen.distinct([(row.checkpoint_id, row.parent_id) for row in rows])
@@ -111,9 +112,9 @@ class _Namespace:
     def _metadata(self) -> bool:
         return Place.METADATA in self._scope.places and not self._scope.channels
 
-    def _recent(self, row: CheckpointRow) -> bool:
-        when = ids.unix_time(row.checkpoint_id) if self._scope.since is not None else None
-        return self._scope.since is None or when is None or when >= self._scope.since
+    def _in_period(self, row: CheckpointRow) -> bool:
+        period = self._scope.period
+        return period == ALWAYS or period.holds(ids.unix_time(row.checkpoint_id))
 
     def _checkpoint(self, checkpoint: Checkpoint) -> None:
         checkpoint_id = checkpoint.row.checkpoint_id
@@ -138,10 +139,10 @@ class _Namespace:
         for path, node in self._search.broken():
             self._failed(checkpoint_id, f"{spell(path)}: {node.problem}", node.needs_key)
 
-    def _writes(self, recent: set[str]) -> None:
-        chosen = recent if len(recent) <= self._reader.saver.page else None
-        for write in self._reader.saver.writes(self._thread, self._ns, chosen):
-            wanted = write.checkpoint_id in recent and self._wanted(write.channel)
+    def _writes(self, checkpoint_ids: set[str]) -> None:
+        few = checkpoint_ids if len(checkpoint_ids) <= self._reader.saver.page else None
+        for write in self._reader.saver.writes(self._thread, self._ns, few):
+            wanted = write.checkpoint_id in checkpoint_ids and self._wanted(write.channel)
             if wanted and write.payload is not None and not self._passed(write.payload):
                 value = self._reader.value(write.payload)
                 self._values(write.checkpoint_id, Place.WRITES, {write.channel: value})

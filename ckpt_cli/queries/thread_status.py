@@ -1,6 +1,6 @@
 """The status of one thread (``threads``, ``info``): head, next nodes, title, names for ``--where``."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -12,6 +12,7 @@ from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.history.tasks.step_changes import ChangeKind
 from ckpt_cli.inspection import Inspection
+from ckpt_cli.layouts import read_metadata
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.brief import brief
@@ -57,6 +58,14 @@ class ThreadStatus:
             return None
 
     @cached_property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata of the head, also if its state can't be read; {} if the metadata can't be read either."""
+        if self.state is not None:
+            return self.state.metadata
+        payload = next((payload for _, payload in self._reader.saver.metadata([self._thread.head])), None)
+        return {} if payload is None else read_metadata(self._reader.value(payload))[0]
+
+    @cached_property
     def snapshot(self) -> Snapshot | None:
         """The tasks and next nodes at the head."""
         return Inspection(self._reader, self._thread.head).snapshot() if self.state is not None else None
@@ -65,6 +74,17 @@ class ThreadStatus:
     def status(self) -> str | None:
         """The status of the thread; None if the head can't be read."""
         return str(self.snapshot.status) if self.snapshot is not None else None
+
+    @property
+    def statuses(self) -> list[str]:
+        """Every status of the thread; none if the head can't be read."""
+        return [str(status) for status in self.snapshot.statuses] if self.snapshot is not None else []
+
+    @property
+    def updated(self) -> float | None:
+        """When the head was made, in seconds since 1970; None if neither its id nor its ``ts`` says so."""
+        state = self.state
+        return ids.unix_time(self._thread.head.checkpoint_id) or (ids.unix_time(state.ts) if state else None)
 
     def fits(self, where: Filter) -> bool:
         """Whether the thread fits a filter."""
@@ -85,10 +105,10 @@ class ThreadStatus:
         """
         if name == "thread_id":
             return self._thread.thread_id
-        metadata = self.state.metadata if self.state is not None else {}
+        metadata = self.metadata
         if name in metadata and name not in ("status", "next"):
             return metadata[name]
-        if name == "metadata" and self.state is not None and name not in self.state.values:
+        if name == "metadata" and (self.state is None or name not in self.state.values):
             return dict(metadata)
         value = self._of_state(name)
         self.gave_state = True
@@ -107,14 +127,14 @@ class ThreadStatus:
 
     def view(self) -> ThreadView:
         """The view of the thread."""
-        thread, state, snapshot = self._thread, self.state, self.snapshot
+        thread, snapshot = self._thread, self.snapshot
         head = thread.head
         rows = self._reader.rows(thread.thread_id)
         lineage = self._reader.lineage(thread.thread_id, head.ns)
         first = next(iter(lineage.rows), head.checkpoint_id)
         sizes = [row.size for row in rows if row.size is not None]
         tasks = snapshot.tasks if snapshot is not None else []
-        step = state.step if state is not None and state.step is not None else ids.step(head.checkpoint_id)
+        step, source = self.metadata.get("step"), self.metadata.get("source")
         return ThreadView(
             thread_id=thread.thread_id,
             ns=head.ns,
@@ -123,11 +143,11 @@ class ThreadStatus:
             checkpoints=len(rows),
             namespaces=len({row.ns for row in rows} - {head.ns}),
             branches=len(lineage.branches),
-            step=step,
-            source=state.source if state is not None else "",
+            step=step if isinstance(step, int) else ids.step(head.checkpoint_id),
+            source=source if isinstance(source, str) else "",
             status=self.status,
             next=snapshot.next if snapshot is not None else None,
-            updated=_when(head.checkpoint_id, state),
+            updated=iso(self.updated),
             created=iso(ids.unix_time(first)),
             title=self._title(first),
             size=sum(sizes) if sizes else None,
@@ -135,9 +155,10 @@ class ThreadStatus:
                 WaitingView(t.node, i.id, i.value) for t in tasks if t.status is Status.WAITING for i in t.open
             ],
             errors=[FailedView(task.node, task.error) for task in tasks if task.status is Status.FAILED],
-            metadata={key: value for key, value in (state.metadata if state else {}).items() if key not in _PLAIN},
+            metadata={key: value for key, value in self.metadata.items() if key not in _PLAIN},
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,
+            statuses=self.statuses,
         )
 
     def _title(self, first: str) -> str:
@@ -161,7 +182,3 @@ class ThreadStatus:
             return ""
         value = values.get("__start__")
         return titles.from_input(value) or ("" if value in (None, {}, []) else brief(value, _TITLE))
-
-
-def _when(checkpoint_id: str, state: State | None) -> str | None:
-    return iso(ids.unix_time(checkpoint_id) or (ids.unix_time(state.ts) if state is not None else None))

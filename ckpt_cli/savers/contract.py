@@ -5,25 +5,16 @@ read inside `Saver.moment`, so that all output of a command shows the database a
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import ClassVar, TypeVar
 
-from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
 
-__all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]  # with names now in `about`
+__all__ = ["Ability", "About", "Form", "Saver", "Totals"]  # with names now in `about`
 T = TypeVar("T")
-
-
-class HalfWrittenError(DatabaseUnreachable):
-    """A writer was killed half-way. Nothing can be read until `mend` has rolled back the unfinished write."""
-
-    def __init__(self, message: str, mend: Callable[[], None], *, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.mend = mend
 
 
 class Saver(ABC):
@@ -56,6 +47,10 @@ class Saver(ABC):
     @abstractmethod
     def threads(self) -> Iterator[Thread]:
         """Every thread, the highest head id first. An engine with an index jumps in the index from thread to thread."""
+
+    def count_threads(self) -> int | None:
+        """The number of threads, counted in an index; None if `threads` reads all before it gives the first."""
+        return None
 
     @abstractmethod
     def thread(self, thread_id: str) -> Thread | None:
@@ -93,6 +88,10 @@ class Saver(ABC):
         """The skeletons of several threads. The rows of a thread come together, as `rows` gives them."""
         for thread_id in thread_ids:
             yield from self.rows(thread_id)
+
+    def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int] | None:  # noqa: ARG002
+        """The bytes of the checkpoints of each thread, added up by the engine; None if it has no such query."""
+        return None
 
     @abstractmethod
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:

@@ -4,7 +4,7 @@ Commands read thread by thread, which would need several round trips for each th
 next reads. These reads are then answered from memory; all other reads are passed on to the real saver.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import TypeVar
@@ -100,6 +100,10 @@ class PrefetchingSaver(Saver):
         """See `Saver.threads`."""
         return self._saver.threads()
 
+    def count_threads(self) -> int | None:
+        """See `Saver.count_threads`."""
+        return self._saver.count_threads()
+
     def thread(self, thread_id: str) -> Thread | None:
         """See `Saver.thread`."""
         return self._saver.thread(thread_id)
@@ -124,6 +128,10 @@ class PrefetchingSaver(Saver):
         for thread_id in thread_ids:
             yield from self._rows.get(thread_id, ())
         yield from self._saver.rows_of([thread_id for thread_id in thread_ids if thread_id not in self._rows])
+
+    def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int] | None:
+        """See `Saver.sizes`."""
+        return self._saver.sizes(thread_ids)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """See `Saver.newest`."""

@@ -37,11 +37,14 @@ class ThreadView:
         step, source: the step and source of the head.
         status: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown`` (the next node of an old thread can't be
             determined), or null if the head can't be read; then `problem` says why.
+        statuses: `status`, and ``failed`` beside ``waiting`` if one task waits and another failed; empty if the head
+            can't be read.
         next: the nodes to run next; null if unknown.
         updated: when the head was made (ISO 8601, UTC); null if neither its id nor its `ts` contains a time.
         created: when the first checkpoint was made.
         title: what the thread was about: its first human message, else its input.
-        size: the number of bytes of all checkpoints, if the engine knows it.
+        size: the number of bytes of all checkpoints; null if the engine doesn't know it. An engine that must add it up
+            (Postgres, MySQL) is only asked for it with ``--sort size`` or ``--wide``.
         metadata: the head's metadata, without the keys that every checkpoint has.
         metadata_problem: which part of the head's metadata can't be read; null if all of it can.
     """
@@ -66,6 +69,7 @@ class ThreadView:
     metadata: dict[str, Any] = field(default_factory=dict)
     problem: str | None = None
     metadata_problem: str | None = None
+    statuses: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -83,12 +87,14 @@ class ThreadsView(View):
             they weren't counted.
         unread_metadata: with a filter on metadata, the number of threads that don't match but have metadata that can't
             be read: these threads might match.
+        total: the number of threads that fit, with those beyond the limit; null if they weren't counted.
     """
 
     verb: ClassVar[str] = "threads"
     rows_field: ClassVar[str] = "threads"
     narrowed = False
     note = ""
+    order = "activity"
 
     threads: list[ThreadView]
     more: bool = False
@@ -98,12 +104,17 @@ class ThreadsView(View):
     problem: str | None = None
     older: int | None = None
     unread_metadata: int = 0
+    total: int | None = None
 
     @property
     def cut(self) -> str:
         """A remark that there are more threads."""
-        count = f"{len(self.threads):,} threads" if len(self.threads) != 1 else "thread"
-        return f"only the first {count}: --limit 0 lists all" if self.more else ""
+        count = len(self.threads)
+        if self.total is not None:
+            shown = f"{count:,} of {self.total:,} threads"
+        else:
+            shown = f"{count:,} threads" if count != 1 else "thread"
+        return f"only the first {shown}: --limit 0 lists all" if self.more else ""
 
     @property
     def exit_code(self) -> int:

@@ -41,14 +41,18 @@ def text(view: View) -> str:
     return "\n".join(plain(line) for line in render(view, Page(120, golden.NOW)))
 
 
-def test_rows_of_damaged_tips_are_marked(cut: Path) -> None:
-    """A log and a tree, which decode tips, mark them; stderr names the head's problem."""
+def test_lines_of_damaged_checkpoints_are_marked(cut: Path) -> None:
+    """A log and a tree mark those that they decode; stderr names the head's problem."""
     view, said = look(cut, lambda session: log(session, "forks", everything=True))
-    assert [step.short for step in view.steps if step.problem] == ["c65df1", "886312"]
-    assert text(view).count("⚠ unreadable") == 2
-    assert len(said) == 1 and said[0].startswith("not all of c65df1 (and 1 more) can be read: ")
+    assert [step.short for step in view.steps if step.problem] == ["c65df1", "886312", "895f06"]
+    assert text(view).count("⚠ unreadable") == 3
+    assert len(said) == 1 and said[0].startswith("not all of c65df1 (and 2 more) can be read: ")
     view, said = look(cut, lambda session: tree(session, "forks"))
-    assert [row.step.short for row in view.rows if row.step is not None and row.step.problem] == ["886312", "c65df1"]
+    assert [row.step.short for row in view.rows if row.step is not None and row.step.problem] == [
+        "895f06",
+        "886312",
+        "c65df1",
+    ]
     assert "truncated" in (view.problem or "") and said == [view.problem]
 
 

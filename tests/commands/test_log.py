@@ -97,7 +97,7 @@ def test_left_out_checkpoints_are_counted(database: Database) -> None:
     view, _ = look(database("real"), lambda session: log(session, "forks", "branch:1", limit=3))
     assert (view.omitted, view.other_branches) == (13, 5)
     last = [plain(line) for line in render(view, Page(80, golden.NOW))][-1]
-    assert last == "13 more · 5 other branches: --all, --graph · 2025-06-02"
+    assert last == "13 more · 5 other branches: --all, --graph · 2025-06-02 UTC"
 
 
 def test_a_subgraph_has_a_log_of_its_own(database: Database) -> None:

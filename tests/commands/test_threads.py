@@ -11,12 +11,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
-from ckpt_cli.commands.threads import Order, StatusOption, threads
+from ckpt_cli.commands.threads import threads
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state import titles
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.parameters.statuses import StatusOption
 from tests import golden
 from tests.commands.asking import look
 from tests.databases import DATABASES, KEYS
@@ -40,7 +41,7 @@ def test_who_waits_and_what_failed(status: StatusOption, database: Database) -> 
 
 def test_wide_shows_every_column(database: Database) -> None:
     """``--wide`` adds subgraphs, size, head, beginning and metadata."""
-    view, said = look(database("real"), lambda session: threads(session, sort=Order.SIZE, limit=8, wide=True))
+    view, said = look(database("real"), lambda session: threads(session, sort="size", limit=8, wide=True))
     golden.check("threads/wide", view)
     assert said == ["sorting by size looks at every thread"]
 
@@ -86,10 +87,26 @@ def test_every_status_of_a_thread_is_an_option(database: Database, capsys: pytes
 def test_order_and_limit(found: Callable[..., list[str]]) -> None:
     """The default order is newest first; a limit of 0 is no limit."""
     assert found(limit=2) == ["long-1000", "small-199"]
-    assert found(sort=Order.CHECKPOINTS, limit=3) == ["long-1000", "chat-linear", "forks"]
-    assert found(sort=Order.STEP, limit=2) == ["long-1000", "chat-linear"]
-    assert found(sort=Order.ID, limit=2) == sorted(found(limit=0))[:2]
+    assert found(sort="checkpoints", limit=3) == ["long-1000", "chat-linear", "forks"]
+    assert found(sort="step", limit=2) == ["long-1000", "chat-linear"]
+    assert found(sort="id", limit=2) == sorted(found(limit=0))[:2]
     assert len(found(limit=0)) == 299
+    assert found(sort="-id", limit=2) == sorted(found(limit=0), reverse=True)[:2]
+    for order in ("activity", "size", "step", "checkpoints"):
+        assert found(sort=f"-{order}", limit=0) == found(sort=order, limit=0)[::-1]
+    with pytest.raises(UsageError, match="no order 'age'"):
+        found(sort="-age")
+
+
+@pytest.mark.parametrize("order", ["size", "-size", "-checkpoints"])
+def test_the_column_of_the_order_is_shown(order: str, database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also on a narrow terminal, and ``-`` before a name is no option."""
+    view, _ = look(database("real"), lambda session: threads(session, sort=order, limit=3))
+    lines = [plain(line) for line in render(view, Page(60, golden.NOW))]
+    assert lines[0].startswith("299 threads · the first 3: ")
+    assert order.removeprefix("-") in lines[1]
+    assert run(["threads", "--sort", order, "-n", "1", "-d", str(database("real"))]) == 0
+    assert capsys.readouterr().out
 
 
 def test_only_as_many_as_there_are(database: Database) -> None:
@@ -121,13 +138,14 @@ def test_heads_that_cannot_be_read_are_listed(database: Database) -> None:
 
 
 def test_a_filter_tells_of_what_it_could_not_judge(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the key nobody knows who waits, so an empty answer is an error. With the key it is answered."""
+    """Without the key nobody knows who waits, so an empty answer is an error; metadata is never encrypted."""
     path = database("encrypted")
-    for asked in ({"status": [StatusOption.WAITING]}, {"where": "step > 2"}):
+    for asked in ({"status": [StatusOption.WAITING]}, {"where": "len(messages) > 2"}):
         view, said = look(path, lambda session, asked=asked: threads(session, **asked))  # type: ignore[misc]
         assert (view.threads, view.exit_code) == ([], 5)
         assert view.unreadable == session_count(path)
         assert len(said) == 1 and "can't be read" in said[0]
+    assert look(path, lambda session: threads(session, where="step > 40"))[0].threads[0].step == 48
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS["encrypted"].decode())
     view, said = look(path, lambda session: threads(session, status=[StatusOption.WAITING]))
     assert (len(view.threads), view.unreadable, view.exit_code, said) == (7, 0, 0, [])
@@ -201,6 +219,22 @@ def test_a_cut_list_counts_what_it_lists(database: Database) -> None:
         assert first == f"{said or f'{len(view.threads)} threads wait for'} an answer"
 
 
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({}, "299 threads · the first 2: 2 done"),
+        ({"sort": "id", "match": "small-*"}, "200 threads · the first 2: 2 done"),
+        ({"match": "small-*"}, "more than 2 threads · the first 2: 2 done"),
+        ({"since": "1990-01-01"}, "more than 2 threads · the first 2: 2 done"),
+        ({"status": ["done,failed"]}, "more than 2 threads · the first 2: 2 done"),
+    ],
+)
+def test_all_threads_are_counted_where_that_is_cheap(options: dict[str, Any], line: str, database: Database) -> None:
+    """All threads are counted without a filter, and if they were read anyway; each status only in the threads shown."""
+    view, _ = look(database("real"), lambda session: threads(session, limit=2, **options))
+    assert plain(next(iter(render(view, Page(80, golden.NOW))))) == line
+
+
 @pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"]])
 def test_a_cut_list_is_announced_in_pipes_and_json(
     form: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
@@ -208,6 +242,16 @@ def test_a_cut_list_is_announced_in_pipes_and_json(
     """Piped or as JSON, stderr says that there are more threads; a whole list is silent."""
     path = str(database("real"))
     assert run(["threads", "-d", path, "--limit", "3", *form]) == 0
-    assert "only the first 3 threads: --limit 0 lists all" in capsys.readouterr().err
+    assert "only the first 3 of 299 threads: --limit 0 lists all" in capsys.readouterr().err
     assert run(["threads", "-d", path, "--limit", "0", *form]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_metadata_beside_an_unreadable_state(database: Database) -> None:
+    """The source and step of a head whose state can't be read are those that `log` shows; filters see them too."""
+    path = database("legacy/js-0.2.41")
+    (step, *_) = look(path, lambda session: log(session, "values-bigint"))[0].steps
+    for where in (None, 'source == "loop" and step == 2 and "parents" in metadata'):
+        views = look(path, lambda session, where=where: threads(session, where=where, limit=0))[0].threads  # type: ignore[misc]
+        (view,) = (view for view in views if view.thread_id == "values-bigint")
+        assert (view.source, view.step, view.status) == (step.source, step.step, None) == ("loop", 2, None)

@@ -1,6 +1,8 @@
 """The revision grammar and what its forms name, over rows that count how they were read."""
 
+import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -21,6 +23,7 @@ from ckpt_cli.history.lineage.revisions import (
 )
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.model import CheckpointRow
+from ckpt_cli.output.text.steps import Clock
 
 START = 1_790_000_000  # 2026-09-21T14:13:20Z
 
@@ -225,12 +228,36 @@ def test_a_short_number_hints_at_steps() -> None:
     assert caught.value.hint == "did you mean step:2?"
 
 
+DAY = 86_400
+COLUMNS = {
+    "one date": [0, 1, 90],
+    "one year": [0, 50, 30 * DAY],
+    "summer and winter time": [0, 40 * DAY, 50 * DAY],
+    "the hour that comes twice": [33 * DAY + 35_400, 33 * DAY + 39_000, 33 * DAY + 42_600],
+    "several years": [0, 400 * DAY],
+}
+"""Seconds after START. In Berlin, summer time ends 33 days and about 10 hours later."""
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_each_time_of_a_column_names_its_checkpoint(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is in the column, with a zone where the zones differ: the last checkpoint with this time."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    stored = [uuid6(second, n, f"{n}aaaa") for n, second in enumerate(COLUMNS[name])]
+    moments = [datetime.fromtimestamp(START + second, UTC).isoformat() for second in COLUMNS[name]]
+    clock = Clock(moments)
+    last = dict(zip(map(clock, moments), stored, strict=True))
+    finder = Finder(Recorded(rows(*((one, None) for one in stored))), lambda: START)
+    assert {text: finder.find(f"@{{{text}}}").checkpoint_id for text in last} == last
+
+
 def test_an_ambiguous_prefix_lists_its_candidates() -> None:
     """Candidates have short id, step and time."""
     with pytest.raises(AmbiguousRevision) as caught:
         find(A[:5])
     assert (caught.value.exit_code, caught.value.message) == (2, f"'{A[:5]}' fits 5 checkpoints")
-    assert caught.value.candidates[0] == "aaaa11  step -1  2026-09-21 14:13:20"
+    assert caught.value.candidates[0] == "aaaa11  step -1  2026-09-21 14:13:20 UTC"
 
 
 def test_a_number_that_begins_ids_still_hints_at_steps() -> None:

@@ -16,7 +16,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Write,
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog, Phase
 from ckpt_cli.operations.settle import settle
-from ckpt_cli.savers.contract import HalfWrittenError
+from ckpt_cli.savers.half_written import HalfWrittenError
 from ckpt_cli.savers.sqlite import SqliteSaver, open_file
 from tests.operations.databases import make
 

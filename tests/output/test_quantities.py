@@ -19,12 +19,12 @@ def test_how_long_ago(seconds: int, shown: str) -> None:
 
 def test_a_future_time_is_written_in_full() -> None:
     """A clock that was ahead isn't turned into nonsense."""
-    assert ago(1_795_253_285.0, 1_795_253_000.0) == "2026-11-21 09:28:05"
+    assert ago(1_795_253_285.0, 1_795_253_000.0) == "2026-11-21 09:28:05 UTC"
 
 
 def test_times_in_full() -> None:
     """Local for people, UTC with milliseconds for programs, nothing where it isn't known."""
-    assert clock(1_795_253_285.25) == "2026-11-21 09:28:05"
+    assert clock(1_795_253_285.25) == "2026-11-21 09:28:05 UTC"
     assert iso(1_795_253_285.25) == "2026-11-21T09:28:05.250Z"
     assert (clock(None), iso(None), ago(None, 0)) == ("", None, "")
 

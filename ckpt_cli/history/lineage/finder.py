@@ -10,9 +10,10 @@ from typing import Protocol
 from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.lineage.printed_times import printed_time, short_form
 from ckpt_cli.history.lineage.revisions import FORMS, Revision, RevisionKind, parse
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.lineage.typed_times import moment
+from ckpt_cli.history.lineage.typed_times import second_end
 from ckpt_cli.model import CheckpointRow
 
 _PREFIX = 4
@@ -82,7 +83,7 @@ class Finder:
             case RevisionKind.BRANCH:
                 return self._branch(int(revision.name))
             case RevisionKind.TIME:
-                return self._current_at(moment(revision.name, self._clock()))
+                return self._at_time(revision.name)
             case RevisionKind.TAG:
                 return self._tagged(revision.name)
 
@@ -160,6 +161,25 @@ class Finder:
             raise CheckpointNotFound(f"tag {name!r} is on {tags[name]}, which is gone")
         return row
 
+    def _at_time(self, text: str) -> CheckpointRow:
+        form = short_form(text.strip())
+        return self._current_at(second_end(text, self._clock())) if form is None else self._printed(text.strip(), form)
+
+    def _printed(self, text: str, form: Callable[[float], str]) -> CheckpointRow:
+        """The last checkpoint of those that a list shows with this time, whose date or year is beside the list."""
+        lineage, shown = self._rows.lineage(), dict[str, str]()
+        for checkpoint_id in lineage.rows:
+            if (when := ids.unix_time(checkpoint_id)) is not None and form(when) == text:
+                shown[printed_time(when)[:10]] = checkpoint_id
+        if len(shown) > 1:
+            fits = f"{text!r} fits {len(shown)} days: write the date too"
+            raise AmbiguousRevision(fits, candidates=self._described([*shown.values()][:_LISTED]))
+        if not shown:
+            raise CheckpointNotFound(
+                f"no checkpoint was made at {text}", hint="write the date too: @{2026-11-01T10:00}"
+            )
+        return lineage.rows[next(iter(shown.values()))]
+
     def _current_at(self, then: float) -> CheckpointRow:
         lineage = self._rows.lineage()
         dated = [(when, i) for i in lineage.rows if (when := ids.unix_time(i)) is not None]
@@ -195,13 +215,11 @@ def _why_no_parent(row: CheckpointRow, climbed: int) -> str:
 
 
 def _described(checkpoint_id: str, short: ShortIds, step: int | None) -> str:
-    from datetime import datetime
-
     words = [short(checkpoint_id)]
     if step is not None:
         words.append(f"step {step}")
     if (when := ids.unix_time(checkpoint_id)) is not None and ids.is_uuid6(checkpoint_id):
-        words.append(datetime.fromtimestamp(when).strftime("%Y-%m-%d %H:%M:%S"))
+        words.append(printed_time(when))
     return "  ".join(words)
 
 

@@ -34,20 +34,26 @@ COUNTERS = "counters_since_delta_snapshot"
 
 _REDUCERS = (MESSAGES, APPEND, COLLECT, UNION)
 _SPANS = 2  # older snapshots that a reducer is tested on
+_DOUBTFUL = 4  # spans with repeated steps that are read in search of others
 _AHEAD = 300  # checkpoints searched for a later snapshot if there is no older one
 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """One checkpoint on a line, with its writes.
+    """One checkpoint on a line, with those of its writes that are in the line's next checkpoint.
 
     Attributes:
         grown: whether the parent's writes made the checkpoint's values; False for a fork, an update or a replay.
+        lost: the channels that the line's next checkpoint changed by writes that are not stored.
+        repeated: whether tasks failed or asked here. When the step runs again, a finished task may run again too, and
+            its older write stays stored.
     """
 
     state: State
     writes: Sequence[TaskWrite]
     grown: bool = True
+    lost: Collection[str] = ()
+    repeated: bool = False
 
 
 @dataclass(slots=True)
@@ -59,12 +65,14 @@ class Rebuilt:
         writes: the values written since then, oldest first.
         spans: the parts of the channel's history between one stored value and the next.
         marked: whether some checkpoint shows that this is a delta channel; if not, it may be an ordinary empty channel.
+        lost: whether a step since the seed changed the channel by writes that are not stored. Then no value is known.
     """
 
     seed: Any = ABSENT
     writes: list[Any] = field(default_factory=list)
     spans: list[ChannelStep] = field(default_factory=list)
     marked: bool = False
+    lost: bool = False
 
     @property
     def evidence(self) -> Evidence | None:
@@ -89,9 +97,9 @@ class Rebuilt:
     @property
     def value(self) -> Any:
         """The channel's value; if no reducer explains the history, an object with the seed and the writes."""
-        if not self.writes:
+        if not self.writes and not self.lost:
             return [] if self.seed is ABSENT else self.seed
-        reducer = self.reducer
+        reducer = None if self.lost else self.reducer
         if reducer is not None:
             try:
                 result = reducer.replay(self.seed, self.writes)
@@ -143,6 +151,8 @@ def rebuild(
             walk.pass_by(station)
         if all(walk.done for walk in walks.values()):
             break
+    for walk in walks.values():
+        walk.use_doubtful_spans()
     deltas = {channel: walk.rebuilt for channel, walk in walks.items() if walk.rebuilt.marked}
     unproven = {channel: rebuilt for channel, rebuilt in deltas.items() if not rebuilt.spans and rebuilt.writes}
     if unproven:
@@ -159,12 +169,18 @@ class _Walk:
         self.done = False
         self._seeded = False
         self._after: Any = ABSENT  # the stored value that the current span leads to
+        self._repeated = False  # whether the current span has a repeated step
         self._writes: list[Any] = []
+        self._doubtful: list[ChannelStep] = []
 
     def pass_by(self, station: Station) -> None:
         """Add one more ancestor."""
         if self.done:
             return
+        if self.channel in station.lost:
+            self._after = ABSENT  # this span is no evidence
+            self.rebuilt.lost |= not self._seeded
+        self._repeated |= station.repeated
         self._writes[:0] = [write.value for write in station.writes if write.channel == self.channel]
         self.rebuilt.marked |= self.channel in marked(station.state)
         if not self._seeded:
@@ -181,25 +197,36 @@ class _Walk:
             self._close(stored)
         else:
             self._seeded, self.rebuilt.seed = True, stored
-        self._after, self._writes = (stored if grown else ABSENT), []
-        self.done = len(self.rebuilt.spans) >= _SPANS or not self.rebuilt.marked
+        self._after, self._writes, self._repeated = (stored if grown else ABSENT), [], False
+        enough = len(self.rebuilt.spans) >= _SPANS or len(self._doubtful) >= _DOUBTFUL
+        self.done = enough or not self.rebuilt.marked
 
     def _close(self, before: Any) -> None:
         if self._after is not ABSENT and self._writes:
-            self.rebuilt.spans.append(ChannelStep(before, list(self._writes), self._after))
+            spans = self._doubtful if self._repeated else self.rebuilt.spans
+            spans.append(ChannelStep(before, list(self._writes), self._after))
+
+    def use_doubtful_spans(self) -> None:
+        """Take the spans with repeated steps as evidence if there are no others, and if a reducer explains them."""
+        if not self.rebuilt.spans and learn(self._doubtful, _REDUCERS, replayed=True) is not None:
+            self.rebuilt.spans = self._doubtful
 
 
 def _learn_ahead(unproven: dict[str, Rebuilt], stations: Iterable[Station]) -> None:
     """Add the span up to a later snapshot; it can show the reducer where there is no older snapshot."""
     writes = {channel: list(rebuilt.writes) for channel, rebuilt in unproven.items()}
+    repeated = False
     for place, station in enumerate(islice(stations, _AHEAD)):
         for channel in list(writes):
             stored = station.state.values.get(channel, ABSENT) if place else ABSENT
             if stored is not ABSENT:
                 step = ChannelStep(unproven[channel].seed, writes.pop(channel), unwrapped(stored))
-                if station.grown:
+                if station.grown and not (repeated and learn([step], _REDUCERS, replayed=True) is None):
                     unproven[channel].spans.append(step)
+            elif channel in station.lost:
+                del writes[channel]
             else:
                 writes[channel] += [write.value for write in station.writes if write.channel == channel]
+        repeated |= station.repeated
         if not writes:
             return

@@ -229,15 +229,20 @@ class Line:
         self._rebuild = rebuild
         self._deltas: dict[str, Rebuilt] | None = None
 
-    def at(self, state: State, written: Iterable[TaskWrite] = (), *, grown: bool = False) -> dict[str, Any]:
-        """The user's channels at the next checkpoint of the line; `written` are all writes stored on its parent.
+    def at(
+        self, state: State, written: Iterable[TaskWrite] = (), *, grown: bool = False, lost: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """The user's channels at the next checkpoint of the line.
 
         Args:
             state: the checkpoint.
-            written: in canonical order.
+            written: the writes stored on its parent that are in it, in canonical order.
             grown: whether these writes made the checkpoint; then a stored value is evidence for a reducer.
+            lost: the channels that it changed by writes that are not stored.
         """
         stored = {channel: unwrapped(value) for channel, value in state.values.items()}
+        for channel, delta in (self._deltas or {}).items():
+            delta.lost = delta.lost or channel in lost
         deltas = self._carried(state, stored, list(written), grown=grown)
         rebuilt_values = {channel: rebuilt.value for channel, rebuilt in deltas.items() if channel not in stored}
         values = {**stored, **rebuilt_values}
@@ -263,7 +268,7 @@ class Line:
                 self._deltas[channel] = new
         for channel in self._deltas.keys() & stored.keys():
             delta = self._deltas[channel]
-            if grown and delta.writes:
+            if grown and delta.writes and not delta.lost:
                 delta.spans = [*delta.spans, ChannelStep(delta.seed, delta.writes, stored[channel])][-_SPANS:]
-            delta.seed, delta.writes = stored[channel], []
+            delta.seed, delta.writes, delta.lost = stored[channel], [], False
         return self._deltas

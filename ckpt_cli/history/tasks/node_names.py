@@ -84,10 +84,14 @@ class Names:
 
     def _entrypoint(self) -> str | None:
         """The task that took the input: a StateGraph's ``__start__``, or an entrypoint, which called all others."""
+        recorded = self.entrypoints()
+        return recorded[0] if len(recorded) == 1 else None
+
+    def entrypoints(self) -> list[str]:
+        """The recorded tasks that may be the one that took the input; without paths, a failed call is one of them."""
         recorded = [i for i in self._writes if self.of_this_step(i)]
         ends = [i for i in recorded if any(w.channel in (END, PREVIOUS) for w in self._writes[i])]
-        recorded = ends or [i for i in recorded if any(w.channel != RETURN for w in self._writes[i])]
-        return recorded[0] if len(recorded) == 1 else None
+        return ends or [i for i in recorded if any(w.channel != RETURN for w in self._writes[i])]
 
     @property
     def _recipe_known(self) -> bool:

@@ -18,6 +18,7 @@ from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.task_ids import with_id
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import Interrupt, interrupts
+from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
 
@@ -35,7 +36,7 @@ class Status(StrEnum):
     ANSWERED = "answered"
     """A task with answers that it hasn't taken yet: it continues with them when the thread is resumed."""
     DUE = "due"
-    """A task that has not run, because of a breakpoint or because its process ended."""
+    """A task that has left nothing: its run was stopped or killed, or goes on; the data look alike."""
     UNFINISHED = "unfinished"
     """A thread whose next tasks have not run, or have run and left no checkpoint."""
     UNKNOWN = "unknown"
@@ -72,7 +73,9 @@ class Task(NamedTuple):
 
     @property
     def open(self) -> list[Interrupt]:
-        """The task's questions that have no answer yet."""
+        """The questions of the task that have no answer yet; none if the task has finished."""
+        if self.status is Status.FINISHED:
+            return []
         return [one for one in self.interrupts if one.id not in self.answered]
 
 
@@ -104,14 +107,19 @@ class Snapshot(NamedTuple):
 
     @property
     def status(self) -> Status:
-        """How far the thread has come, if this is its head."""
-        statuses = {task.status for task in self.tasks}
-        for status in (Status.WAITING, Status.FAILED):
-            if status in statuses:
-                return status
+        """How far the thread has come, if this is its head: the first of `statuses`."""
+        return self.statuses[0]
+
+    @property
+    def statuses(self) -> list[Status]:
+        """Every status that the thread has, if this is its head; only WAITING and FAILED can come together."""
+        of_tasks = {task.status for task in self.tasks}
+        halted: list[Status] = [status for status in (Status.WAITING, Status.FAILED) if status in of_tasks]
+        if halted:
+            return halted
         if self.tasks:  # even if all have finished: their writes have not become a checkpoint yet
-            return Status.UNFINISHED
-        return Status.DONE if self.complete else Status.UNKNOWN
+            return [Status.UNFINISHED]
+        return [Status.DONE if self.complete else Status.UNKNOWN]
 
 
 def snapshot(
@@ -147,13 +155,22 @@ def snapshot(
     tasks: list[Task] = []
     for due_task in due_tasks(state, wiring):
         task_id = names.task_of(due_task)
-        tasks.append(_task(task_id, due_task.node or names.node(task_id), recorded.pop(task_id or "", [])))
+        own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due_task.node is None else [])
+        tasks.append(_task(task_id, due_task.node or names.node(task_id), own))
     if not complete:
         tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
         tasks = [_with_answers(task, writes, namespaces, below) for task in tasks]
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
     return Snapshot(tasks, consumed, ended_here or (not state.damage and _found_all(tasks)))
+
+
+def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) -> list[TaskWrite]:
+    """The error of an entrypoint whose call failed too; without task paths, it isn't known which of both it is."""
+    candidates = [recorded[i] for i in names.entrypoints() if i in recorded]
+    errors = [write for own in candidates for write in own if write.channel == ERROR and write.read]
+    all_failed = bool(errors) and all(status_of(own) is Status.FAILED for own in candidates)
+    return errors[:1] if all_failed and all(same(error.value, errors[0].value) for error in errors) else []
 
 
 def _with_answers(

@@ -1,35 +1,93 @@
 """Which nodes made each checkpoint (``log``, ``tree``), from its parent's writes; nodes called by Sends.
 
 The tasks that made a checkpoint are found in the writes stored on its parent. A task's path names the task's node. In a
-database without paths, a possible node is checked by recomputing the task's id. Metadata of old releases names the
-nodes that had an output.
+database without paths, a possible node is checked by recomputing the task's id; interrupts (langgraph 0.2.60 to 0.5)
+and the namespaces of subgraphs contain the node and the id of their task. Metadata of old releases names the nodes that
+had an output.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import channels
-from ckpt_cli.history.state.channels import CONTROL_WRITES, RETURN, START, TASKS
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, NOT_NODES, RETURN, START, TASKS
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
-from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, path
-from ckpt_cli.values.langgraph_values import js_send
-from ckpt_cli.values.state import TaskWrite
+from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
+from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_call, path
+from ckpt_cli.values.langgraph_values import interrupts, js_send
+from ckpt_cli.values.state import State, TaskWrite
 
 _NO_OUTPUT = CONTROL_WRITES | {RETURN}
 _EDGES_NAMED = 3  # the checkpoint format since which every edge is a channel that names its target
 
 
 class StepNodes:
-    """Names the nodes of one namespace, from as much of its metadata and writes as was read."""
+    """Names the nodes of one namespace, from as much of its metadata and writes as was read.
 
-    def __init__(self, attribution: WriteAttribution, ns: str = "") -> None:
+    Args:
+        namespaces: gives the thread's namespaces; called only if a task's node is still unknown.
+    """
+
+    def __init__(
+        self, attribution: WriteAttribution, ns: str = "", namespaces: Callable[[], Iterable[str]] = tuple
+    ) -> None:
         self.attribution = attribution
         self.ns = ns
+        self._namespaces = namespaces
+        self._seen: dict[str, frozenset[str]] = {}
+        self._by_seen: dict[str, dict[str, int]] = {}
         self._triggers = attribution.remembered(self._read_triggers)
         self._send_targets = attribution.remembered(self._read_send_targets)
+        self._pushed = attribution.remembered(self._read_pushed)
+        self.nodes = attribution.remembered(self._nodes)
+        """Gives the nodes that made a checkpoint and how many tasks each had, by its id; see `_nodes`."""
+        attribution.path_of = self.path_of
 
-    def nodes(self, checkpoint_id: str) -> dict[str, int]:
+    def learn(self, state: State) -> None:
+        """Learn possible nodes from a decoded checkpoint: nodes that ran before it, and the sources of its joins."""
+        known = {source: frozenset[str]() for channel in state.versions for source in channels.sources(channel)}
+        for node, versions in state.seen.items():
+            if node not in NOT_NODES and not node.endswith(":edges"):
+                known[node] = frozenset(versions)
+        new = {node: self._seen.get(node, frozenset()) | triggers for node, triggers in known.items()}
+        if any(self._seen.get(node) != triggers for node, triggers in new.items()):
+            self._seen.update(new)
+            self.attribution.fill({}, {})  # forget the names that were computed without these nodes
+
+    def learn_step(self, state: State, before: State | None) -> None:
+        """Learn from two decoded checkpoints which nodes made the newer one; see `nodes_by_seen`."""
+        if ran := nodes_by_seen(state, before):
+            self._by_seen[state.ref.checkpoint_id] = ran
+            self.attribution.fill({}, {})
+
+    def is_unnamed(self, checkpoint_id: str) -> bool:
+        """Whether a run made a checkpoint, and some node of it is unknown."""
+        nodes = self.nodes(checkpoint_id)
+        return self.attribution.note(checkpoint_id).source in ("loop", "") and (not nodes or "?" in nodes)
+
+    def start_of(self, checkpoint_id: str) -> str | None:
+        """The checkpoint at which the one step began that made this; "" if it is the first, None if it isn't known.
+
+        langgraph 0.0.38 stored no parent with an input, which continued the newest checkpoint.
+        """
+        lineage = self.attribution.lineage
+        row, parent = lineage.rows[checkpoint_id], lineage.parent(checkpoint_id)
+        if parent is not None:
+            first, second = (self.attribution.note(i).step for i in (parent, checkpoint_id))
+            return parent if first is None or second is None or first + 1 == second else None
+        if row.parent_id is not None or not checkpoint_id or ids.is_uuid6(checkpoint_id):
+            return None
+        place = bisect_left(self._ids, checkpoint_id)
+        return self._ids[place - 1] if place else ""
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        return list(self.attribution.lineage.rows)
+
+    def _nodes(self, checkpoint_id: str) -> dict[str, int]:
         """The nodes that made a checkpoint and how many tasks each had, in the order of their writes; {} if unknown.
 
         For an update, the node is the one given as ``as_node``, if it is recorded; an input has no node.
@@ -41,6 +99,8 @@ class StepNodes:
         if note.source == "update":
             return dict.fromkeys(outputs, 1)
         nodes = self._nodes_of_writes(checkpoint_id, next(iter(outputs)) if len(outputs) == 1 else "?")
+        if set(nodes) <= {"?"} and checkpoint_id in self._by_seen:
+            return self._by_seen[checkpoint_id]
         if set(nodes) <= {"?"}:
             return dict.fromkeys(outputs, 1) or ({START: 1} if self.attribution.takes_input(checkpoint_id) else {})
         return nodes
@@ -49,11 +109,10 @@ class StepNodes:
         """The nodes of the tasks whose writes made a checkpoint; a node that can't be named is called `unnamed`."""
         by_task: dict[str, list[TaskWrite]] = {}
         for write in self.attribution.credited(checkpoint_id) or ():
-            if caller(path(write)) is None:
-                by_task.setdefault(_task_key(write), []).append(write)
+            by_task.setdefault(_task_key(write), []).append(write)
         nodes: dict[str, int] = {}
         for writes in by_task.values():
-            if any(write.channel not in _NO_OUTPUT for write in writes):
+            if not is_call(writes) and any(write.channel not in _NO_OUTPUT for write in writes):
                 name = self.node(writes[0]) or unnamed
                 nodes[name] = nodes.get(name, 0) + 1
         return nodes
@@ -64,13 +123,46 @@ class StepNodes:
         if task_path:
             index = sent(task_path)
             return pulled(task_path) if index is None else self._called_by_send(write, index)
-        if self.attribution.note(write.row.checkpoint_id).source == "input":
-            return None if self.attribution.is_entrypoint(write.row.checkpoint_id) else START
-        return self._recomputed(write)
+        checkpoint_id = write.row.checkpoint_id
+        if self.attribution.note(checkpoint_id).source == "input" and not self._is_entrypoint(write):
+            return START
+        return self._recomputed(write) or self._by_own_names(write)
+
+    def path_of(self, write: TaskWrite) -> str | None:
+        """The path of the task that wrote this: as stored, else computed from the task's node; None if it's unknown."""
+        if stored := path(write):
+            return stored
+        pushed = self._pushed(write.row.checkpoint_id).get(write.task_id)
+        if pushed is not None:
+            return f"~{PUSH}, {pushed[1]:010d}"
+        node = self.node(write)
+        return None if node is None else f"~{PULL}, {node}"
+
+    def _is_entrypoint(self, write: TaskWrite) -> bool:
+        """Whether the task that wrote this on an input is an entrypoint: ``__start__`` never fails or asks."""
+        own = (
+            w.channel for w in self.attribution.writes.get(write.row.checkpoint_id, ()) if w.task_id == write.task_id
+        )
+        return self.attribution.is_entrypoint(write.row.checkpoint_id) or any(c in (ERROR, INTERRUPT) for c in own)
+
+    def _by_own_names(self, write: TaskWrite) -> str | None:
+        """The node that its interrupts, or the namespace of the subgraph that it called, name beside the task's id."""
+        stored = self.attribution.writes.get(write.row.checkpoint_id, ())
+        asked = (w.value for w in stored if w.task_id == write.task_id and w.channel == INTERRUPT and w.read)
+        parts = [part for value in asked for one in interrupts(value) for part in one.ns or ()]
+        for part in [*parts, *self._called]:
+            node, _, owner = part.rpartition(":")
+            if node and owner == write.task_id:
+                return node
+        return None
+
+    @cached_property
+    def _called(self) -> list[str]:
+        return [part for ns in self._namespaces() for part in ns.split("|")]
 
     def _packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
-        written = [write for write in self.attribution.credited(checkpoint_id) or () if write.channel == TASKS]
+        written = [write for write in self.attribution.unordered(checkpoint_id) or () if write.channel == TASKS]
         sends = [js_send(write.value) if write.read else None for write in written]
         return [send.node if send is not None else None for send in sends]
 
@@ -84,12 +176,13 @@ class StepNodes:
         fitting = (node for place in places for node in targets() if write.task_id in place.push(node, index))
         return next(fitting, None)
 
-    def _places(self, write: TaskWrite) -> list[Place]:
+    def _places(self, write: TaskWrite, *, javascript: bool | None = None) -> list[Place]:
         """The possible places where the task of a write started, one for each way in which ids may be computed.
 
         There are none if the step isn't known or the checkpoint's id is no uuid6.
         """
-        checkpoint_id, javascript = write.row.checkpoint_id, write.task_id[14:15] == "5"
+        checkpoint_id = write.row.checkpoint_id
+        javascript = write.task_id[14:15] == "5" if javascript is None else javascript
         step = self.attribution.note(checkpoint_id).step
         if step is None or not ids.is_uuid6(checkpoint_id):
             return []
@@ -111,37 +204,66 @@ class StepNodes:
 
         If no computed id is equal: the node that edges called, if there was only one such node and only one task.
         """
-        checkpoint_id = write.row.checkpoint_id
-        packets, places = self._packets(checkpoint_id), self._places(write)
+        checkpoint_id, places = write.row.checkpoint_id, self._places(write)
+        pushed = self._pushed(checkpoint_id)
+        if write.task_id in pushed:
+            return pushed[write.task_id][0]
         for place in places:
-            if node := self._fitting(place, write.task_id, packets):
+            if node := self._fitting(place, write.task_id):
                 return node
         called = self._called_by_edges(checkpoint_id) if places else []
-        alone = not packets and len(self.attribution.tasks(checkpoint_id)) == 1
+        alone = not self._packets(checkpoint_id) and len(self.attribution.unsorted_tasks(checkpoint_id)) == 1
         return called[0] if len(called) == 1 and alone else None
 
-    def _fitting(self, place: Place, task_id: str, packets: Sequence[str | None]) -> str | None:
+    def _read_pushed(self, checkpoint_id: str) -> dict[str, tuple[str, int]]:
+        """The id that the task of each Send of a checkpoint has: to the node and the index of the Send.
+
+        The order of the Sends of several tasks isn't known here, so each node is tried at each index.
+        """
+        packets = self._packets(checkpoint_id)
+        names = dict.fromkeys(name for name in packets if name is not None)
+        places = [
+            place
+            for write in self.attribution.writes.get(checkpoint_id, ())[:1]
+            for javascript in (False, True)
+            for place in self._places(write, javascript=javascript)
+        ]
+        return {
+            task_id: (name, index)
+            for place in places
+            for name in names
+            for index in range(len(packets))
+            for task_id in place.push(name, index)
+        }
+
+    def _fitting(self, place: Place, task_id: str) -> str | None:
         """The node whose task at this place would have this id; None if no known node fits."""
-        for index, name in enumerate(packets):
-            if name is not None and task_id in place.push(name, index):
-                return name
         triggers_of = self._triggers()
         for node in dict.fromkeys([*self._called_by_edges(place.checkpoint_id), *triggers_of]):
             for triggers in trigger_sets(triggers_of.get(node, {f"branch:to:{node}"})):
                 if task_id in place.pull(node, triggers):
                     return node
+        for node in self._outputs() if self.attribution.is_entrypoint(place.checkpoint_id) else ():
+            if task_id in place.pull(node, (START,)):
+                return node
         return self._after(place, task_id) if place.v < _EDGES_NAMED else None
+
+    def _outputs(self) -> Iterable[str]:
+        """The nodes and called tasks whose outputs metadata records."""
+        outputs = (outputs_by_node(note.outputs, note.source) for note in self.attribution.notes.values())
+        return dict.fromkeys(node for output in outputs for node in output)
 
     def _after(self, place: Place, task_id: str) -> str | None:
         """The node that a plain edge of an old release started; such an edge has the name of its source node."""
-        outputs = (outputs_by_node(note.outputs, note.source) for note in self.attribution.notes.values())
-        nodes = dict.fromkeys(node for output in outputs for node in output)
-        origins = self.nodes(place.checkpoint_id)
+        written = {write.channel for write in self.attribution.writes.get(place.checkpoint_id, ())}
+        joined = (source for channel in sorted(written) for source in channels.sources(channel))
+        nodes = dict.fromkeys([*self._outputs(), *self._seen, *joined])
+        origins = self.nodes(place.checkpoint_id) if place.checkpoint_id in self.attribution.lineage else ()
         return next((n for n in nodes for origin in origins if task_id in place.pull(n, (origin,))), None)
 
     def _called_by_edges(self, checkpoint_id: str) -> list[str]:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
-        writes = self.attribution.credited(checkpoint_id) or ()
+        writes = self.attribution.unordered(checkpoint_id) or ()
         targets = (channels.target(write.channel) for write in writes)
         return list(dict.fromkeys(target for target in targets if target is not None))
 
@@ -151,6 +273,8 @@ class StepNodes:
         for channel in {write.channel for stored in self.attribution.writes.values() for write in stored}:
             if (node := channels.target(channel)) is not None:
                 triggers.setdefault(node, {f"branch:to:{node}"}).add(channel)
+        for node, seen in self._seen.items():
+            triggers.setdefault(node, {f"branch:to:{node}"}).update(seen)
         return triggers
 
 

@@ -1,19 +1,15 @@
 """What each step wrote, by channel: from metadata if it has the outputs, else from its tasks' writes."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any
 
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.history.tasks.metadata_writes import values_by_channel
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.task_ids import caller, pulled
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, path
 from ckpt_cli.values.state import TaskWrite
-
-Written = dict[str, list[Any] | None]
-"""Channel to the values that one step wrote to it; None if they were not read."""
 
 
 class StepWrites:
@@ -21,40 +17,26 @@ class StepWrites:
 
     def __init__(self, attribution: WriteAttribution) -> None:
         self.attribution = attribution
-        self.written = attribution.remembered(self._written)
-        """Gives what the step that made a checkpoint wrote, by its id; None if that isn't known."""
 
-    def _written(self, checkpoint_id: str) -> Written | None:
-        if self.attribution.note(checkpoint_id).source in ("fork", "input"):
-            return {}
-        if self.is_recorded(checkpoint_id):
-            return dict(self.recorded(checkpoint_id))
-        if self.attribution.takes_input(checkpoint_id):
-            return dict(self.recorded(self.attribution.lineage.parent(checkpoint_id) or ""))
-        credited = self.attribution.credited(checkpoint_id)
-        return None if credited is None else _values(credited)
+    def outputs(self, writes: Sequence[TaskWrite], checkpoint_id: str | None = None) -> list[TaskWrite]:
+        """The writes among these that change the user's state or are Sends; `checkpoint_id`: what they made."""
+        recorded = self.recorded(checkpoint_id) if checkpoint_id is not None else {}
+        is_edge = (lambda w: w.channel not in recorded) if recorded else _is_named_like_its_node
+        return [
+            write
+            for write in writes
+            if caller(path(write)) is None
+            and is_output(write)
+            and not (self._may_be_plain_edge(write) and is_edge(write))
+        ]
 
-    def written_above(self, checkpoint_id: str, most: int) -> Iterator[Written]:
-        """The writes of this step and up to `most` - 1 older steps, newest first, up to the first unknown step."""
-        for at in islice(self.attribution.lineage.line(checkpoint_id), most):
-            written = self.written(at)
-            if written is None:
-                return
-            yield written
-
-    def outputs(self, writes: Sequence[TaskWrite]) -> list[TaskWrite]:
-        """The writes among these that change the user's state or are Sends."""
-        return [w for w in writes if caller(path(w)) is None and is_output(w) and not self._is_plain_edge(w)]
-
-    def _is_plain_edge(self, write: TaskWrite) -> bool:
-        """Whether a write only records that a node ran.
+    def _may_be_plain_edge(self, write: TaskWrite) -> bool:
+        """Whether a write may only record that a node ran.
 
         Up to langgraph 0.3.18, a plain edge is a channel with the name of its source node, and that node writes its own
         name to it. Those releases also record outputs in metadata; without such outputs, no write is a plain edge.
         """
-        if not self.attribution.has_outputs or write.row.task_path:
-            return False
-        return write.read and bool(write.value == write.channel)
+        return self.attribution.has_outputs and write.read and bool(write.value == write.channel)
 
     def is_recorded(self, checkpoint_id: str) -> bool:
         """Whether metadata records the outputs of a step.
@@ -80,11 +62,6 @@ class StepWrites:
         return recorded == Counter(write.channel for write in outputs if write.channel != TASKS)
 
 
-def _values(writes: Sequence[TaskWrite]) -> Written:
-    by_channel: dict[str, list[TaskWrite]] = {}
-    for write in writes:
-        by_channel.setdefault(write.channel, []).append(write)
-    return {
-        channel: [write.value for write in some] if all(write.read for write in some) else None
-        for channel, some in by_channel.items()
-    }
+def _is_named_like_its_node(write: TaskWrite) -> bool:
+    """Whether a channel has the name of the node that wrote to it, or whether the node isn't known."""
+    return not write.row.task_path or pulled(path(write)) == write.channel

@@ -95,7 +95,7 @@ class Steps:
         Where the writes hold as much as metadata records, they count alone: they have the exact values.
         """
         credited = self._attribution.credited(checkpoint_id)
-        outputs = self._writes.outputs(credited or ())
+        outputs = self._writes.outputs(credited or (), checkpoint_id)
         if self._writes.is_recorded(checkpoint_id) and not self._writes.holds_all_recorded(checkpoint_id, outputs):
             sends = [write for write in outputs if write.channel == TASKS]
             return sends, self._writes.recorded(checkpoint_id)
@@ -112,7 +112,8 @@ class Steps:
             return [Change(START, ChangeKind.SET, state.values[START])]
         if parent is None:
             return None
-        changed = [c for c in channels.user_channels(state) if state.versions.get(c) != parent.versions.get(c)]
+        # sorted, because not every database keeps the order in which channels were stored
+        changed = [c for c in sorted(channels.user_channels(state)) if state.versions.get(c) != parent.versions.get(c)]
         changes = [state_change(channel, (), _sides(channel, state, parent, is_first)) for channel in changed]
         return [change for change in changes if change is not None and change.kind is not ChangeKind.SAME]
 

@@ -5,7 +5,7 @@ The writes stored on a checkpoint come from the tasks that started there. These 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
@@ -64,8 +64,12 @@ class WriteAttribution:
         self.writes: dict[str, list[TaskWrite]] = {}
         self.has_outputs = False
         self._forget: list[Callable[[], None]] = []
+        self.path_of: Callable[[TaskWrite], str | None] = path
+        """Gives the path of a write's task, which may be computed; "" or None if it isn't known."""
+        self.unordered = self.remembered(self._unordered)
+        """Gives the writes that made a checkpoint, by its id, in stored order; None if no stored writes did."""
         self.credited = self.remembered(self._credited)
-        """Gives the writes that made a checkpoint, by its id; None if none of the stored writes did."""
+        """Gives the same writes in the library's order, as far as the paths of their tasks are known."""
         self.first_with_source = self.remembered(self._first_with_source)
         """Gives the oldest child of a checkpoint that has one of these sources."""
 
@@ -100,20 +104,48 @@ class WriteAttribution:
                     widened.add(older)
                     relatives.add(older)
                     relatives.update(self.lineage.children[older])
+            if (lost := self.lineage.missing(checkpoint_id)) is not None:
+                relatives.update(self._orphans[lost])
         return relatives
 
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
         """The checkpoints whose stored writes show the tasks that made these, and the node of each such task."""
-        return {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
+        stored = {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
+        return stored | {lost for one in stored if (lost := self.lineage.missing(one)) is not None}
+
+    @cached_property
+    def _orphans(self) -> dict[str, list[str]]:
+        """The id of each lost checkpoint: to the checkpoints that name it as their parent, oldest first."""
+        orphans: dict[str, list[str]] = {}
+        for checkpoint_id in self.lineage.rows:
+            if (lost := self.lineage.missing(checkpoint_id)) is not None:
+                orphans.setdefault(lost, []).append(checkpoint_id)
+        return orphans
 
     def _credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
+        """The writes that made a checkpoint, task by task in the order of the tasks' paths.
+
+        Databases without paths store writes in the order of task ids, which is by chance.
+        """
+        writes = self.unordered(checkpoint_id)
+        if writes is None or len({write.task_id for write in writes}) == 1 or all(w.row.task_path for w in writes):
+            return writes
+        paths = [self.path_of(write) or "" for write in writes]
+        if not all(one or write.task_id == NULL_TASK for one, write in zip(paths, writes, strict=True)):
+            return writes
+        order = sorted(range(len(writes)), key=paths.__getitem__)
+        return [writes[at] for at in order]
+
+    def _unordered(self, checkpoint_id: str) -> list[TaskWrite] | None:
+        if checkpoint_id not in self.lineage:  # its row is lost: nothing shows what made it
+            return None
         source = self.note(checkpoint_id).source
         writes = self._input_writes(checkpoint_id) if source == "input" else self._parent_writes(checkpoint_id, source)
         return writes or None
 
     def _parent_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
-        """The writes on the parent of a checkpoint that made this checkpoint."""
-        parent = self.lineage.parent(checkpoint_id)
+        """The writes on the parent of a checkpoint that made this checkpoint; the parent's own row may be lost."""
+        parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id)
         if parent is None or source == "fork":
             return []
         stored = self.writes.get(parent, [])
@@ -140,7 +172,7 @@ class WriteAttribution:
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
     def _first_with_source(self, parent: str, sources: frozenset[str]) -> str | None:
-        children = self.lineage.children.get(parent, [])
+        children = self.lineage.children.get(parent) or self._orphans.get(parent, [])
         return next((child for child in children if self.note(child).source in sources), None)
 
     def takes_input(self, checkpoint_id: str) -> bool:
@@ -151,21 +183,32 @@ class WriteAttribution:
         return self.note(parent).outputs is not None and self.first_with_source(parent, _LOOPS) == checkpoint_id
 
     def tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
-        """Task id to the writes that the task left on a checkpoint.
+        """Task id to the writes that the task left on a checkpoint, in the order of the paths if these are known.
 
         Writes of ``update_state`` are left out, and those of tasks that another task called (functional API).
         """
+        tasks = self.unsorted_tasks(checkpoint_id)
+        paths = {task_id: self.path_of(writes[0]) or "" for task_id, writes in tasks.items()} if len(tasks) > 1 else {}
+        return dict(sorted(tasks.items(), key=lambda task: paths[task[0]])) if paths and all(paths.values()) else tasks
+
+    def unsorted_tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
+        """The same in stored order."""
         by_task: dict[str, list[TaskWrite]] = {}
         for write in self.writes.get(checkpoint_id, []):
-            if write.task_id != NULL_TASK and not is_update(write) and caller(path(write)) is None:
+            if write.task_id != NULL_TASK and not is_update(write):
                 by_task.setdefault(write.task_id, []).append(write)
-        return by_task
+        return {task_id: writes for task_id, writes in by_task.items() if not is_call(writes)}
 
 
 def path(write: TaskWrite) -> str:
     """The task's path; ``durability="exit"`` puts the step in front of it (``~~0000000001~__pregel_pull, a``)."""
     stored = write.row.task_path
     return stored[stored.index("~", 2) :] if stored.startswith("~~") and "~" in stored[2:] else stored
+
+
+def is_call(writes: Iterable[TaskWrite]) -> bool:
+    """Whether another task called the task that left these writes (functional API); only such a task returns."""
+    return any(write.channel == RETURN or caller(path(write)) is not None for write in writes)
 
 
 def is_update(write: TaskWrite) -> bool:

@@ -93,8 +93,8 @@ class _Table:
         if view.other_branches:
             branches = "branch" if view.other_branches == 1 else "branches"
             facts.append(f"{view.other_branches:,} other {branches}: --all, --graph")
-        if self._clock.day and view.steps and not view.oneline:
-            facts.append(self._clock.day)
+        if self._clock.beside and view.steps and not view.oneline:
+            facts.append(self._clock.beside)
         if not view.steps:
             facts.append("no checkpoint fits")
         if facts:

@@ -33,7 +33,7 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
         yield [("muted", "nothing waits for an answer")]
     for question_line in view.questions:
         yield fit(_head(question_line), page.width)
-        yield from questions([InterruptView(question_line.id, question_line.value)], page, 4, 4)
+        yield from questions([InterruptView(question_line.id, question_line.value)], page, 4, 4, is_open=True)
         if question_line.changed is not None:
             yield from ([("waiting", f"    {part}")] for part in flow(_STALE, page.width - 4))
     yield from _answer(view, page.width)

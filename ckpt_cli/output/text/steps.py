@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ckpt_cli.history.lineage.printed_times import zone
 from ckpt_cli.output.cells import fit, line_len
 from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.text.brief import brief
@@ -12,6 +13,7 @@ from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE
 from ckpt_cli.views.steps import StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
+_STOPPED = "running, stopped or killed; would run next"  # a breakpoint and a kill leave the same data
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
@@ -46,12 +48,20 @@ def marks(step: StepView, branches: int) -> Line:
 
 
 def halts(step: StepView) -> Line:
-    """The tasks that asked a question or failed at a checkpoint; muted if they continued later."""
-    spans = []
+    """The open questions and the errors at a checkpoint; muted: earlier errors, and the nodes whose questions ended."""
+    waiting = {task.node for task in step.tasks if task.status == "waiting"}
+    spans, asked = list[Span](), list[str]()
     for halt in step.halts:
-        style = "muted" if halt.over or step.children else ("waiting" if halt.kind == "interrupt" else "bad")
-        sign = WAITING if halt.kind == "interrupt" else FAILED
-        spans.append((style, f"{sign} {halt.node}" if halt.node else sign))
+        over = halt.over or bool(step.children)
+        node = f" {halt.node}" if halt.node else ""
+        if halt.kind != "interrupt":
+            spans.append(("muted" if over else "bad", f"{FAILED}{node}"))
+        elif not over and halt.node in waiting:
+            spans.append(("waiting", f"{WAITING}{node}"))
+        else:
+            asked.append(halt.node or "")
+    if asked:
+        spans.append(("muted", f"{', '.join(filter(None, dict.fromkeys(asked)))} asked".strip()))
     return _spaced(spans)
 
 
@@ -109,7 +119,7 @@ def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
             yield [
                 (style, f"{sign} "),
                 ("node", task.node or "?"),
-                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else 'would run next'}"),
+                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else _STOPPED}"),
             ]
 
 
@@ -132,7 +142,7 @@ def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
         answers = ", ".join(brief(answer, room) for answer in task.answers)
         yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", answers)]
     else:
-        yield [("muted", f"{DUE} "), *name, ("muted", "  would run next")]
+        yield [("muted", f"{DUE} "), *name, ("muted", f"  {_STOPPED}")]
 
 
 def error(value: Any, cells: int | None) -> str:
@@ -168,18 +178,38 @@ def split(value: Any) -> tuple[str | None, dict[str, Any]]:
 
 
 class Clock:
-    """Writes the times of a column; the parts that all times share are left out."""
+    """Writes the times of a column; the parts that all times share are left out.
+
+    Args:
+        times: the times of the column (ISO 8601).
+        wide: write each time in full and without a zone, for a pipe.
+
+    Attributes:
+        beside: the text to write once beside the column: the date or year that all times share, and their zone.
+    """
 
     def __init__(self, times: Iterable[str | None], wide: bool = False) -> None:
         moments = [datetime.fromisoformat(time).astimezone() for time in times if time]
-        self.day = moments[0].strftime("%Y-%m-%d") if moments and len({m.date() for m in moments}) == 1 else ""
-        years = {moment.year for moment in moments}
-        short = "%m-%d %H:%M" if len(years) == 1 and not wide else "%Y-%m-%d %H:%M:%S"
-        self._format = "%H:%M:%S" if self.day else short
-        self.cells = len(datetime(2000, 1, 1).strftime(self._format)) if moments else 0
+        zones = set() if wide else {zone(moment) for moment in moments}
+        shared = _shared_date(moments, wide)
+        self._zoned = len(zones) > 1  # before and after a change to summer time
+        short = "%m-%d %H:%M" if shared else "%Y-%m-%d %H:%M:%S"
+        self._format = "%H:%M:%S" if len(shared) > 4 else short
+        self.beside = " ".join([*([shared] if shared else []), *(zones if len(zones) == 1 else [])])
+        example = datetime(2000, 1, 1).strftime(self._format)
+        self.cells = len(example) + (7 if self._zoned else 0) if moments else 0
 
     def __call__(self, time: str | None) -> str:
         """One time, in `cells` cells; blank if it isn't known."""
         if time is None:
             return " " * self.cells
-        return datetime.fromisoformat(time).astimezone().strftime(self._format)
+        moment = datetime.fromisoformat(time).astimezone()
+        words = moment.strftime(self._format)
+        return f"{words} {zone(moment)}".ljust(self.cells) if self._zoned else words
+
+
+def _shared_date(moments: Sequence[datetime], wide: bool) -> str:
+    """The date that all times share, else their year, unless they are to be written in full; "" if neither."""
+    if moments and len({moment.date() for moment in moments}) == 1:
+        return f"{moments[0]:%Y-%m-%d}"
+    return f"{moments[0]:%Y}" if not wide and len({moment.year for moment in moments}) == 1 else ""

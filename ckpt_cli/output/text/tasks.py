@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
-from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.values import brief, value_after
-from ckpt_cli.output.theme import TASK_STATUS
+from ckpt_cli.output.theme import ASKED, TASK_STATUS
 from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
@@ -14,11 +14,14 @@ from ckpt_cli.views.show import TaskLine
 _ANSWER_CELLS = 24
 
 
-def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
-    """The lines of a task: its error, questions and called subgraphs; the node takes at least `column` cells."""
+def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool) -> Iterator[Line]:
+    """The lines of a task: its error, questions and called subgraphs; the node takes at least `column` cells.
+
+    The questions of a `consumed` checkpoint are no longer open.
+    """
     node = task.node or "unknown node"
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
-    line.append(TASK_STATUS[task.status].span)
+    line.append(ASKED.span if consumed and task.status == "waiting" else TASK_STATUS[task.status].span)
     if task.answers and task.status == "answered":
         line += answers(task.answers, page)
     if task.answers and task.status == "failed":
@@ -26,7 +29,7 @@ def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
     if task.error is None and task.id is not None:
         line += [("muted", f"  {task.id}")]
     yield from problem(task.error, line, page) if task.error is not None else [line]
-    yield from questions(task.interrupts, page, 4, 4)
+    yield from questions(task.interrupts, page, 4, 4, is_open=not consumed)
     for ns in task.namespaces:
         yield fit([("", "    "), ("muted", "in    "), ("", f"--ns {argument(ns)}")], page.width)
 
@@ -57,10 +60,13 @@ def _javascript(error: Any) -> str:
     return f"{error.get('name') or 'Error'}: {error['message']}"
 
 
-def questions(interrupts: Sequence[InterruptView], page: Page, indent: int, column: int) -> Iterator[Line]:
+def questions(
+    interrupts: Sequence[InterruptView], page: Page, indent: int, column: int, *, is_open: bool
+) -> Iterator[Line]:
     """The questions of a task, each with its id for an answer; labels take `column` cells after the indent."""
+    label: Span = ("waiting", pad("asks", column)) if is_open else ("muted", pad("asked", column))
     margin = " " * indent
     for question in interrupts:
-        yield from value_after([("", margin), ("waiting", pad("asks", column))], question.value, page, indent + 2)
+        yield from value_after([("", margin), label], question.value, page, indent + 2)
         if question.id:
             yield [("", margin), ("muted", f"{pad('id', column)}  {question.id}")]

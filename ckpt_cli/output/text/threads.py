@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, Span, row
-from ckpt_cli.output.quantities import ago, size
+from ckpt_cli.output.quantities import ago, day, size
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.steps import error, join_lines, pad_line, question, split
 from ckpt_cli.output.theme import (
@@ -90,12 +90,14 @@ class _Table:
             title: Line = [*_marked(one), ("" if one.title else "muted", one.title or NOTHING)]
             yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
         if self._view.more:
-            yield [("muted", f"{MORE} and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
+            shown = len(self._view.threads)
+            rest = "and more" if self._view.total is None else f"and {self._view.total - shown:,} more"
+            yield [("muted", f"{MORE} {rest}: --limit 0 shows all")]
 
     def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
         """The indices of the columns for which there is room beside the title."""
         places = list(range(len(names)))
-        for name in _FIRST_TO_GO:
+        for name in (name for name in _FIRST_TO_GO if name != self._view.order):
             if self._lack([sizes[at] for at in places]) <= 0:
                 break
             places = [at for at in places if names[at] != name]
@@ -133,27 +135,31 @@ class _Table:
         if branches:
             columns.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
         columns.append(("status", fit(_status(one), self._status)))
-        return [*columns, *self._more(one)] if self._view.wide else columns
+        more = self._more(one)
+        return [*columns, *(column for column in more if self._view.wide or column[0] == self._view.order)]
 
     def _more(self, one: ThreadView) -> list[tuple[str, Line]]:
         return [
             ("subgraphs", [("", f"{one.namespaces:,}" if one.namespaces else "")]),
             ("size", [("", size(one.size))]),
             ("head", [("id", one.short)]),
-            ("began", [("muted", (one.created or "")[:10])]),
+            ("began", [("muted", _day(one.created))]),
             ("metadata", [("muted", truncate(_metadata(one), 40))]),
         ]
 
 
 def _counted(view: ThreadsView) -> Line:
-    """The number of shown threads, and the number of threads with each status."""
-    counts = Counter(one.status or "unreadable" for one in view.threads)
+    """The number of threads, and how many of the shown ones have each status; the line says if these aren't all."""
+    counts = Counter(status for one in view.threads for status in one.statuses or [one.status or "unreadable"])
     count = len(view.threads)
-    line: Line = [("title", f"{'the first ' if view.more else ''}{count:,} thread{'' if count == 1 else 's'}")]
+    total = f"{count:,}" if not view.more else f"more than {count:,}" if view.total is None else f"{view.total:,}"
+    first = "the first: " if count == 1 else f"the first {count:,}: "
+    parts: list[Line] = []
     for status in sorted(counts, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
         style = thread_style(status) if status in THREAD_STATUS else "bad"
-        line += [("muted", f" {BETWEEN} "), (style, f"{counts[status]:,} {status}" if count > 1 else status)]
-    return line
+        parts.append([(style, f"{counts[status]:,} {status}" if count > 1 else status)])
+    line: Line = [("title", f"{total} thread{'' if total == '1' else 's'}"), ("muted", f" {BETWEEN} ")]
+    return [*line, *([("muted", first)] if view.more else []), *join_lines(parts, f" {BETWEEN} ")]
 
 
 def _sign(status: str) -> str:
@@ -170,18 +176,27 @@ def _metadata(one: ThreadView) -> str:
 
 
 def _status(one: ThreadView) -> Line:
-    """The status of a thread, and the nodes that wait, failed or run next."""
-    status = one.status or "?"
-    names = [w.node or "?" for w in one.interrupts] if status == "waiting" else [e.node or "?" for e in one.errors]
-    if status == "unfinished":
-        names = one.next or []
-    line: Line = [(thread_style(status), status)]
-    nodes = list(dict.fromkeys(names))
-    return [*line, ("muted", ": "), ("node", ", ".join(nodes))] if nodes else line
+    """Each status of a thread, with the nodes that wait, failed or run next."""
+    nodes = {
+        "waiting": [question.node or "?" for question in one.interrupts],
+        "failed": [error.node or "?" for error in one.errors],
+        "unfinished": one.next or [],
+    }
+    line: Line = []
+    for status in one.statuses or [one.status or "?"]:
+        line += [("muted", f" {BETWEEN} ")] if line else []
+        line.append((thread_style(status), status))
+        names = dict.fromkeys(nodes.get(status, ()))
+        line += [("muted", ": "), ("node", ", ".join(names))] if names else []
+    return line
 
 
 def _ago(time: str | None, page: Page) -> str:
     return "" if time is None else ago(datetime.fromisoformat(time).timestamp(), page.now)
+
+
+def _day(time: str | None) -> str:
+    return "" if time is None else day(datetime.fromisoformat(time).timestamp())
 
 
 def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:

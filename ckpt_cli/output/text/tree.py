@@ -24,7 +24,9 @@ from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, Tree
 _RAILS = 12  # at most this many rails are drawn; only a specially made tree of at least 4096 checkpoints has more
 _WHO = (18, 32)  # at most this many cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
-_NEEDED = 3  # the first facts of the heading (checkpoints, branches, status) are left out last
+_FIRST_TO_GO = ("subgraphs", "checkpoints", "branches")  # the facts of the heading that are left out first
+_HALTED = {"waiting": "waiting for you", "failed": "failed"}  # a thread may have both statuses
+_LEAST_STATUS = 12  # the status in the heading is not cut below this many cells
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 
@@ -72,18 +74,23 @@ class _Tree:
         view = self._view
         name = view.thread_id if self._width is None else truncate(view.thread_id, max(self._width // 3, 20))
         line: Line = [("title", name), *([("key", f" {self._ns(view.ns)}")] if view.ns else []), ("", "   ")]
-        facts: list[Line] = [[("muted", _count(view.checkpoints, "checkpoint"))]]
+        facts: dict[str, Line] = {"checkpoints": [("muted", _count(view.checkpoints, "checkpoint"))]}
         if len(view.branches) > 1:
-            facts.append([("muted", f"{len(view.branches):,} branches")])
-        facts.append(self._status())
+            facts["branches"] = [("muted", f"{len(view.branches):,} branches")]
+        facts["status"] = self._status()
         if view.subgraph_checkpoints:
-            facts.append([("muted", f"{view.subgraph_checkpoints:,} in subgraphs")])
-        if self._clock.day:
-            facts.append([("muted", self._clock.day)])
+            facts["subgraphs"] = [("muted", f"{view.subgraph_checkpoints:,} in subgraphs")]
+        if self._clock.beside:
+            facts["time"] = [("muted", self._clock.beside)]
         dot = f" {BETWEEN} "
-        while self._width is not None and len(facts) > 1 and line_len([*line, *join_lines(facts, dot)]) > self._width:
-            del facts[-1 if len(facts) > _NEEDED else 0]
-        return [*line, *join_lines(facts, dot)]
+        for name in _FIRST_TO_GO if self._timed else ("time", *_FIRST_TO_GO):
+            if self._width is None or line_len([*line, *join_lines(facts.values(), dot)]) <= self._width:
+                break
+            facts.pop(name, None)
+        if self._width is not None:  # the zone of the times below stays
+            missing = line_len([*line, *join_lines(facts.values(), dot)]) - self._width
+            facts["status"] = fit(facts["status"], max(line_len(facts["status"]) - max(missing, 0), _LEAST_STATUS))
+        return [*line, *join_lines(facts.values(), dot)]
 
     def _ns(self, ns: str) -> str:
         """The text of a namespace; its task ids are shortened if there is no room for them."""
@@ -96,13 +103,9 @@ class _Tree:
         if view.problem and view.status is None:
             return [("bad", f"{UNKNOWN} can't be read")]
         head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
+        if view.status in _HALTED and head is not None:
+            return join_lines((_halted(head, status) for status in _HALTED), f" {BETWEEN} ")
         style = thread_style(view.status or "")
-        tasks = head.tasks if head is not None else []
-        node_names = [task.node or "?" for task in tasks if task.status == view.status]
-        if view.status == "waiting":
-            return [(style, "waiting for you: " + ", ".join(dict.fromkeys(node_names)))]
-        if view.status == "failed":
-            return [(style, "failed: " + ", ".join(dict.fromkeys(node_names)))]
         if view.status == "unfinished" and head is not None and head.next:
             return [(style, "next: " + ", ".join(dict.fromkeys(head.next)))]
         return [(style, view.status or "?")]
@@ -171,6 +174,12 @@ def _shortened_task(part: str) -> str:
 def _shortened(checkpoint_id: str | None) -> str:
     text = checkpoint_id or ""
     return text if len(text) <= 12 else f"{MORE}{text[-6:]}"
+
+
+def _halted(head: StepView, status: str) -> Line:
+    """The nodes whose tasks wait or failed at the head; empty if there are none."""
+    nodes = dict.fromkeys(task.node or "?" for task in head.tasks if task.status == status)
+    return [(thread_style(status), f"{_HALTED[status]}: {', '.join(nodes)}")] if nodes else []
 
 
 def _count(number: int, noun: str) -> str:

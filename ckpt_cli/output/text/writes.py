@@ -8,7 +8,7 @@ from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.tasks import problem, questions
 from ckpt_cli.output.text.values import value_after
-from ckpt_cli.output.theme import TASK_STATUS, WRITE_KINDS
+from ckpt_cli.output.theme import ASKED, TASK_STATUS, WRITE_KINDS
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _LABEL_CELLS = 24
@@ -34,12 +34,14 @@ def render(view: WritesView, page: Page) -> Iterator[Line]:
 def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
     line: Line = [("node", _name(task))]
     if task.status:
-        line += [("", "  "), TASK_STATUS[task.status].span]
+        left = view.consumed and task.status == "waiting"
+        line += [("", "  "), ASKED.span if left else TASK_STATUS[task.status].span]
     yield [*line, ("muted", f"  {task.id}")] if task.by not in ("input", "update") else line
     shown = [write for write in task.writes if view.full or write.kind != "trigger"]
     column = min(max((cell_len(_label(write)) for write in shown), default=0), _LABEL_CELLS)
+    is_open = task.status == "waiting" and not view.consumed
     for write in shown:
-        yield from _write(write, column, view.full, page)
+        yield from _write(write, column, view.full, page, is_open=is_open)
     hidden = len(task.writes) - len(shown)
     if hidden:
         yield [("muted", f"  {hidden} to the graph's own channels (--full)")]
@@ -48,7 +50,7 @@ def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
 def _name(task: TaskWrites) -> str:
     if task.by == "task":
         return task.node or "unknown node"
-    writer = f"called by {caller(task.path)}" if task.by == "call" else _WRITER_NAMES[task.by]
+    writer = f"called by {caller(task.path) or 'a task'}" if task.by == "call" else _WRITER_NAMES[task.by]
     return f"{task.node}  {writer}" if task.node else writer
 
 
@@ -56,7 +58,7 @@ def _label(write: Written) -> str:
     return f"Send to {write.to}" if write.kind == "send" else _LABELS.get(write.kind, write.channel)
 
 
-def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line]:
+def _write(write: Written, column: int, full: bool, page: Page, *, is_open: bool) -> Iterator[Line]:
     label = _label(write)
     width = max(column, cell_len(label))
     style = WRITE_KINDS.get(write.kind, "key")
@@ -64,7 +66,7 @@ def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line
     if write.kind == "nothing":
         yield head
     elif write.kind == "interrupt" and write.interrupts:
-        yield from questions(write.interrupts, page, 2, width)
+        yield from questions(write.interrupts, page, 2, width, is_open=is_open)
     elif write.kind == "error":
         yield from problem(write.value, head, page)
     else:

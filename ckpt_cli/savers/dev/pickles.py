@@ -90,7 +90,7 @@ def _checkpoint(ref: Ref, entry: Any) -> Stored:
     header, metadata, *parents = parts or (entry, entry)
     body = _payload(header)
     parent_id = _text(parents[0]) if parents and parents[0] else None
-    return Stored(CheckpointRow(*ref, parent_id, len(body.data)), body, _payload(metadata))
+    return Stored(CheckpointRow(*ref, parent_id), body, _payload(metadata))
 
 
 def _writes(writes: dict[Any, Any]) -> Iterator[tuple[Ref, list[Write]]]:

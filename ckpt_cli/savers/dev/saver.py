@@ -1,7 +1,8 @@
 """`DevSaver`: reads the pickles of an `InMemorySaver`, always whole files; never writes them."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -95,6 +96,16 @@ class DevSaver(ReadOnlySaver):
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
         """The rows of a thread or a namespace, ascending by namespace and id."""
         return self._skeleton.rows(thread_id, ns)
+
+    def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int]:
+        """Add up the lengths of headers and blobs, which are in memory."""
+        sizes = dict.fromkeys(thread_ids, 0)
+        headers = ((ref.thread_id, stored.header) for ref, stored in self._storage.checkpoints.items())
+        blobs = ((thread_id, blob) for (thread_id, *_), blob in self._storage.blobs.items())
+        for thread_id, payload in chain(headers, blobs):
+            if thread_id in sizes:
+                sizes[thread_id] += len(payload.data)
+        return sizes
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The rows with the highest ids, highest first."""

@@ -64,11 +64,10 @@ class Listing:
         statement = f"SELECT {self._exact} AS id, {top} FROM checkpoints WHERE {where} GROUP BY id ORDER BY id"
         yield from ((thread_id, head) for thread_id, head in self._engine.query(statement, list(equal_ids)))
 
-    def count(self) -> int:
-        """The number of threads."""
+    def count(self, equal_ids: Sequence[str]) -> int:
+        """The number of threads, given one id from each group of equal ids."""
         groups = "SELECT count(*) FROM (SELECT thread_id FROM checkpoints GROUP BY thread_id) AS ids"
         ((number,),) = self._engine.query(groups)
-        equal_ids = self.equal_ids()
         return int(number) - len(equal_ids) + sum(1 for _ in self.heads_by_bytes(equal_ids))
 
     def namespaces(self, thread_id: Scalar) -> Iterator[str]:

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import ClassVar
 
 from ckpt_cli.model import Plan, Ref, RowChange, Thread
-from ckpt_cli.savers.about import About, Place, RecordFormat, Totals
+from ckpt_cli.savers.about import About, Place, RecordFormat
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.mysql.address import parse_url
@@ -53,6 +53,7 @@ class MySQLSaver(SqlSaver):
         self._mysql_engine = engine
         self._blobs = SharedBlobs(engine, self._sql_blobs)
         self._listing = Listing(engine, schema)
+        self._equal_ids: list[str] | None = None
 
     @property
     def identity(self) -> str:
@@ -86,15 +87,9 @@ class MySQLSaver(SqlSaver):
         letter = "G" if schema.layout.shallow else "F"
         return About("MySQL", connection.address.location, schema.generation, letter, facts, size(connection.query))
 
-    def totals(self) -> Totals:
-        """Counts over the key indexes; ids that the server treats as equal are counted one by one."""
-        ((checkpoints, oldest, newest),) = self._engine.query(self._sql.totals)
-        ((writes,),) = self._engine.query(self._sql_writes.total)
-        return Totals(self._listing.count(), checkpoints, writes, oldest, newest)
-
     def threads(self) -> Iterator[Thread]:
         """Jump from id to id in the key index; the server sorts only ids, without other columns."""
-        equal_ids = self._listing.equal_ids()
+        equal_ids = self._read_equal_ids()
         by_bytes = list(self._listing.heads_by_bytes(equal_ids))
         rootless = [thread_id for thread_id, head in by_bytes if head is None]
         heads = self._listing.heads(equal_ids)
@@ -107,6 +102,20 @@ class MySQLSaver(SqlSaver):
         sorted_here = [*self._with_newest_heads(rootless), *_rooted(by_bytes)]
         sorted_by_server = _rooted(chain(first_rooted, heads))
         yield from merge(sorted(sorted_here, key=_head_id, reverse=True), sorted_by_server, key=_head_id, reverse=True)
+
+    def count_threads(self) -> int:
+        """Jump from id to id in the key index; ids that the server treats as equal are counted one by one."""
+        return self._listing.count(self._read_equal_ids())
+
+    def _read_equal_ids(self) -> list[str]:
+        """One id from each group of equal ids; a moment reads the index for them only once."""
+        if self._equal_ids is None or not self._in_moment:
+            self._equal_ids = self._listing.equal_ids()
+        return self._equal_ids
+
+    def _forget(self) -> None:
+        self._equal_ids = None
+        super()._forget()
 
     def namespaces(self, thread_id: str) -> list[str]:
         """Jump from hash to hash in the key index."""

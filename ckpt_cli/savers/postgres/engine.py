@@ -111,6 +111,10 @@ class PostgresEngine(Engine):
         """The length; for a value that is stored apart (TOAST), Postgres reads only the value's header."""
         return f"octet_length({column})"
 
+    def json_length(self, column: str) -> str:
+        """The stored length: for this, Postgres neither decompresses the JSON nor makes text of it."""
+        return f"pg_column_size({column})"
+
     def digest(self, column: str) -> str:
         """Postgres' own SHA-256 (since version 11)."""
         return f"encode(sha256({column}), 'hex')"

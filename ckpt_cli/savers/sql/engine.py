@@ -116,6 +116,10 @@ class Engine(ABC):
     def byte_length(self, column: str) -> str:
         """The length of a blob in bytes, without fetching it."""
 
+    def json_length(self, column: str) -> str:
+        """The length of a JSON column in bytes, without fetching it."""
+        return self.byte_length(column)
+
     @abstractmethod
     def digest(self, column: str) -> str:
         """The SHA-256 of a blob, in lower-case hex."""

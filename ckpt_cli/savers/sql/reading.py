@@ -1,6 +1,6 @@
 """The reading methods of the SQL saver: they read rows by key, in pages of bounded size, and each blob once."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import groupby
 from typing import Any
@@ -12,8 +12,8 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
 from ckpt_cli.savers.sql.engine import Engine, ResultRow
 from ckpt_cli.savers.sql.headers import header_versions
-from ckpt_cli.savers.sql.layout import CHECKPOINTS, WRITES, Layout
-from ckpt_cli.savers.sql.statements import BlobStatements, CheckpointStatements, WriteStatements
+from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
+from ckpt_cli.savers.sql.statements import SIZES_END, BlobStatements, CheckpointStatements, WriteStatements
 
 _NAMES = 1000  # ids in one statement
 _FIRST_PAGE, _LARGEST_PAGE = 25, 400  # checkpoints in a page
@@ -45,10 +45,9 @@ class ReadMethods(Saver):
 
     def totals(self) -> Totals:
         """Three counts over the key indexes."""
-        ((threads,),) = self._engine.query(self._sql.count_threads)
         ((checkpoints, oldest, newest),) = self._engine.query(self._sql.totals)
         ((writes,),) = self._engine.query(self._sql_writes.total)
-        return Totals(threads, checkpoints, writes, oldest, newest)
+        return Totals(self.count_threads(), checkpoints, writes, oldest, newest)
 
     def threads(self) -> Iterator[Thread]:
         """Jump from thread to thread in the key index; the server sorts only ids, without other columns."""
@@ -77,6 +76,11 @@ class ReadMethods(Saver):
                 if best is None or (highest_id, best.ns) > (best.checkpoint_id, ns):
                     heads[thread_id] = Ref(thread_id, ns, highest_id)
         return sorted((Thread(*pair) for pair in heads.items()), key=_head_id, reverse=True)
+
+    def count_threads(self) -> int:
+        """Jump from thread to thread in the key index once more; nothing but the number is sent."""
+        ((threads,),) = self._engine.query(self._sql.count_threads)
+        return int(threads)
 
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id. If the root namespace is empty, the head is the newest of all namespaces."""
@@ -112,6 +116,16 @@ class ReadMethods(Saver):
             )
             statement = self._sql.parents + condition + self._sql.rows_of_end
             yield from (CheckpointRow(*row) for row in self._engine.query(statement, parameters, stream=True))
+
+    def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int]:
+        """The server adds up the lengths of headers and blobs, and sends only the sums."""
+        sizes = dict.fromkeys(thread_ids, 0)
+        for page in pages(thread_ids, _NAMES):
+            for table, statement in ((CHECKPOINTS, self._sql.sizes), (BLOBS, self._sql_blobs.thread_sizes)):
+                condition, parameters = self._engine.among(table, ("thread_id",), [(one,) for one in page])
+                for thread_id, size in self._engine.query(statement + condition + SIZES_END, parameters):
+                    sizes[thread_id] = sizes.get(thread_id, 0) + int(size or 0)
+        return sizes
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """Walk the key index backwards. A moment caches its last result, so a repeated call needs no query."""

@@ -33,6 +33,9 @@ _SPACES = """WITH RECURSIVE spaces(ns) AS (
 SELECT ns FROM spaces WHERE ns IS NOT NULL"""
 
 
+SIZES_END = " GROUP BY 1"
+
+
 class CheckpointStatements:
     """Statements about checkpoints."""
 
@@ -60,6 +63,8 @@ class CheckpointStatements:
         self.count_threads = f"{ids} SELECT count(*) FROM ids WHERE id IS NOT NULL"
         self.highest_ids = f"SELECT {thread}, {ns}, max({engine.byte_order(own_id)}) FROM {table} WHERE "
         self.highest_ids_end = f" GROUP BY thread_id, {engine.namespace_columns()}"
+        length = engine.json_length(engine.quoted("checkpoint"))
+        self.sizes = f"SELECT {engine.byte_order(thread)}, sum({length}) FROM {table} WHERE "
         self.totals = f"SELECT count(*), {lowest_and_highest} FROM {table}"
         self.count = f"SELECT count(*) FROM {table} WHERE {here}"
         self.namespaces = _SPACES.format(table=table, here=here)
@@ -122,6 +127,9 @@ class BlobStatements:
         version = "''" if layout.shallow else as_read("version")
         name = f"{as_read('thread_id')}, {engine.namespace(BLOBS)}, {as_read('channel')}, {version}"
         self.key = ("thread_id", "checkpoint_ns", "channel") + (() if layout.shallow else ("version",))
+        self.thread_sizes = (
+            f"SELECT {engine.byte_order(as_read('thread_id'))}, sum({engine.byte_length(blob)}) FROM {table} WHERE "
+        )
         self.sizes = f"SELECT {name}, {engine.byte_length(blob)} FROM {table} WHERE "
         self.contents = f"SELECT {name}, {as_read('type')}, {blob} FROM {table} WHERE "
         self.digests = f"SELECT {name}, {as_read('type')}, {engine.digest(blob)} FROM {table} WHERE "

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ckpt_cli.errors import CkptError, DatabaseDamaged, DatabaseUnreachable, Failed, Refused
-from ckpt_cli.savers.contract import HalfWrittenError
+from ckpt_cli.savers.half_written import HalfWrittenError
 from ckpt_cli.savers.sqlite.driver import connect
 
 

@@ -101,11 +101,11 @@ class SqliteSaver(WriteMethods):
 
     def totals(self) -> Totals:
         """Three counts over the key indexes."""
-        ((threads,),) = self._rows(sql.COUNT_THREADS)
         ((checkpoints, oldest, newest),) = self._rows(sql.COUNT_CHECKPOINTS)
         writes = next(self._rows(sql.COUNT_WRITES))[0] if self._schema.writes else 0
-        threads += None in self._odd.names
-        return Totals(threads, checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None)
+        return Totals(
+            self.count_threads(), checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None
+        )
 
     def threads(self) -> Iterator[Thread]:
         """Jump from thread to thread in the key index; SQLite sorts only ids, without other columns."""
@@ -121,6 +121,11 @@ class SqliteSaver(WriteMethods):
                 yield from merge(rootless, rooted, key=_head_id, reverse=True)
                 return
         yield from rootless
+
+    def count_threads(self) -> int:
+        """Jump from thread to thread in the key index once more."""
+        ((threads,),) = self._rows(sql.COUNT_THREADS)
+        return int(threads) + (None in self._odd.names)
 
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id."""

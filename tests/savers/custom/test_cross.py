@@ -14,6 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
+from tests.cross.listing import Listing
 from tests.cross.look import Look, Run
 from tests.graphs.building import on
 
@@ -58,6 +59,10 @@ def fresh(request: pytest.FixtureRequest) -> Iterator[Fresh]:
 
 def _always(saver: Any) -> Callable[[], nullcontext[Any]]:
     return lambda: nullcontext(saver)
+
+
+class TestListing(Listing):
+    """Counting and sorting threads."""
 
 
 class TestLook(Look):

@@ -8,6 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from ckpt_cli.savers.contract import Saver
 from tests.cross.backend import Backend, Fresh
+from tests.cross.listing import Listing
 from tests.cross.look import Look
 from tests.savers.dev.storage import server, sync
 
@@ -38,6 +39,10 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fresh]:
 
 def _always(running: InMemorySaver) -> Callable[[], nullcontext[InMemorySaver]]:
     return lambda: nullcontext(running)
+
+
+class TestListing(Listing):
+    """Counting and sorting threads."""
 
 
 class TestLook(Look):

@@ -13,6 +13,7 @@ from langgraph_checkpoint_aws import DynamoDBSaver
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
+from tests.cross.listing import Listing
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -43,6 +44,10 @@ def fresh(dynamo: Dynamo, table: Callable[[], str]) -> Fresh:
         return Backend(dynamo.url(name), lambda: official(dynamo, name))
 
     return give
+
+
+class TestListing(Listing):
+    """Counting and sorting threads."""
 
 
 class TestLook(Look):

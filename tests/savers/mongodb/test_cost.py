@@ -121,7 +121,7 @@ def doubled(mongo: Mongo, mongo_database: Callable[[], str]) -> list[str]:
     return urls
 
 
-@pytest.mark.parametrize(("name", "most"), [("threads", 40), ("info", 40), ("grep", 40), ("tree", 30), ("delete", 30)])
+@pytest.mark.parametrize(("name", "most"), [("threads", 40), ("info", 40), ("grep", 40), ("tree", 36), ("delete", 30)])
 def test_commands_ask_by_the_page(
     name: str, most: int, doubled: list[str], sent: SentCommands, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from pymongo import MongoClient
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
+from tests.cross.listing import Listing
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -36,6 +37,10 @@ def fresh(mongo: Mongo, mongo_database: Callable[[], str]) -> Fresh:
             return Backend(mongo.database(name), official)
 
     return give
+
+
+class TestListing(Listing):
+    """Counting and sorting threads."""
 
 
 class TestLook(Look):

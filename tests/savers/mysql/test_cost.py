@@ -17,6 +17,7 @@ from tests.servers.mysql import MySQLServer
 Sent = Callable[..., list[str]]
 
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+LISTINGS = ["threads", "count_threads", "thread", "rows", "rows_of", "newest", "row", "namespaces", "count"]
 
 
 def grown(server: MySQLServer, threads: int, turns: int) -> str:
@@ -92,7 +93,7 @@ def test_reading_only_selects(wide: str, sent: Sent) -> None:
         assert not any("GLOBAL" in statement for statement in statements)
 
 
-@pytest.mark.parametrize("listing", ["threads", "thread", "rows", "rows_of", "newest", "row", "namespaces", "count"])
+@pytest.mark.parametrize("listing", LISTINGS)
 def test_listings_read_no_values(listing: str, wide: str, sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads and rows come without headers, metadata and values."""
     with closing(open_url(wide)) as saver:
@@ -107,6 +108,8 @@ def read_listing(saver: MySQLSaver, listing: str) -> None:
     head = saver.newest("t1", "", 1)[0].ref
     listings: dict[str, Callable[[], object]] = {
         "threads": lambda: list(saver.threads()),
+        "count_threads": saver.count_threads,
+        "sizes": lambda: saver.sizes(["t1", "t2"]),
         "thread": lambda: saver.thread("t1"),
         "rows": lambda: list(saver.rows("t1")),
         "rows_of": lambda: list(saver.rows_of(["t1", "t2"])),
@@ -131,7 +134,7 @@ def recorded_on(saver: MySQLSaver, monkeypatch: pytest.MonkeyPatch) -> list[str]
     return statements
 
 
-@pytest.mark.parametrize("listing", ["threads", "thread", "rows", "rows_of", "newest", "row", "namespaces", "count"])
+@pytest.mark.parametrize("listing", [*LISTINGS, "sizes"])
 def test_listings_visit_a_part_of_the_index(
     listing: str, wide: str, mysql: MySQLServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +146,7 @@ def test_listings_visit_a_part_of_the_index(
         plans = [line for statement in statements for line in plan_of(mysql, wide, statement)]
     assert plans
     assert all(line["type"] in ("range", "ref", "eq_ref", "const", "index") for line in plans)
-    assert sum(line["type"] == "index" for line in plans) <= (1 if listing == "threads" else 0)
+    assert sum(line["type"] == "index" for line in plans) <= ("threads" in listing)
 
 
 def plan_of(server: MySQLServer, url: str, statement: str) -> list[dict[str, str]]:

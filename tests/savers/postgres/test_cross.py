@@ -13,6 +13,7 @@ from psycopg.sql import SQL, Identifier
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
+from tests.cross.listing import Listing
 from tests.cross.look import Look
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -35,6 +36,10 @@ def fresh(postgres: PostgresServer) -> Fresh:
         return Backend(url, official)
 
     return give
+
+
+class TestListing(Listing):
+    """Counting and sorting threads."""
 
 
 class TestLook(Look):

@@ -25,6 +25,7 @@ from ckpt_cli.savers.valkey.agentcore_reading import thread_names
 from ckpt_cli.serde.codec import Codec
 from tests import hostile
 from tests.cross.backend import Backend, Fresh
+from tests.cross.listing import Listing
 from tests.cross.look import Look, Run
 from tests.graphs import SCENARIOS
 from tests.graphs.building import line, on
@@ -52,6 +53,10 @@ def fresh(valkey_server: Server) -> Fresh:
 
 ANSWERED = "interrupts"
 """Of the scenarios the one in which several questions are answered: this saver keeps those that were answered."""
+
+
+class TestListing(Listing):
+    """Counting and sorting threads."""
 
 
 @pytest.mark.parametrize("run", [name for name in SCENARIOS if name != ANSWERED], indirect=True, scope="class")

@@ -14,6 +14,7 @@ from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
+from tests.cross.listing import Listing
 from tests.cross.look import Look, Run, mine, theirs
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -36,6 +37,10 @@ def fresh(valkey_server: Server) -> Fresh:
         return Backend(url, official)
 
     return give
+
+
+class TestListing(Listing):
+    """Counting and sorting threads."""
 
 
 class TestLook(Look):

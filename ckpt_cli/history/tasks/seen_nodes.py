@@ -1,0 +1,40 @@
+"""The nodes that made a checkpoint, from ``versions_seen``, where its step left no other trace.
+
+langgraph 0.0 stored no writes, and up to 0.0.48 no outputs in metadata. When a node runs, its entry takes the versions
+that its triggers have at that moment (0.0.48 ``pregel/__init__.py: _apply_writes``).
+"""
+
+from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS
+from ckpt_cli.values.state import State, Version
+
+
+def nodes_by_seen(state: State, before: State | None) -> dict[str, int]:
+    """The nodes that ran in the one step between two checkpoints, each with 1; {} if they can't be known.
+
+    A node that ran has seen the versions of the checkpoint before. If it has seen newer ones, more than one step lies
+    between the two checkpoints. The input itself is newer: langgraph 0.0.38 saved it with the step that took it in. In
+    that step only ``__start__`` ran; nodes that were due before are marked too, because the input discards their tasks.
+
+    Args:
+        state: the checkpoint.
+        before: the checkpoint before it; None if it is the first of its thread.
+    """
+    if before is not None and (before.sends or TASKS in before.values):  # the task of a Send sees nothing
+        return {}
+    ran: dict[str, int] = {}
+    for node, versions in state.seen.items():
+        known = before.seen.get(node, {}) if before is not None else {}
+        new = {channel: version for channel, version in versions.items() if version and version != known.get(channel)}
+        if node in NOT_NODES or node.endswith(":edges") or not new:
+            continue
+        if not all(version == _version(channel, state, before) for channel, version in new.items()):
+            return {}
+        ran[node] = 1
+    return {START: 1} if START in ran else ran
+
+
+def _version(channel: str, state: State, before: State | None) -> Version | None:
+    """The version of a channel at the start of the step that made a checkpoint."""
+    if channel == START:
+        return state.versions.get(START)
+    return None if before is None else before.versions.get(channel)

@@ -1,0 +1,197 @@
+"""The threads that ``ckpt threads`` lists: filtered, sorted and limited."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
+from ckpt_cli.history.state.filters import Filter
+from ckpt_cli.model import Thread
+from ckpt_cli.parameters.options import matcher
+from ckpt_cli.parameters.statuses import ANY_STATUS, Statuses
+from ckpt_cli.queries.metadata_filter import UnreadMetadata, count_older_by_server, threads_that_fit
+from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
+from ckpt_cli.reading import Reader
+from ckpt_cli.views.threads import ThreadsView, ThreadView
+
+_AT_ONCE = 1000  # threads whose sizes are asked for at once
+
+
+class Order(StrEnum):
+    """The orders that ``--sort`` takes."""
+
+    ACTIVITY = "activity"
+    ID = "id"
+    CHECKPOINTS = "checkpoints"
+    SIZE = "size"
+    STEP = "step"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadsRequest:
+    """The threads that the user asked for: their heads were made in `period`. A `limit` of 0 means all."""
+
+    statuses: Statuses = ANY_STATUS
+    period: Period = ALWAYS
+    match: str | None = None
+    where: Filter | None = None
+    any_checkpoint: bool = False
+    order: Order = Order.ACTIVITY
+    reverse: bool = False
+    limit: int = 50
+    wide: bool = False
+
+    @property
+    def filtered(self) -> bool:
+        """Whether only some threads are wanted."""
+        return self.judged or self.match is not None or self.where is not None or self.period != ALWAYS
+
+    @property
+    def judged(self) -> bool:
+        """Whether the heads must be read to know which threads are wanted."""
+        return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
+
+
+def run(reader: Reader, request: ThreadsRequest) -> ThreadsView:
+    """The view of the wanted threads. Only the parts of a thread that a filter or the view needs are read."""
+    listed = _Counted(reader.saver.threads())
+    candidates: Iterator[Thread] = _candidates(listed, request)
+    unread, unread_metadata = list[str](), UnreadMetadata()
+    if request.where is not None and request.any_checkpoint:
+        candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
+    total = None
+    if request.order is not Order.ACTIVITY or request.reverse:
+        in_order = _sorted(reader, candidates, request.order)
+        candidates, total = iter(in_order[::-1] if request.reverse else in_order), len(in_order)
+    statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, candidates))
+    fitting_statuses = (one for one in statuses if _fits(one, request, unread, unread_metadata))
+    views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
+    more = bool(request.limit) and next(fitting_statuses, None) is not None
+    if not request.judged:
+        unread = [one.problem for one in views if one.problem]
+    if request.wide or request.order is Order.SIZE:
+        _add_sizes(reader, views)
+    view = ThreadsView(views, more, list(request.statuses.names), request.wide)
+    view.unreadable, view.problem = len(unread), unread[0] if unread else None
+    view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
+    if request.where is None:
+        view.note = _marked([one.metadata_problem for one in views if one.metadata_problem])
+    view.order = request.order.value
+    view.total = _total(reader, request, listed, total) if more else len(views)
+    view.older = None if more else _older(reader, request, {one.thread_id for one in views})
+    return view
+
+
+class _Counted(Iterator[Thread]):
+    """Gives threads on, and counts them."""
+
+    def __init__(self, threads: Iterator[Thread]) -> None:
+        self._threads = threads
+        self.count = 0
+
+    def __next__(self) -> Thread:
+        thread = next(self._threads)
+        self.count += 1
+        return thread
+
+
+def _total(reader: Reader, request: ThreadsRequest, listed: _Counted, in_order: int | None) -> int | None:
+    """The number of threads that fit; None if counting them needs a read of more threads than the shown ones."""
+    if request.judged:
+        return None
+    if in_order is not None or request.filtered:
+        return in_order
+    counted = reader.saver.count_threads()
+    if counted is None:  # then the saver has read all threads before it gave the first
+        for _ in listed:
+            pass
+        return listed.count
+    return counted
+
+
+def _marked(problems: list[str]) -> str:
+    """A remark: how many of the shown threads have metadata that can't be read, and why; "" if all can be read."""
+    if not problems:
+        return ""
+    counted = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
+    return f"{counted} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
+
+
+def _older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
+    """The number of further threads that ``--any`` would list; None if counting them needs a read of all threads."""
+    if request.where is None or request.any_checkpoint or request.statuses or request.period != ALWAYS:
+        return None
+    return count_older_by_server(reader, request.where, shown, matcher(request.match))
+
+
+def _candidates(threads: Iterator[Thread], request: ThreadsRequest) -> Iterator[Thread]:
+    fits = matcher(request.match)
+    for thread in threads:
+        when = ids.unix_time(thread.head.checkpoint_id)
+        is_early = when is not None and request.period.begins_after(when)
+        if is_early and ids.is_uuid6(thread.head.checkpoint_id):
+            return  # these ids are sorted by time, so all further threads are older
+        if request.period.holds(when) and fits(thread.thread_id):
+            yield thread
+
+
+def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thread]:
+    """All threads, sorted by id, or by a number that must be read for each thread."""
+    if order is Order.ACTIVITY:
+        return list(threads)
+    if order is Order.ID:
+        return sorted(threads, key=lambda t: t.thread_id)
+    if order is Order.STEP:
+        return sorted(threads, key=lambda t: ids.step(t.head.checkpoint_id) or 0, reverse=True)
+    number, at_once = (_count, reader.saver.page) if order is Order.CHECKPOINTS else (_sizes, _AT_ONCE)
+    numbered: list[tuple[int, Thread]] = []
+    while page := list(islice(threads, at_once)):
+        by_id = number(reader, [thread.thread_id for thread in page])
+        numbered += [(by_id[thread.thread_id], thread) for thread in page]
+    return [thread for _, thread in sorted(numbered, key=lambda pair: pair[0], reverse=True)]
+
+
+def _count(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
+    reader.saver.expect_whole(thread_ids)
+    return {thread_id: reader.saver.count(thread_id) for thread_id in thread_ids}
+
+
+def _sizes(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
+    """The bytes of each thread, by the engine's sums or by the sizes of rows.
+
+    Raises:
+        NotSupported: neither is known.
+    """
+    by_engine = reader.saver.sizes(thread_ids)
+    if by_engine is not None:
+        return by_engine
+    sizes = dict.fromkeys(thread_ids, 0)
+    for row in reader.saver.rows_of(thread_ids):
+        if row.size is None:
+            hint = "--sort checkpoints sorts by the number of checkpoints"
+            raise NotSupported("this database can't tell how large a thread is", hint=hint)
+        sizes[row.thread_id] = sizes.get(row.thread_id, 0) + row.size
+    return sizes
+
+
+def _add_sizes(reader: Reader, views: Sequence[ThreadView]) -> None:
+    """Set the sizes of threads whose rows have none, if the engine can add them up."""
+    without = [one for one in views if one.size is None]
+    sizes = reader.saver.sizes([one.thread_id for one in without]) or {}
+    for one in without:
+        one.size = sizes.get(one.thread_id)
+
+
+def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:
+    """Whether a thread is wanted. If its head can't be read, the reason is added to `unread`."""
+    fits = not request.statuses or request.statuses.fit(one.statuses, one.updated)
+    if fits and request.where is not None and not request.any_checkpoint:
+        fits = one.fits(request.where)
+        if not fits:
+            unread_metadata.add(one.thread_id, one.metadata_problem)
+    if one.problem:
+        unread.append(one.problem)
+    return fits
