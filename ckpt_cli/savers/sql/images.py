@@ -1,4 +1,7 @@
-"""Images of rows: all columns as the engine gives them. Plans, the operation log and undo compare and restore them."""
+"""Images of rows, all columns as the engine gives them: read by key, inserted, updated, deleted.
+
+Plans, the operation log and undo compare and restore them.
+"""
 
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
 

@@ -1,4 +1,7 @@
-"""`SqlSaver`: the saver for LangGraph's SQL tables. This module has its writing methods."""
+"""`SqlSaver`: the methods that write; the subclasses in `postgres`, `mysql` add `about`, identity and place.
+
+MySQL's subclass also lists and counts threads in its own way. The reading methods are in `reading`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
