@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.history.state.channels import is_snapshot
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Ref
-from ckpt_cli.values.known import text
+from ckpt_cli.values.langgraph_values import text
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, Version

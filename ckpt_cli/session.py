@@ -17,7 +17,7 @@ from ckpt_cli.serde.codec import Codec
 
 if TYPE_CHECKING:
     from ckpt_cli.operations.log import OperationLog
-    from ckpt_cli.operations.logs import Logs
+    from ckpt_cli.operations.log_choice import Logs
     from ckpt_cli.operations.survey import Survey
     from ckpt_cli.values.difference import Difference
     from ckpt_cli.views.plan import PlanView
@@ -96,7 +96,7 @@ class Session:
     def logs(self) -> "Logs":
         """The operation logs of the database."""
         if self._logs is None:
-            from ckpt_cli.operations.logs import Logs
+            from ckpt_cli.operations.log_choice import Logs
 
             self._logs = Logs(self.reader.saver, self.say, is_trusted=self.same_database)
         return self._logs
@@ -197,7 +197,7 @@ class Session:
 
     def _has_logs(self) -> bool:
         """Whether any database has a log. If not, a command that only reads doesn't import the code of the log."""
-        from ckpt_cli.operations.place import state_folder
+        from ckpt_cli.operations.log_paths import state_folder
 
         try:
             return os.path.exists(state_folder())  # noqa: PTH110 - False where this user may not look

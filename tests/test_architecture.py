@@ -87,13 +87,16 @@ def first_sentence(path: Path) -> str:
 
 
 def is_indexed(path: Path, roles: set[str]) -> bool:
-    """Whether a file has a line: its role is neither that of a verb's file nor that of a backend's file."""
+    """Whether a file has a line: its role is neither that of a verb's file nor that of a backend's file.
+
+    The files of `savers/sql/` have lines: they divide one saver between them.
+    """
     folder = path.parent.relative_to(PACKAGE)
     if path.name == "__init__.py":
         return False
     if folder.as_posix() in ("commands", "views", "output/text"):
         return not (PACKAGE / "commands" / path.name).exists()
-    is_in_backend = folder.parts[:1] == ("savers",) and len(folder.parts) > 1
+    is_in_backend = folder.parts[:1] == ("savers",) and len(folder.parts) > 1 and folder.name != "sql"
     return not (is_in_backend and path.name in roles)
 
 

@@ -269,7 +269,7 @@ def test_a_verb_has_the_same_name_everywhere(verb: str) -> None:
         ("history.diff.diff", "def f():\n    import ckpt_cli.savers.contract", "history may not know savers"),
         ("views.log", "from ckpt_cli import output", "views may not know output"),
         (
-            "values.known",
+            "values.langgraph_values",
             "if TYPE_CHECKING:\n    from ckpt_cli.history.lineage.ids import step",
             "values may not know history",
         ),

@@ -14,7 +14,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Write
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.memory import MemorySaver
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.known import js_send
+from ckpt_cli.values.langgraph_values import js_send
 from ckpt_cli.values.node import Form, Node, Opened
 
 PARENT = "1f044c4a-fd0f-6d40-8000-4dec1219bbeb"

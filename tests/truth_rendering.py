@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ckpt_cli.values.known import interrupts, is_secret, items, js_send, message, send, text
-from ckpt_cli.values.natural import arguments
+from ckpt_cli.values.langgraph_values import interrupts, is_secret, items, js_send, message, send, text
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.well_known_types import arguments
 
 MISSING = "(missing)"
 

@@ -18,7 +18,7 @@ from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Ns, matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, STATUS, STUCK_AFTER, Statuses, parse_statuses
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import OrphanAction
-from ckpt_cli.queries.any_checkpoint import OlderMatches, UnreadMetadata, parse_filter, threads_that_fit
+from ckpt_cli.queries.metadata_filter import OlderMatches, UnreadMetadata, parse_filter, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -216,7 +216,7 @@ def delete(
 def _plan_forgetting(
     session: Session, chosen: ThreadSelection, part: ThreadPart, where: str | None
 ) -> "tuple[Plan, Survey]":
-    from ckpt_cli.queries.erasure import Selection, plan_erasure
+    from ckpt_cli.queries.forget_plan import Selection, plan_erasure
 
     if part.options:
         hint = f"delete with {part.options[0]}; then `ckpt operations N --prune` forgets what it removed"

@@ -12,7 +12,7 @@ from ckpt_cli.history.state.paths import parse
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, is_file, parse_json_input
-from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import edit as plans
 from ckpt_cli.plans.metadata import MetadataChanges

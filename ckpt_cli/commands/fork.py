@@ -6,10 +6,10 @@ import typer
 
 from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import fork as plans
-from ckpt_cli.plans import transplant
+from ckpt_cli.plans import fork_to_thread
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
@@ -57,6 +57,6 @@ def fork(
         raise UsageError("--to needs a checkpoint of the root graph; its subgraphs are copied with it")
     else:
         plan = session.make_plan(
-            lambda r: transplant.plan(r, r.resolve(thread, rev), to, shallow=shallow, changes=changes)
+            lambda r: fork_to_thread.plan(r, r.resolve(thread, rev), to, shallow=shallow, changes=changes)
         )
     return session.change(plan)

@@ -13,7 +13,7 @@ from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import CheckpointRow, Plan
-from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.completion.names import complete_revision
-from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import rollback as plans
 from ckpt_cli.plans.mint import Mint

@@ -10,7 +10,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, Until
 from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.parameters.statuses import STATUS, STUCK_AFTER, parse_statuses
-from ckpt_cli.queries.any_checkpoint import UnreadMetadata, parse_filter, unread_note
+from ckpt_cli.queries.metadata_filter import UnreadMetadata, parse_filter, unread_note
 from ckpt_cli.queries.thread_list import Order, ThreadsRequest, count_older, list_in_order, run
 from ckpt_cli.queries.thread_pages import stream
 from ckpt_cli.session import Session

@@ -10,17 +10,17 @@ from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.model import Plan
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
-from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.pending import Finished
-from ckpt_cli.plans.routing import Hop
+from ckpt_cli.plans.next_nodes import Hop
+from ckpt_cli.plans.pending_writes import Finished
 from ckpt_cli.plans.superstep_writer import INPUT, Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonback import from_json
-from ckpt_cli.values.known import Send
+from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.views.plan import PlanView
 
 FinishedOption = Annotated[

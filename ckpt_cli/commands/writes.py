@@ -18,7 +18,7 @@ from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.queries.lost_states import find_writes, step_nodes_without_state
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.values import known
+from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.state import TaskWrite
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
@@ -150,8 +150,8 @@ def _kind_of_writer(task_id: str, task_writes: list[TaskWrite], start: Place | N
 def _written(write: TaskWrite, node: str | None) -> Written:
     is_edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after its start node
     kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not is_edge else "trigger")
-    sent = known.js_send(write.value) if kind == "send" else None
-    interrupts = [with_id(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
+    sent = langgraph_values.js_send(write.value) if kind == "send" else None
+    interrupts = [with_id(one) for one in langgraph_values.interrupts(write.value)] if kind == "interrupt" else []
     payload = write.row.payload
     return Written(
         channel=write.channel,

@@ -24,7 +24,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
 from ckpt_cli.savers.about import RecordFormat
-from ckpt_cli.serde import pairs, redisjson
+from ckpt_cli.serde import mongodb_metadata, redisjson
 from ckpt_cli.serde.codec import Codec
 
 _EMPTY = Payload("empty", b"")
@@ -70,8 +70,8 @@ class Encoding(NamedTuple):
         """Metadata as the database's own saver returns it."""
         if payload.tag in ("json", ""):
             return cast(CheckpointMetadata, json.loads(payload.data or b"{}"))
-        if payload.tag == pairs.TAG:
-            return cast(CheckpointMetadata, pairs.decode(payload.data, self.value))
+        if payload.tag == mongodb_metadata.TAG:
+            return cast(CheckpointMetadata, mongodb_metadata.decode(payload.data, self.value))
         return cast(CheckpointMetadata, self.value(payload) or {})
 
     def body(self, stored: Checkpoint) -> Live:
@@ -158,8 +158,11 @@ class Encoding(NamedTuple):
     def _metadata(self, value: dict[str, Any]) -> Payload:
         if self.form.metadata == "json":
             return Payload("json", json.dumps(value, ensure_ascii=False).encode("utf-8", "ignore"))
-        if self.form.metadata == pairs.TAG:
-            return Payload(pairs.TAG, pairs.encode(value, b"", self.value, lambda leaf, _: self.payload(leaf)))
+        if self.form.metadata == mongodb_metadata.TAG:
+            return Payload(
+                mongodb_metadata.TAG,
+                mongodb_metadata.encode(value, b"", self.value, lambda leaf, _: self.payload(leaf)),
+            )
         return self._in_dialect(value, self.form.metadata)
 
     def _in_dialect(self, value: Any, tag: str) -> Payload:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.model import Name, Ref
-from ckpt_cli.operations.images import from_sqlite, key_text, parse_key, to_sqlite
 from ckpt_cli.operations.log import REWRITE_NEEDED, OperationLog, Phase
+from ckpt_cli.operations.row_images import from_sqlite, key_text, parse_key, to_sqlite
 from ckpt_cli.savers.contract import Saver
 
 if TYPE_CHECKING:

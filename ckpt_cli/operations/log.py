@@ -12,9 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckpt_cli.model import Ref, Row, RowChange
-from ckpt_cli.operations.file import LogFile
-from ckpt_cli.operations.images import digest, from_sqlite, key_text, pack, parse_key, to_sqlite, unpack
-from ckpt_cli.operations.index import Index
+from ckpt_cli.operations.log_file import LogFile
+from ckpt_cli.operations.log_index import Index
 from ckpt_cli.operations.proofs import (
     BEFORE_OPERATIONS,
     LEFT_BY_OPERATIONS,
@@ -23,6 +22,7 @@ from ckpt_cli.operations.proofs import (
     add_place,
     store_witnesses,
 )
+from ckpt_cli.operations.row_images import digest, from_sqlite, key_text, pack, parse_key, to_sqlite, unpack
 from ckpt_cli.savers.about import Place
 
 if TYPE_CHECKING:

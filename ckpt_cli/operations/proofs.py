@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from ckpt_cli.model import Ref, Row
-from ckpt_cli.operations.images import from_sqlite, parse_key, to_sqlite
+from ckpt_cli.operations.row_images import from_sqlite, parse_key, to_sqlite
 from ckpt_cli.savers.about import Place
 
 if TYPE_CHECKING:

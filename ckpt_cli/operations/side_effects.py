@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import RowChange
-from ckpt_cli.operations.file import LogFile
+from ckpt_cli.operations.log_file import LogFile
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.views.side_effects import SideEffectLine

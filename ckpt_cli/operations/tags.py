@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.model import Ref
-from ckpt_cli.operations.file import LogFile
-from ckpt_cli.operations.images import from_sqlite, to_sqlite
 from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.log_file import LogFile
 from ckpt_cli.operations.proofs import add_place, add_witness
+from ckpt_cli.operations.row_images import from_sqlite, to_sqlite
 from ckpt_cli.savers.about import Place
 
 _PUNCTUATION = "-_./+"

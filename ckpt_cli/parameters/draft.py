@@ -20,7 +20,7 @@ from ckpt_cli.operations.apply import basis_of
 from ckpt_cli.output.editor import Draft
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.values import masks
+from ckpt_cli.values import draft_masks
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.jsontext import parse
 from ckpt_cli.values.same import same
@@ -50,7 +50,7 @@ class _EditBase:
     seen: Seen
     whole: dict[str, Any]
     shown: dict[str, Any]
-    hidden: masks.Hidden
+    hidden: draft_masks.Hidden
 
 
 def edit_in_editor(session: Session, make: EditMaker, thread: str, rev: str, ns: str) -> PlanView:
@@ -118,7 +118,7 @@ class _Editing:
 
     def _apply(self, document: dict[str, Any]) -> PlanView:
         base = self._base
-        after = masks.fill(document, base.hidden)
+        after = draft_masks.fill(document, base.hidden)
 
         def plan(reader: Reader) -> Callable[[], PlanView]:
             current = self._read(reader)
@@ -152,7 +152,7 @@ class _Editing:
 def _read_base(reader: Reader, row: CheckpointRow) -> _EditBase:
     values = Inspection(reader, row.ref).values()
     whole, shown = to_json(values, reveal=True), to_json(values)
-    return _EditBase(row, basis_of(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
+    return _EditBase(row, basis_of(reader.saver, row.ref), whole, shown, draft_masks.number(shown, whole))
 
 
 def _parse_document(text: str) -> dict[str, Any] | None:

@@ -11,9 +11,9 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
-from ckpt_cli.plans.child import encode_checkpoint, read_origin
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.delta_snapshots import stored_values
+from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
 from ckpt_cli.plans.wording import describe_next, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command

@@ -16,8 +16,8 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.reducers import UNION
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.child import Origin
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.new_checkpoint import Origin
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import Version

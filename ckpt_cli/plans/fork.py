@@ -4,9 +4,9 @@ from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
-from ckpt_cli.plans.child import make_child, read_origin
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.new_checkpoint import make_child, read_origin
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 

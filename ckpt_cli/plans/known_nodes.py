@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.snapshot import Snapshot
+from ckpt_cli.plans.next_nodes import Hop, infer_node
 from ckpt_cli.plans.reducer_choice import Reducers
-from ckpt_cli.plans.routing import Hop, infer_node
-from ckpt_cli.values.known import Send
+from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.values.state import Version
 
 

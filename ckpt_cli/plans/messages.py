@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ckpt_cli.history.reducers.reducers import as_message
-from ckpt_cli.values.known import message, overwrite
+from ckpt_cli.values.langgraph_values import message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 
 _CLASSES = {

@@ -18,7 +18,7 @@ from ckpt_cli.plans.messages import as_messages
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history, related_histories
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
-from ckpt_cli.values.known import message, messages
+from ckpt_cli.values.langgraph_values import message, messages
 from ckpt_cli.values.node import Node
 
 _MOST_ANCESTORS = 50  # evidence about a delta channel is searched in at most this many ancestors

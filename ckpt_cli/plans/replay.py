@@ -14,9 +14,9 @@ from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
-from ckpt_cli.plans.child import read_origin
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.pending import command_values, task_outputs
+from ckpt_cli.plans.new_checkpoint import read_origin
+from ckpt_cli.plans.pending_writes import command_values, task_outputs
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.step_start import StepStart, read_step_start
 from ckpt_cli.plans.successor import StepInfo, make_successor, must_allow_steps

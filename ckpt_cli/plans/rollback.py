@@ -5,10 +5,10 @@ from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
-from ckpt_cli.plans.child import Origin, make_child, read_origin
 from ckpt_cli.plans.delta_snapshots import snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 

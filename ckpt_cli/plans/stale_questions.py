@@ -22,7 +22,7 @@ from ckpt_cli.history.tasks.task_ids import interrupt_id, with_id
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.known import interrupts
+from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
 
 

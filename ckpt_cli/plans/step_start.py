@@ -6,7 +6,7 @@ from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.plans.child import Origin
+from ckpt_cli.plans.new_checkpoint import Origin
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.superstep import Channels
 from ckpt_cli.reading import Reader

@@ -11,10 +11,10 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import START, order
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
-from ckpt_cli.plans.child import Origin, encode_checkpoint
 from ckpt_cli.plans.delta_snapshots import as_snapshot, bumped_seen
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint
 from ckpt_cli.plans.superstep import Channels
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import Version

@@ -11,7 +11,7 @@ from typing import Any
 from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, order, target
 from ckpt_cli.history.tasks.next_tasks import ready
-from ckpt_cli.values.known import items
+from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import Version
 

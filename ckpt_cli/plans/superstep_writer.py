@@ -12,21 +12,21 @@ from ckpt_cli.history.state.channels import END, INTERRUPT, START
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, Payload, Record, Write
-from ckpt_cli.plans.child import make_origin
 from ckpt_cli.plans.known_nodes import KnownNodes
 from ckpt_cli.plans.messages import as_messages
 from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.pending import Finished, steps_before_update
+from ckpt_cli.plans.new_checkpoint import make_origin
+from ckpt_cli.plans.next_nodes import Hop, choose_route
+from ckpt_cli.plans.pending_writes import Finished, steps_before_update
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.replay import end_tasks
-from ckpt_cli.plans.routing import Hop, choose_route
 from ckpt_cli.plans.step_start import StepStart
 from ckpt_cli.plans.successor import StepInfo, make_successor
 from ckpt_cli.plans.superstep import TaskOutput
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
-from ckpt_cli.values.known import overwrite
+from ckpt_cli.values.langgraph_values import overwrite
 
 INPUT = "__input__"
 
@@ -52,7 +52,7 @@ class UpdateRules:
 
     Attributes:
         finished: a person's choice for pending writes of finished tasks; with None, the thread's langgraph decides.
-        follows_langgraph_0_6: writes are recorded in the old way, which `pending.follows_old_update` describes.
+        follows_langgraph_0_6: writes are recorded in the old way, which `pending_writes.follows_old_update` describes.
         new_id: makes an id for a message that has none.
         changes: changes of the application's metadata.
     """

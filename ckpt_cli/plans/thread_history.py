@@ -33,7 +33,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.plans.superstep import is_deferred
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.known import items, overwrite, send
+from ckpt_cli.values.langgraph_values import items, overwrite, send
 from ckpt_cli.values.state import State, TaskWrite
 
 Route = tuple[tuple[str, str], ...]

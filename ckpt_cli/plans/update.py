@@ -1,7 +1,7 @@
 """The plan of ``ckpt update`` as a whole: summary, notes, basis; its records come from `superstep_writer`.
 
 The records are those that ``graph.update_state`` writes. The plan follows langgraph 1.2, or langgraph 0.6 if the thread
-is that old or if a person says so (`plans.pending`).
+is that old or if a person says so (`plans.pending_writes`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,10 +14,10 @@ from ckpt_cli.history.state.channels import END
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
-from ckpt_cli.plans.child import read_origin
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.pending import Finished, follows_old_update
+from ckpt_cli.plans.new_checkpoint import read_origin
+from ckpt_cli.plans.pending_writes import Finished, follows_old_update
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.reruns import finished_calls
 from ckpt_cli.plans.step_start import read_step_start

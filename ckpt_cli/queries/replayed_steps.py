@@ -7,7 +7,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.reducers import Reducer
-from ckpt_cli.history.reducers.replayed_steps import Judgement, Reducers, Verdict, in_another_order, judge
+from ckpt_cli.history.reducers.step_verdicts import Judgement, Reducers, Verdict, in_another_order, judge
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.thread_history import count_sends
@@ -15,7 +15,7 @@ from ckpt_cli.queries.step_walk import AT_ONCE, RecordedWrite, StepWalk, WalkedS
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command
-from ckpt_cli.values.known import js_send
+from ckpt_cli.values.langgraph_values import js_send
 from ckpt_cli.views.diff import End
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 

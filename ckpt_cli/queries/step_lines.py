@@ -14,7 +14,7 @@ from ckpt_cli.output.text.changes import UNCUT
 from ckpt_cli.output.text.changes import one as change_line
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.known import interrupts
+from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView

@@ -13,7 +13,7 @@ from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, Statuses
-from ckpt_cli.queries.any_checkpoint import UnreadMetadata, count_older_by_server, threads_that_fit
+from ckpt_cli.queries.metadata_filter import UnreadMetadata, count_older_by_server, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.threads import ThreadsView, ThreadView

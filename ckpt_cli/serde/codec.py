@@ -31,7 +31,7 @@ class Codec:
             "bytearray": _bytearray,
             "": _untagged,
             "elsewhere": lambda data: broken(data.decode(errors="replace"), data),
-            "mongo-pairs": lambda data: _pairs().decode(data, self.decode),
+            "mongo-pairs": lambda data: _mongodb_metadata().decode(data, self.decode),
             "redis-json": lambda data: _redisjson().decode(data),
         }
 
@@ -86,7 +86,7 @@ class Codec:
         if same(value, old):
             return like
         if like.tag == "mongo-pairs":
-            return Payload(like.tag, _pairs().encode(value, like.data, self.decode, self.encode))
+            return Payload(like.tag, _mongodb_metadata().encode(value, like.data, self.decode, self.encode))
         if isinstance(value, bytes) and like.tag:
             return Payload("bytes", value)
         if like.tag == "redis-json":
@@ -156,10 +156,10 @@ def _locked(payload: Payload, error: CkptError) -> Node:
     )
 
 
-def _pairs() -> ModuleType:
-    from ckpt_cli.serde import pairs
+def _mongodb_metadata() -> ModuleType:
+    from ckpt_cli.serde import mongodb_metadata
 
-    return pairs
+    return mongodb_metadata
 
 
 def _redisjson() -> ModuleType:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from struct import pack
 from typing import Any, NamedTuple
 
-from ckpt_cli.serde import spans
+from ckpt_cli.serde import msgpack_spans
 from ckpt_cli.values.node import Node
 
 _MARK_BODY = b"ckpt: a list is."  # 16 bytes, so that msgpack's fixext16 header fits
@@ -72,13 +72,13 @@ class GrowingList:
         new, end = [], at + len(items)
         try:
             for _ in range(count - len(self._list)):
-                head = spans.head(data, end)
+                head = msgpack_spans.head(data, end)
                 added = data[head.start : head.end]
-                if head.kind != spans.EXT or head.code not in _CODES or not self._is_movable(added):
+                if head.kind != msgpack_spans.EXT or head.code not in _CODES or not self._is_movable(added):
                     return None
                 new.append((head.code, added))
                 end = head.end
-        except spans.DamageError:
+        except msgpack_spans.DamageError:
             return None
         rest = b"".join((data[:start], _MARK, data[end:]))
         return Cut(rest, self._list, data[at:end] if new else items, new) if rest.count(_MARK_BODY) == 1 else None

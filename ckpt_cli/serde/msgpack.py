@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from ckpt_cli.serde import shapes
+from ckpt_cli.serde import extension_shapes
 from ckpt_cli.serde.growing_list import GrowingList, put_back
 from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
@@ -183,8 +183,8 @@ class Unpacker:
         return node
 
     def _load(self, code: int, room: _Room | None, data: bytes) -> Opened:
-        inner = self._value(data, room, hidden_prefix="" if code == shapes.SNAPSHOT else "[2]")
-        return shapes.open_object(code, inner, data)
+        inner = self._value(data, room, hidden_prefix="" if code == extension_shapes.SNAPSHOT else "[2]")
+        return extension_shapes.open_object(code, inner, data)
 
 
 _UNTRACKED = -1  # the level of shallow objects in the cache's keys
@@ -193,7 +193,7 @@ _NODE_BYTES = 500  # bytes that a cached node takes in addition to its payload
 
 def _rescued(data: bytes, levels: int, hook: Callable[[int, bytes], Any], hidden_prefix: str) -> Any:
     """The value of a payload that ormsgpack refuses, as far as it can be decoded."""
-    from ckpt_cli.serde.rescue import Rescue
+    from ckpt_cli.serde.msgpack_rescue import Rescue
 
     return Rescue(data, levels, hook, hidden_prefix).value()
 

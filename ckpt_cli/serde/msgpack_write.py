@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.serde import spans
-from ckpt_cli.serde.rescue import ENCODING
-from ckpt_cli.serde.shapes import PYDANTIC_METHOD, SNAPSHOT
+from ckpt_cli.serde import msgpack_spans
+from ckpt_cli.serde.extension_shapes import PYDANTIC_METHOD, SNAPSHOT
+from ckpt_cli.serde.msgpack_rescue import ENCODING
 from ckpt_cli.serde.splice import splice
 from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import Form, Node
@@ -79,9 +79,9 @@ def complete_bytes(node: Node) -> bytes:
     """
     raw = node.raw or b""
     try:
-        if spans.end(raw) == len(raw):
+        if msgpack_spans.end(raw) == len(raw):
             return raw
-    except spans.DamageError:
+    except msgpack_spans.DamageError:
         pass
     raise UsageError(f"a value that can't be decoded can't be carried over: {node.problem}")
 
@@ -117,20 +117,22 @@ class MsgpackWire:
 
     def members(self, raw: bytes) -> list[tuple[Any, bytes, bytes]] | None:
         """See `splice.Wire`; None also for a map with duplicate keys."""
-        if not spans.is_map(raw):
+        if not msgpack_spans.is_map(raw):
             return None
         try:
-            flat = [raw[start:end] for start, end in spans.elements(raw)]
+            flat = [raw[start:end] for start, end in msgpack_spans.elements(raw)]
             members = [(_key(key), key, value) for key, value in zip(flat[::2], flat[1::2], strict=True)]
-        except (spans.DamageError, ValueError):
+        except (msgpack_spans.DamageError, ValueError):
             return None
         return members if len({key for key, *_ in members}) == len(members) else None
 
     def elements(self, raw: bytes) -> list[bytes] | None:
         """See `splice.Wire`."""
         try:
-            return [raw[start:end] for start, end in spans.elements(raw)] if spans.is_array(raw) else None
-        except spans.DamageError:
+            return (
+                [raw[start:end] for start, end in msgpack_spans.elements(raw)] if msgpack_spans.is_array(raw) else None
+            )
+        except msgpack_spans.DamageError:
             return None
 
     def join_map(self, pairs: Sequence[tuple[bytes, bytes]]) -> bytes:
@@ -166,10 +168,10 @@ _WITH_STATE = frozenset(_CODES) - {Form.ARRAY}
 def _payload(raw: bytes) -> tuple[int, bytes] | None:
     """Code and content of an extension; None if the bytes aren't an extension."""
     try:
-        head = spans.head(raw, 0)
-    except spans.DamageError:
+        head = msgpack_spans.head(raw, 0)
+    except msgpack_spans.DamageError:
         return None
-    return (head.code, raw[head.start : head.end]) if head.kind == spans.EXT and head.end == len(raw) else None
+    return (head.code, raw[head.start : head.end]) if head.kind == msgpack_spans.EXT and head.end == len(raw) else None
 
 
 def _extension(code: int, data: bytes) -> bytes:

@@ -21,8 +21,8 @@ from math import isfinite
 from typing import Any
 
 from ckpt_cli.values.jsonback import FIELDS, ISO_METHOD, implied_form
-from ckpt_cli.values.natural import SECRET, is_secret
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.well_known_types import SECRET, is_secret
 
 _AMBIGUOUS = frozenset({(Form.VALUE, "datetime.datetime"), (Form.KWARGS, "numpy.ndarray")})
 """Forms and classes that would be read back as another form, so ``$form`` is written."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ckpt_cli.values.known import send
-from ckpt_cli.values.natural import arguments, items, text
+from ckpt_cli.values.langgraph_values import send
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.well_known_types import arguments, items, text
 
 _NO_PARTS = frozenset({Form.BROKEN, Form.OPAQUE, Form.UNDEFINED, Form.ARRAY})
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.operations.place import default_path
+from ckpt_cli.operations.log_paths import default_path
 from tests.commands.changes import THREAD, Json, row_changes, values
 from tests.operations.databases import dump
 

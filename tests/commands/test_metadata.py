@@ -9,7 +9,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state.filters import Filter
-from ckpt_cli.parameters.metadata import metadata_changes
+from ckpt_cli.parameters.metadata_option import metadata_changes
 
 Demo = Callable[..., str]
 

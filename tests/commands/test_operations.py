@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ckpt_cli.commands import operations
 from ckpt_cli.operations.log import Heading, OperationLog
-from ckpt_cli.operations.place import default_path
+from ckpt_cli.operations.log_paths import default_path
 from ckpt_cli.operations.witnesses import Choice, sample_checkpoints
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.session import ChangeOptions, Session

@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.operations.log import OperationLog
-from ckpt_cli.operations.place import default_path
+from ckpt_cli.operations.log_paths import default_path
 from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
 from tests.cross.steps import killed, moments

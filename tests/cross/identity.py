@@ -7,7 +7,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.operations.log import OperationLog, Phase
-from ckpt_cli.operations.place import default_path
+from ckpt_cli.operations.log_paths import default_path
 from tests.cross.backend import Backend, Fresh
 from tests.cross.steps import killed
 from tests.cross.travel import contents, start, stopping_deltas

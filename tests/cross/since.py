@@ -22,7 +22,7 @@ from ckpt_cli.commands.rollback import rollback
 from ckpt_cli.commands.update import update
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import NULL_TASK
-from ckpt_cli.plans.pending import Finished
+from ckpt_cli.plans.pending_writes import Finished
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
 from tests.cross.backend import Backend, Fresh

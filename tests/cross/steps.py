@@ -11,7 +11,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.model import RowChange
 from ckpt_cli.operations.log import OperationLog, Phase
-from ckpt_cli.operations.place import default_path
+from ckpt_cli.operations.log_paths import default_path
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 from tests.cross.backend import Backend, Fresh

@@ -18,7 +18,7 @@ from ckpt_cli.history.reducers.reducers import (
     evidence,
     learn,
 )
-from ckpt_cli.values.known import message as parse_message
+from ckpt_cli.values.langgraph_values import message as parse_message
 from tests.history.recorded import message
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets, with_id
-from ckpt_cli.values.known import Interrupt
+from ckpt_cli.values.langgraph_values import Interrupt
 
 
 @pytest.mark.parametrize(

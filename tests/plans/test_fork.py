@@ -18,7 +18,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.model import Plan, Ref
-from ckpt_cli.plans import fork, rollback, transplant
+from ckpt_cli.plans import fork, fork_to_thread, rollback
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
@@ -259,7 +259,7 @@ def test_a_thread_of_its_own_carries_on(homes: Callable[[], Home], thread_id: st
     target, before = states[place], lines(mine, thread_id)
     checkpoint_id = target.config["configurable"]["checkpoint_id"]
     moved = mine.plan(
-        lambda reader: transplant.plan(reader, reader.resolve(thread_id, checkpoint_id), "new", shallow=shallow)
+        lambda reader: fork_to_thread.plan(reader, reader.resolve(thread_id, checkpoint_id), "new", shallow=shallow)
     )
     copied = theirs.graph.update_state(target.config, None, as_node="__copy__")
     fresh, state = theirs.graph.get_state(copied), mine.graph.get_state(on("new"))

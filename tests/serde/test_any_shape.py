@@ -10,7 +10,7 @@ from ckpt_cli.output.line import Page
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.values import block, value_after
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values import known
+from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.same import same
@@ -37,7 +37,15 @@ def look(payload: Payload) -> None:
     value = Codec().decode(payload)
     assert same(from_json(to_json(value, reveal=True)), value)
     for part in parts(value):
-        for ask in (known.text, known.message, known.messages, known.items, known.interrupts, known.send, repr):
+        for ask in (
+            langgraph_values.text,
+            langgraph_values.message,
+            langgraph_values.messages,
+            langgraph_values.items,
+            langgraph_values.interrupts,
+            langgraph_values.send,
+            repr,
+        ):
             ask(part)
         assert isinstance(brief(part, 80), str)
         assert all(isinstance(line, list) for line in (*block(part, PAGE), *value_after([], part, PAGE, 0)))

@@ -9,7 +9,7 @@ import pytest
 
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values import known
+from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.jsonform import to_json
 from tests.serde.samples import parts
 
@@ -68,9 +68,9 @@ def test_nothing_is_imported_opened_or_run(
     with watch() as events:
         value = Codec().decode(ATTACKS[name])
         for part in parts(value):
-            known.text(part)
-            known.message(part)
-            known.interrupts(part)
+            langgraph_values.text(part)
+            langgraph_values.message(part)
+            langgraph_values.interrupts(part)
         shown = to_json(value)
     assert events == []
     assert not list(tmp_path.iterdir())

@@ -8,7 +8,7 @@ import pytest
 
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values import known
+from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.same import same
@@ -80,8 +80,8 @@ def test_mutated_payloads_give_a_value_or_say_what_is_broken() -> None:
         if n % 8 == 0:
             assert same(from_json(shown), value)
             for part in parts(value):
-                known.text(part)
-                known.message(part)
-                known.items(part)
-                known.interrupts(part)
+                langgraph_values.text(part)
+                langgraph_values.message(part)
+                langgraph_values.items(part)
+                langgraph_values.interrupts(part)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000

@@ -13,7 +13,7 @@ from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
-from ckpt_cli.values.known import items, message, text
+from ckpt_cli.values.langgraph_values import items, message, text
 from ckpt_cli.values.node import DAMAGED, Form, Node
 from ckpt_cli.values.same import same
 from tests.serde.samples import CHECKPOINT, VALUES, Color, Pair, Point, broken_parts, look_into, payload, pickled

@@ -8,7 +8,7 @@ import pytest
 from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.known import text
+from ckpt_cli.values.langgraph_values import text
 from ckpt_cli.values.node import DAMAGED, Form, Node, Opened
 from ckpt_cli.values.same import same
 from tests.serde.samples import JS_JSON, PYTHON_JSON, broken_parts

@@ -14,7 +14,7 @@ from ckpt_cli.history.reducers.reducers import APPEND, LAST, MESSAGES
 from ckpt_cli.model import Plan
 from ckpt_cli.plans import update
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.pending import Finished
+from ckpt_cli.plans.pending_writes import Finished
 from ckpt_cli.plans.superstep_writer import INPUT, Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.demo import objects
-from ckpt_cli.values.known import is_conversation, messages
+from ckpt_cli.values.langgraph_values import is_conversation, messages
 
 SAID = objects.human("Hello", "m1")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ckpt_cli.history.diff.align import align, digest
 from ckpt_cli.history.state.paths import spell
-from ckpt_cli.values import known
+from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.difference import Counts, Difference, DifferenceKind, RoughCounts
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import fields, inside, is_leaf, positions
@@ -47,7 +47,7 @@ def difference(before: Any, after: Any, path: Path) -> Difference | None:
     if len(path) > _DEEPEST or not _comparable(before, after):
         return Difference(where, DifferenceKind.CHANGED, before, after)
     if _is_set(after):
-        return _members(known.items(before) or [], known.items(after) or [], path)
+        return _members(langgraph_values.items(before) or [], langgraph_values.items(after) or [], path)
     parts = differences(_keyed_parts(before), _keyed_parts(after), path)
     counts = None
     if (old := positions(before)) is not None and (new := positions(after)) is not None:
@@ -72,7 +72,7 @@ def _keyed_parts(value: Any) -> Mapping[Any, Any]:
 
 
 def _is_set(value: Any) -> bool:
-    return isinstance(value, Node) and value.name in _SETS and known.items(value) is not None
+    return isinstance(value, Node) and value.name in _SETS and langgraph_values.items(value) is not None
 
 
 def _members(old: Sequence[Any], new: Sequence[Any], path: Path) -> Difference:
@@ -128,5 +128,5 @@ def _moved(old: Any, new: Any, was: Path, path: Path) -> Difference:
 
 def _who(value: Any) -> str | None:
     """The role and the id of a message; None for other values."""
-    parsed = known.message(value)
+    parsed = langgraph_values.message(value)
     return None if parsed is None else f"{parsed.role} {parsed.id}" if parsed.id else parsed.role

@@ -23,7 +23,7 @@ from ckpt_cli.history.reducers.reducers import (
     explains,
     folds_to,
 )
-from ckpt_cli.values.known import overwrite
+from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from ckpt_cli.values.known import Message, items, message, overwrite
+from ckpt_cli.values.langgraph_values import Message, items, message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same, unlike
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from ckpt_cli.history.search.pattern import Match, Needle
 from ckpt_cli.history.state.channels import START
-from ckpt_cli.values.known import is_secret
-from ckpt_cli.values.natural import arguments, text
+from ckpt_cli.values.langgraph_values import is_secret
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf, parts
+from ckpt_cli.values.well_known_types import arguments, text
 
 _NESTED = 60  # levels of objects that are remembered one by one; a deeper object is searched as a part of its owner
 _REMEMBERED = 100_000  # objects whose matches are remembered; then they are searched again

@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.values.known import items, message, text
+from ckpt_cli.values.langgraph_values import items, message, text
 from ckpt_cli.values.node import Form, Node
 
 _DEEPEST = 12

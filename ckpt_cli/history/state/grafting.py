@@ -6,10 +6,10 @@ So an encoder recognizes untouched parts: they are the same objects, and nodes k
 from typing import Any
 
 from ckpt_cli.history.diff.align import align
-from ckpt_cli.values.known import send
-from ckpt_cli.values.natural import items
+from ckpt_cli.values.langgraph_values import send
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
+from ckpt_cli.values.well_known_types import items
 
 _FIELDS = frozenset({Form.KWARGS, Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
 _LEVELS = 100  # below this many levels, a part that differs is taken from the new value as a whole

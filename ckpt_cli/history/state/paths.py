@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ckpt_cli.errors import PathNotFound, UsageError
-from ckpt_cli.values.natural import text as natural
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import fields, inside, positions
+from ckpt_cli.values.well_known_types import text as natural
 
 _NAME = re.compile(r"[^.\[\]\"'\s][^.\[\]]*")
 _PLAIN = re.compile(r"[^\W\d][\w\-]*")

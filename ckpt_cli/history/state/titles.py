@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ckpt_cli.history.tasks.step_changes import Change
-from ckpt_cli.values.known import messages, spelled_out, text
+from ckpt_cli.values.langgraph_values import messages, spelled_out, text
 
 _LONGEST = 500
 _MESSAGES = "messages"

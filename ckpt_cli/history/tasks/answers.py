@@ -13,7 +13,7 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.nesting import inside
 from ckpt_cli.history.tasks.task_ids import caller, interrupt_id, pulled, with_id
 from ckpt_cli.model import Payload
-from ckpt_cli.values.known import interrupts
+from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
 
 PLACEHOLDER = "placeholder-id"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS, newer, target
 from ckpt_cli.history.tasks.task_ids import PUSH
-from ckpt_cli.values.known import items, js_send
+from ckpt_cli.values.langgraph_values import items, js_send
 from ckpt_cli.values.state import State
 
 History = Callable[[], Iterable[State]]

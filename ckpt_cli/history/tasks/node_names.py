@@ -15,7 +15,7 @@ from ckpt_cli.history.state.channels import END, ERROR_SOURCE, INTERRUPT, PREVIO
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
-from ckpt_cli.values.known import interrupts, items
+from ckpt_cli.values.langgraph_values import interrupts, items
 from ckpt_cli.values.state import State, TaskWrite
 
 _TRIES = 100_000  # ids computed for one checkpoint; a graph of fifty nodes needs a few thousand

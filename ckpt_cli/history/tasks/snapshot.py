@@ -17,7 +17,7 @@ from ckpt_cli.history.tasks.next_tasks import History, Wiring, due_tasks, is_set
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.task_ids import with_id
 from ckpt_cli.model import NULL_TASK
-from ckpt_cli.values.known import Interrupt, interrupts
+from ckpt_cli.values.langgraph_values import Interrupt, interrupts
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
-from ckpt_cli.values.known import js_send, message, messages, overwrite
+from ckpt_cli.values.langgraph_values import js_send, message, messages, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite

@@ -17,7 +17,7 @@ from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
 from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, pulled, sent, trigger_sets
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_call, path
-from ckpt_cli.values.known import interrupts, js_send
+from ckpt_cli.values.langgraph_values import interrupts, js_send
 from ckpt_cli.values.state import State, TaskWrite
 
 _NO_OUTPUT = CONTROL_WRITES | {RETURN}

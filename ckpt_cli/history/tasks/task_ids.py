@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
-from ckpt_cli.values.known import Interrupt
+from ckpt_cli.values.langgraph_values import Interrupt
 
 PULL = "__pregel_pull"
 PUSH = "__pregel_push"

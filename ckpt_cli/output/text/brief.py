@@ -12,9 +12,9 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, truncate
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.quantities import size
-from ckpt_cli.output.text import arrays
+from ckpt_cli.output.text import array_text
 from ckpt_cli.output.theme import LEADS_TO, MORE, UNREADABLE, quoted
-from ckpt_cli.values import known
+from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside, is_leaf, parts, positions
 
@@ -81,18 +81,18 @@ class _Brief:
         return self._known(node, cells, depth) or self._object(node, cells, depth)
 
     def _known(self, node: Node, cells: int, depth: int) -> str | None:
-        natural = known.text(node, self._reveal)
+        natural = langgraph_values.text(node, self._reveal)
         if natural is not None:
             return natural if node.name in _BARE else f"{class_name(node)}({self._truncated(natural, cells)})"
-        elements = known.items(node)
+        elements = langgraph_values.items(node)
         if elements is not None:
             marks = ("[", "]") if node.name == "deque" else ("{", "}")
             return self._list(elements, cells, depth, (class_name(node).lower() + marks[0], marks[1]))
-        if message := known.message(node):
+        if message := langgraph_values.message(node):
             return self._message(message, cells, depth)
         return None
 
-    def _message(self, message: known.Message, cells: int, depth: int) -> str:
+    def _message(self, message: langgraph_values.Message, cells: int, depth: int) -> str:
         head = message.role + (f" {message.name}" if message.name and message.role == "tool" else "")
         words = [self._quoted(message.text, cells - len(head) - 1)] if message.text or not message.tool_calls else []
         calls = [f"{LEADS_TO} {self.call(call, cells, depth)}" for call in message.tool_calls[:3]]
@@ -107,7 +107,7 @@ class _Brief:
 
     def _object(self, node: Node, cells: int, depth: int) -> str:
         named_fields = fields(node)
-        args = [] if known.send(node) else list(positions(node) or ())
+        args = [] if langgraph_values.send(node) else list(positions(node) or ())
         return self._fields(class_name(node), args, named_fields, cells, depth)
 
     def _fields(self, name: str, args: list[Any], named_fields: dict[Any, Any], cells: int, depth: int) -> str:
@@ -128,8 +128,8 @@ class _Brief:
         return self._json_text(key, 60) if isinstance(key, str) else self.text(key, 60, _DEEPEST - 1)
 
     def _array(self, state: dict[str, Any], cells: int) -> str:
-        head = f"array {arrays.heading(state)}"
-        first = arrays.first(state, 12)
+        head = f"array {array_text.heading(state)}"
+        first = array_text.first(state, 12)
         if first is None:
             return head
         numbers, total = first
@@ -212,12 +212,12 @@ def size_of(value: Any) -> str:
     """The class or size of a value, as a remark for the line above the value."""
     if isinstance(value, str):
         return f"{len(value):,} characters"
-    if isinstance(value, Node) and known.items(value) is None:
+    if isinstance(value, Node) and langgraph_values.items(value) is None:
         return class_name(value)
     if is_leaf(value):
         return ""
     if isinstance(value, dict):
         return f"{{{len(value)} {'key' if len(value) == 1 else 'keys'}}}"
-    total = len(known.items(value) or ()) if isinstance(value, Node) else len(value)
+    total = len(langgraph_values.items(value) or ()) if isinstance(value, Node) else len(value)
     noun = f"{total} {'item' if total == 1 else 'items'}"
     return f"{class_name(value)} of {noun}" if isinstance(value, Node) else f"[{noun}]"

@@ -8,7 +8,7 @@ from ckpt_cli.output.line import Line, plain
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.theme import LEADS_TO, MINUS, MORE, ROLES, TIMES
-from ckpt_cli.values.known import Message, message
+from ckpt_cli.values.langgraph_values import Message, message
 from ckpt_cli.values.node import Node
 from ckpt_cli.views.steps import ChangeView
 

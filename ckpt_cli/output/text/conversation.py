@@ -7,7 +7,7 @@ from ckpt_cli.output.cells import cell_len, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.brief import UNCUT, brief, size_of
 from ckpt_cli.output.theme import LEADS_TO, MORE, ROLES
-from ckpt_cli.values import known
+from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.node import Node
 
 TEXT_LINES = 8
@@ -50,7 +50,11 @@ class Conversation:
     def lines(self, value: list[Any], indent: int) -> Iterator[Line]:
         """The lines of all messages, one message after the other."""
         first, last = folded(len(value), self._full)
-        messages = {index: message for index in (*first, *last) if (message := known.message(value[index])) is not None}
+        messages = {
+            index: message
+            for index in (*first, *last)
+            if (message := langgraph_values.message(value[index])) is not None
+        }
         number_cells = len(str(len(value) - 1)) + 2
         role_cells = max(len(message.role) for message in messages.values())
         for index, message in messages.items():
@@ -70,13 +74,13 @@ class Conversation:
                 }
                 yield from self._extras(rest, indent + number_cells + role_cells + 3)
 
-    def _message(self, message: known.Message, speaker: Line, indent: int) -> Iterator[Line]:
+    def _message(self, message: langgraph_values.Message, speaker: Line, indent: int) -> Iterator[Line]:
         """The speaker, the text beside it, the tool calls below, the id at the right."""
         room = UNCUT if self._page.width is None else max(self._page.width - indent, 20)
         for index, spans in enumerate(self._words(message, room - 1)):
             yield [*(speaker if index == 0 else [("", " " * indent)]), *spans]
 
-    def _words(self, message: known.Message, room: int) -> Iterator[Line]:
+    def _words(self, message: langgraph_values.Message, room: int) -> Iterator[Line]:
         shown_id = (message.id or "") if self._full else short_id(message.id or "")
         piped = self._page.width is None
         room -= cell_len(shown_id) + 2 if shown_id and not piped else 0
@@ -88,7 +92,7 @@ class Conversation:
             gap = 2 if piped else max(room - line_len(first), 0) + 2
             yield [*first, ("", " " * gap), ("muted", shown_id)] if shown_id and index == 0 else first
 
-    def _paragraphs(self, message: known.Message, room: int) -> Iterator[tuple[str, str]]:
+    def _paragraphs(self, message: langgraph_values.Message, room: int) -> Iterator[tuple[str, str]]:
         if not message.text:
             if not message.tool_calls:
                 yield ("muted", "(no text)" if message.role != "remove" else "(removes this message)")

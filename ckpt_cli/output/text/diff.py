@@ -12,7 +12,7 @@ from ckpt_cli.output.text.values import block, inline, short_id
 from ckpt_cli.output.text.word_diff import word_diff_lines
 from ckpt_cli.output.theme import DIFFERENCES, LEADS_TO, MORE, ROLES
 from ckpt_cli.values.difference import Counts, Difference, DifferenceKind, RoughCounts
-from ckpt_cli.values.known import message
+from ckpt_cli.values.langgraph_values import message
 from ckpt_cli.values.parts import is_leaf
 from ckpt_cli.views.diff import DiffView, End
 

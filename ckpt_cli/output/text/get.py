@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.values.jsonform import to_json
-from ckpt_cli.values.natural import text as natural
 from ckpt_cli.values.parts import inside
+from ckpt_cli.values.well_known_types import text as natural
 from ckpt_cli.views.get import GetView
 
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, day, size
-from ckpt_cli.output.shell import visible
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.steps import error, join_lines, pad_line, question, split
 from ckpt_cli.output.theme import (
@@ -23,6 +22,7 @@ from ckpt_cli.output.theme import (
     quoted,
     thread_style,
 )
+from ckpt_cli.output.visible_names import visible
 from ckpt_cli.shell_words import command
 from ckpt_cli.views.threads import ThreadsView, ThreadView, WaitingView
 

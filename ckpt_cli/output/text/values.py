@@ -13,7 +13,7 @@ from ckpt_cli.output.line import Line, Lines, Page, Span
 from ckpt_cli.output.text.brief import UNCUT, brief, class_name, elements, size_of, whole
 from ckpt_cli.output.text.conversation import FIRST, SHOWN, TEXT_LINES, Conversation, folded, short_id
 from ckpt_cli.output.theme import CLOSE_QUOTE, MORE, OPEN_QUOTE, quoted
-from ckpt_cli.values.known import is_conversation
+from ckpt_cli.values.langgraph_values import is_conversation
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.dynamodb import items, own_fields
+from ckpt_cli.savers.dynamodb import items, written_columns
 from ckpt_cli.savers.dynamodb.address import parse_url
 from ckpt_cli.savers.dynamodb.connection import Connection, table_id
 from ckpt_cli.savers.dynamodb.expand import Expansion
@@ -215,15 +215,15 @@ class DynamoSaver(Saver):
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
         """LangGraph's attributes."""
-        return own_fields.WRITTEN
+        return written_columns.WRITTEN
 
     def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
         """Both items, attribute by attribute."""
-        return own_fields.fields(row)
+        return written_columns.fields(row)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
         """The image with other programs' attributes as they are now."""
-        return own_fields.restored(image, now)
+        return written_columns.restored(image, now)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Put and delete items, up to 100 in a transaction."""

@@ -22,7 +22,7 @@ from ckpt_cli.savers.spelling import raw_of, text_of
 Document = dict[str, Any]
 
 METADATA = "mongo-pairs"
-"""The tag of metadata that is a document; see `serde.pairs`."""
+"""The tag of metadata that is a document; see `serde.mongodb_metadata`."""
 
 _ODD = "bson"
 _TYPED = json_util.JSONOptions(tz_aware=True, tzinfo=UTC)

@@ -13,8 +13,8 @@ from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.expand import Expansion
 from ckpt_cli.savers.mongodb.faults import translate_errors
 from ckpt_cli.savers.mongodb.images import Images
-from ckpt_cli.savers.mongodb.own_fields import OwnFields
 from ckpt_cli.savers.mongodb.schema import Schema, detect
+from ckpt_cli.savers.mongodb.written_columns import WrittenColumns
 from ckpt_cli.savers.paging import fetch_by_size, pages
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def open_url(url: str) -> "MongoSaver":
         raise
 
 
-class MongoSaver(OwnFields):
+class MongoSaver(WrittenColumns):
     """A database of LangGraph's own saver, of its former async variant, or of LangGraph.js."""
 
     name: ClassVar[str] = "mongodb"

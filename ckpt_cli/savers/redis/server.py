@@ -11,7 +11,7 @@ from ckpt_cli.model import Ref, Row, RowChange, Thread
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only, unless_sent
-from ckpt_cli.savers.redis import own_fields
+from ckpt_cli.savers.redis import written_columns
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.images import Images
@@ -105,15 +105,15 @@ class KeySaver(Saver):
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
         """LangGraph's fields of documents, and whole values of other keys."""
-        return own_fields.WRITTEN
+        return written_columns.WRITTEN
 
     def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
         """A document field by field."""
-        return own_fields.fields(row)
+        return written_columns.fields(row)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
         """The image with other programs' fields as they are now."""
-        return own_fields.restored(image, now)
+        return written_columns.restored(image, now)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Set and delete keys that equal their before-images."""

@@ -1,4 +1,4 @@
-"""The interface to Postgres or MySQL: a connection, and the SQL expressions for `sql.statements`.
+"""`Engine`: what Postgres and MySQL each give: connection, transactions, SQL expressions for `statements`.
 
 Both drivers take values for ``%s``, so users' text is never part of a statement. A ``%`` in a name is doubled.
 """

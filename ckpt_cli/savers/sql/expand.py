@@ -1,4 +1,4 @@
-"""Translates a plan into changes of rows: rows of checkpoints and writes, and of the blobs that checkpoints need.
+"""Translates a plan into row changes: checkpoints, writes, the blobs that they need or no longer need.
 
 A blob is added if it doesn't exist yet, and removed when no remaining checkpoint names it. When the last checkpoint of
 a namespace is removed, all blobs of the namespace are removed too.

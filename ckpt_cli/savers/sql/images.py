@@ -1,4 +1,7 @@
-"""Images of rows: all columns as the engine gives them. Plans, the operation log and undo compare and restore them."""
+"""Images of rows, all columns as the engine gives them: read by key, inserted, updated, deleted.
+
+Plans, the operation log and undo compare and restore them.
+"""
 
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
 
@@ -7,7 +10,7 @@ from itertools import groupby
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange, Scalar
-from ckpt_cli.savers.own_columns import assignments
+from ckpt_cli.savers.application_columns import assignments
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout

@@ -1,4 +1,4 @@
-"""The reading methods of the SQL saver: they read rows by key, in pages of bounded size, and each blob once."""
+"""`ReadMethods`: answers the contract's questions with `statements`, in bounded pages, each blob once."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import merge

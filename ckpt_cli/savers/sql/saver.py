@@ -1,4 +1,7 @@
-"""`SqlSaver`: the saver for LangGraph's SQL tables. This module has its writing methods."""
+"""`SqlSaver`: the methods that write; the subclasses in `postgres`, `mysql` add `about`, identity and place.
+
+MySQL's subclass also lists and counts threads in its own way. The reading methods are in `reading`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -7,7 +10,7 @@ from typing import TypeVar
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, WriteKey
 from ckpt_cli.savers.about import Ability, SideEffect, ability_set
-from ckpt_cli.savers.own_columns import restored
+from ckpt_cli.savers.application_columns import restored
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
 from ckpt_cli.savers.sql.layout import WRITTEN, Layout

@@ -1,4 +1,4 @@
-"""All statements that read. They are made once, from an engine's expressions for a layout.
+"""The SQL of every read of checkpoints, writes and blobs, made once from an engine's expressions.
 
 A statement that ends in ``WHERE`` needs a condition from `Engine.among`. Only `BlobStatements.contents`,
 `CheckpointStatements.headers`, `WriteStatements.some` and `WriteStatements.named` fetch values.

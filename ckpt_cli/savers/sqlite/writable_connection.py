@@ -12,7 +12,7 @@ from typing import TypeVar
 from ckpt_cli import ctrl_c
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
-from ckpt_cli.savers.own_columns import assignments
+from ckpt_cli.savers.application_columns import assignments
 from ckpt_cli.savers.sqlite.driver import ResultRow, connect
 from ckpt_cli.savers.sqlite.faults import constraint_fault, permission_fault, reading_fault, writing_fault
 from ckpt_cli.savers.sqlite.files import read_file_state

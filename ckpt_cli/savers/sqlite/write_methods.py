@@ -6,8 +6,8 @@ from typing import TypeVar
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, Scalar, WriteKey
 from ckpt_cli.savers.about import Ability, SideEffect
+from ckpt_cli.savers.application_columns import restored
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.own_columns import restored
 from ckpt_cli.savers.sqlite.connection import Connection
 from ckpt_cli.savers.sqlite.images import Images
 from ckpt_cli.savers.sqlite.schema import WRITTEN, Schema, must_be_tables

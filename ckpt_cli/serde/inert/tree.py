@@ -11,8 +11,8 @@ from typing import Any
 
 from ckpt_cli.serde.inert.machine import Dict, Global, Missing, Object, Set
 from ckpt_cli.serde.inert.types import build_value
-from ckpt_cli.values.natural import text
 from ckpt_cli.values.node import Form, Node, Opened, broken
+from ckpt_cli.values.well_known_types import text
 
 LEVELS = 400
 """How deep containers and objects may be nested; Python's own recursion limit is 1,000."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from ckpt_cli.serde.inert.arrays import ARRAYS
 from ckpt_cli.serde.inert.pickle_calls import PickleCall, resolve_call
-from ckpt_cli.values.natural import text
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.well_known_types import text
 
 
 def build_value(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Any:

@@ -15,7 +15,7 @@ from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.model import Payload, Plan, Ref
-from ckpt_cli.operations.place import default_path
+from ckpt_cli.operations.log_paths import default_path
 from ckpt_cli.savers.mongodb import open_url
 from tests.savers.mongodb.conftest import SAMPLES, filled
 from tests.savers.small import opened, two_steps

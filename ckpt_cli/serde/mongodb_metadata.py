@@ -1,4 +1,4 @@
-"""MongoDB's metadata: a document of dicts, in which every other value is a pair of type tag and bytes.
+"""MongoDB's metadata: a document of dicts, whose other values are pairs of type tag and bytes.
 
 checkpoint-mongodb 0.5.1 ``utils.py: dumps_metadata``; up to 0.1 a value is JSON bytes without a tag. ckpt's MongoDB
 saver gives the document as JSON: a dict is an object, a pair ``[tag, base64]``, untagged bytes ``[base64]``.

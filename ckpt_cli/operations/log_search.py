@@ -1,4 +1,4 @@
-"""Finds a database's log by address, engine's id, logged rows; doubts: copy, clone, no right to read it.
+"""Finds a database's log by address, engine's id, logged rows; doubts: copy, clone, no right to read.
 
 A log that is found but doubtful has a reason, a note and a refusal here.
 """
@@ -10,9 +10,9 @@ from enum import StrEnum
 
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Ref
-from ckpt_cli.operations.index import Entry, Index
 from ckpt_cli.operations.log import OperationLog
-from ckpt_cli.operations.place import LOG, folder_name, state_folder
+from ckpt_cli.operations.log_index import Entry, Index
+from ckpt_cli.operations.log_paths import LOG, folder_name, state_folder
 from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, judge_log, unproven
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver

@@ -15,9 +15,9 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, basis_of
-from ckpt_cli.plans.child import Origin, encode_checkpoint, read_origin
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
+from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
 from ckpt_cli.plans.wording import describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.same import same

@@ -1,4 +1,4 @@
-"""Natural text of dates, times, UUIDs, sets, Enums, however recorded; which values are secrets (pydantic).
+"""The text of dates, UUIDs, sets, Enums, however recorded; which values are secrets (pydantic).
 
 The text is computed from what was recorded; no object of a payload is built. Releases record the same type in different
 ways (msgpack extensions, ``lc: 2`` JSON, JavaScript's names). So all functions here work on the arguments that the

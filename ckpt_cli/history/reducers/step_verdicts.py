@@ -14,7 +14,7 @@ from ckpt_cli.history.reducers.delta import Rebuilt, marked
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Evidence, Reducer, explains
 from ckpt_cli.history.state.channels import unwrapped, user_channels
-from ckpt_cli.values.known import items, overwrite
+from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CkptError, Failed, Refused
+from ckpt_cli.operations.log_paths import HINT
 from ckpt_cli.operations.log_schema import VERSION, migrate
-from ckpt_cli.operations.place import HINT
 from ckpt_cli.shell_words import command
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.known import (
+from ckpt_cli.values.langgraph_values import (
     Interrupt,
     Message,
     Overwrite,

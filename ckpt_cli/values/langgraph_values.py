@@ -1,10 +1,10 @@
-"""Messages, interrupts, Sends, Overwrite: recognized in decoded values of every release, Python and JS."""
+"""Recognizes messages, interrupts, Sends, Overwrite in values of every release, Python and JS."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ckpt_cli.values.natural import arguments, is_secret, items, text
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.well_known_types import arguments, is_secret, items, text
 
 __all__ = [
     "Interrupt",

@@ -22,7 +22,7 @@ _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocumen
 _decoded = partial(bson.decode, codec_options=_RAW)
 
 
-class OwnFields(Saver):
+class WrittenColumns(Saver):
     """The methods of `MongoSaver` about an application's own fields."""
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike

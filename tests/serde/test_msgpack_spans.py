@@ -3,16 +3,19 @@
 import ormsgpack
 import pytest
 
-from ckpt_cli.serde import spans
+from ckpt_cli.serde import msgpack_spans
 
 
 @pytest.mark.parametrize("first", range(256))
 def test_maps_and_arrays_are_told_by_their_first_byte(first: int) -> None:
     """`is_map` and `is_array`, which read one byte, agree with `head` for every byte."""
     data = bytes([first]) + bytes(40)
-    kind = spans.head(data, 0).kind
-    assert (spans.is_map(data), spans.is_array(data)) == (kind == spans.MAP, kind == spans.ARRAY)
-    assert not spans.is_map(data, len(data)) and not spans.is_array(data, len(data))
+    kind = msgpack_spans.head(data, 0).kind
+    assert (msgpack_spans.is_map(data), msgpack_spans.is_array(data)) == (
+        kind == msgpack_spans.MAP,
+        kind == msgpack_spans.ARRAY,
+    )
+    assert not msgpack_spans.is_map(data, len(data)) and not msgpack_spans.is_array(data, len(data))
 
 
 @pytest.mark.parametrize("code", [-128, -1, 0, 1, 127])
@@ -20,8 +23,8 @@ def test_maps_and_arrays_are_told_by_their_first_byte(first: int) -> None:
 def test_codes_are_signed(code: int, header: bytes) -> None:
     """Codes below zero are msgpack's own, and `head` reads them as ormsgpack does, whatever the header."""
     data = header + bytes([code & 0xFF]) + b"x"
-    found = spans.head(data, 0)
-    assert (found.kind, found.code, data[found.start : found.end]) == (spans.EXT, code, b"x")
+    found = msgpack_spans.head(data, 0)
+    assert (found.kind, found.code, data[found.start : found.end]) == (msgpack_spans.EXT, code, b"x")
     assert ormsgpack.unpackb(data, ext_hook=lambda code_read, content: (code_read, bytes(content))) == (code, b"x")
 
 
@@ -29,5 +32,5 @@ def test_codes_are_signed(code: int, header: bytes) -> None:
 def test_numbers_are_read_and_stepped_over(number: int) -> None:
     """Each with the header that the real encoder gives it, and floats of both sizes."""
     for data in (ormsgpack.packb(number), ormsgpack.packb(number + 0.5), b"\xca\x3f\x80\x00\x00"):
-        found = spans.head(data + b"\xc0", 0)
-        assert (found.kind, found.value, found.end) == (spans.NUMBER, ormsgpack.unpackb(data), len(data))
+        found = msgpack_spans.head(data + b"\xc0", 0)
+        assert (found.kind, found.value, found.end) == (msgpack_spans.NUMBER, ormsgpack.unpackb(data), len(data))

@@ -13,7 +13,7 @@ from ckpt_cli.app import run
 from ckpt_cli.errors import Failed
 from ckpt_cli.langgraph import CkptSaver
 from ckpt_cli.model import Plan
-from ckpt_cli.operations.place import default_path
+from ckpt_cli.operations.log_paths import default_path
 from tests.cross.travel import counters
 from tests.graphs.building import on
 from tests.savers.small import opened

@@ -1,4 +1,4 @@
-"""An application's own columns in LangGraph's tables: never changed, but restored with a removed row."""
+"""Columns that an application added to LangGraph's tables: only restored, with a removed row."""
 
 from collections.abc import Collection, Mapping
 

@@ -7,7 +7,7 @@ from ckpt_cli.savers.contract import Saver
 
 if TYPE_CHECKING:
     from ckpt_cli.operations.log import Operation, OperationLog
-    from ckpt_cli.operations.search import Doubtful, SearchResult
+    from ckpt_cli.operations.log_search import Doubtful, SearchResult
 
 
 class Logs:
@@ -70,7 +70,7 @@ class Logs:
     def for_tags(self) -> "OperationLog | None":
         """The log whose tags are shown with other data, found with few reads; None if there is no such log."""
         if self._tag_logs is None:
-            from ckpt_cli.operations.search import Search
+            from ckpt_cli.operations.log_search import Search
 
             result = self._result or Search(self._saver, deep=False).run()
             self._tag_logs = [result.own] if result.own is not None else []
@@ -81,7 +81,7 @@ class Logs:
 
     def interrupted_operations(self) -> "list[Operation]":
         """The operations that were interrupted or are running now, found with few reads."""
-        from ckpt_cli.operations.search import Search
+        from ckpt_cli.operations.log_search import Search
         from ckpt_cli.operations.settle import planned_operations
 
         result = Search(self._saver, deep=False).run()
@@ -100,7 +100,7 @@ class Logs:
 
     def _search(self) -> "SearchResult":
         if self._result is None:
-            from ckpt_cli.operations.search import Search
+            from ckpt_cli.operations.log_search import Search
 
             self._result = Search(self._saver, deep=True).run()
             if self._result.own is not None:
@@ -119,7 +119,7 @@ class Logs:
         return log
 
     def _new_log(self) -> "OperationLog":
-        from ckpt_cli.operations.search import new_log
+        from ckpt_cli.operations.log_search import new_log
 
         if self._used is None:
             self._used = new_log(self._saver.identity)

@@ -6,7 +6,7 @@ import ormsgpack
 import pytest
 
 from ckpt_cli.model import Payload
-from ckpt_cli.serde import spans
+from ckpt_cli.serde import msgpack_spans
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.serde.msgpack_write import pack
 from ckpt_cli.values.node import DAMAGED, Form, Node
@@ -92,8 +92,8 @@ def test_keys_that_python_cannot_hold_are_broken_keys() -> None:
 def test_the_walker_agrees_with_ormsgpack_on_where_values_end(name: str) -> None:
     """The span of a value is all of its bytes, and the spans of its parts are theirs."""
     data = payload({"before": 1, "value": VALUES[name], "after": [2]}).data
-    assert spans.end(data) == len(data)
-    parts = [data[start:end] for start, end in spans.elements(data)]
+    assert msgpack_spans.end(data) == len(data)
+    parts = [data[start:end] for start, end in msgpack_spans.elements(data)]
     assert b"".join(parts) == data[1:]
     assert same(decode(parts[3]), decode(data)["value"])
     assert pack(decode(parts[3])) == parts[3]

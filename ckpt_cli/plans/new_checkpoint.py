@@ -1,4 +1,4 @@
-"""Makes a new checkpoint from a stored one: layout, encodings, LangGraph's own metadata, unchanged bytes.
+"""Makes a new checkpoint of a stored one: layout, encodings, LangGraph's own metadata, kept bytes.
 
 Its format is that of the same LangGraph generation. Unchanged values keep their exact bytes.
 """

@@ -1,4 +1,4 @@
-"""Which payload each msgpack extension code must have (pydantic, Enum, array …); any other is BROKEN.
+"""The payload that each msgpack extension code must have (pydantic, Enum …); others are BROKEN.
 
 A payload of that shape becomes an `Opened`. langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG``
 to ``EXT_DELTA_SNAPSHOT``. The library writes no other shapes, so a payload of another shape becomes BROKEN; ckpt

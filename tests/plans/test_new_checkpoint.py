@@ -12,7 +12,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref
 from ckpt_cli.operations import undo
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
-from ckpt_cli.plans import fork, rollback, transplant
+from ckpt_cli.plans import fork, fork_to_thread, rollback
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
@@ -40,7 +40,7 @@ def rolled_back(reader: Reader, row: CheckpointRow) -> Plan:
 
 
 def moved(reader: Reader, row: CheckpointRow) -> Plan:
-    return transplant.plan(reader, row, "moved")
+    return fork_to_thread.plan(reader, row, "moved")
 
 
 @pytest.fixture(params=[name for name in DATABASES if name not in UNTAKEN])

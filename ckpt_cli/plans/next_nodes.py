@@ -12,7 +12,7 @@ from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import END, START, TASKS, order
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.thread_history import Route
-from ckpt_cli.values.known import Send
+from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import Version
 

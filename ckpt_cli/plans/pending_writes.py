@@ -1,4 +1,4 @@
-"""Pending writes where an update starts: a Command's values, results of finished tasks kept or dropped.
+"""Pending writes where an update starts: a Command's values; which results of tasks are kept.
 
 They are stored on the checkpoint where the step starts. An update as END applies these writes in every version of
 langgraph. Up to langgraph 1.0.2, an update as a node applies them too, even if the run continued from that checkpoint
@@ -17,7 +17,7 @@ from ckpt_cli.plans.step_start import StepStart
 from ckpt_cli.plans.superstep import TaskOutput, written_triggers
 from ckpt_cli.plans.thread_history import count_sends, task_path_at
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.known import has_response_schema
+from ckpt_cli.values.langgraph_values import has_response_schema
 from ckpt_cli.values.state import TaskWrite
 
 _PUSHED = ("__pregel_push",)

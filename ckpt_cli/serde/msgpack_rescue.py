@@ -1,4 +1,4 @@
-"""Damaged msgpack decoded as far as possible: one bad UTF-8 byte, cut off, wrong lengths; BROKEN nodes.
+"""Damaged msgpack decoded as far as possible: bad UTF-8, cut off, wrong lengths; BROKEN nodes.
 
 ormsgpack refuses a whole checkpoint for one bad UTF-8 byte, but a person needs the undamaged channels.
 """
@@ -6,8 +6,8 @@ ormsgpack refuses a whole checkpoint for one bad UTF-8 byte, but a person needs 
 from collections.abc import Callable
 from typing import Any
 
-from ckpt_cli.serde import error_paths, spans
-from ckpt_cli.serde.spans import DamageError, Head
+from ckpt_cli.serde import error_paths, msgpack_spans
+from ckpt_cli.serde.msgpack_spans import DamageError, Head
 from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import DAMAGED, Form, Node, Opened
 
@@ -24,9 +24,9 @@ class _Frame:
 
     def __init__(self, head: Head, path: str) -> None:
         self.path = path
-        self.value: Any = [] if head.kind == spans.ARRAY else {}
+        self.value: Any = [] if head.kind == msgpack_spans.ARRAY else {}
         self.parts_left = head.children
-        self.at_key = head.kind == spans.MAP
+        self.at_key = head.kind == msgpack_spans.MAP
         self.key: Any = None
 
     def put(self, value: Any) -> None:
@@ -86,29 +86,29 @@ class Rescue:
 
     def _next(self) -> Any:
         at = self._at
-        head = spans.head(self._data, at)
+        head = msgpack_spans.head(self._data, at)
         key = bool(self._stack) and self._stack[-1].at_key
-        if head.kind in (spans.ARRAY, spans.MAP):
+        if head.kind in (msgpack_spans.ARRAY, msgpack_spans.MAP):
             if not key and len(self._stack) < self._levels:
                 self._at = head.end
                 return _Frame(head, self._path())
-            self._at = spans.end(self._data, at)
+            self._at = msgpack_spans.end(self._data, at)
             return self._key(at) if key else self._broken(f"nested deeper than {self._levels} levels", at)
         self._at = head.end
-        if head.kind == spans.EXT:
+        if head.kind == msgpack_spans.EXT:
             content = self._data[head.start : head.end]
             return self._broken("an object as a key", at) if key else self._node(head.code, content)
         return self._scalar(head, at)
 
     def _scalar(self, head: Head, at: int) -> Any:
-        if head.kind == spans.STR:
+        if head.kind == msgpack_spans.STR:
             try:
                 return self._data[head.start : head.end].decode()
             except UnicodeDecodeError:
                 return self._broken("bad UTF-8", at)
-        if head.kind == spans.BIN:
+        if head.kind == msgpack_spans.BIN:
             return self._data[head.start : head.end]
-        return self._broken("reserved byte 0xc1", at) if head.kind == spans.RESERVED else head.value
+        return self._broken("reserved byte 0xc1", at) if head.kind == msgpack_spans.RESERVED else head.value
 
     def _key(self, at: int) -> Any:
         try:

@@ -1,9 +1,9 @@
-"""Numbers masked secrets in a draft that the user edits, and puts them back; what is secret: `natural`."""
+"""Numbers masked secrets in the user's draft, and puts them back; what is secret: `well_known_types`."""
 
 from typing import Any
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.values.natural import SECRET
+from ckpt_cli.values.well_known_types import SECRET
 
 Hidden = dict[int, Any]
 """The number of a mask to the secret that it hides."""
