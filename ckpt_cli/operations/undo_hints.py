@@ -36,12 +36,12 @@ def hint_delete_children(
 
 
 def hint_roll_back(saver: Saver, ref: Ref) -> str:
-    """The hint to go back to before a checkpoint that has writes of tasks but no child."""
-    parent = next((row.parent_id for row in saver.rows(ref.thread_id, ref.ns) if row.ref == ref), None)
-    if parent is None:
+    """The hint to go back to before a checkpoint that has writes of tasks but no child: to the head at that time."""
+    older = [row.checkpoint_id for row in saver.rows(ref.thread_id, ref.ns) if row.checkpoint_id < ref.checkpoint_id]
+    if not older:
         return f"`{command('ckpt delete', ref.thread_id)}` deletes the whole thread"
-    back = command("ckpt rollback", ref.thread_id, parent, options=_ns_option(ref.ns))
-    return f"`{back}` goes back to before it, and nothing is lost"
+    back = command("ckpt rollback", ref.thread_id, max(older), options=_ns_option(ref.ns))
+    return f"`{back}` goes back to the head before it, and nothing is lost"
 
 
 def hint_later_operation(

@@ -37,10 +37,8 @@ class Steps:
         self._unexplained: dict[str, list[Change]] = {}
 
     def changes(self, checkpoint_id: str) -> list[Change] | None:
-        """The changes of a step; None if no data that was read shows them, and for a fork, which is a copy."""
+        """The changes of a step; None if no data that was read shows them. A fork is compared with its parent."""
         note = self._attribution.note(checkpoint_id)
-        if note.source == "fork":
-            return None
         written = self._written(checkpoint_id)
         if written is None:
             return self._unexplained.get(checkpoint_id)
@@ -58,14 +56,11 @@ class Steps:
 
     def must_compare(self, checkpoint_id: str) -> bool:
         """Whether the states on both sides of a step say more about its changes than its writes do."""
-        note = self._attribution.note(checkpoint_id)
-        if note.source == "fork":
-            return False
         written = self._written(checkpoint_id)
         if written is None:
             return True
         outputs, recorded = written
-        return note.source != "input" and (bool(recorded) or any(write.channel != TASKS for write in outputs))
+        return self._attribution.note(checkpoint_id).source != "input" and (bool(recorded) or any(write.channel != TASKS for write in outputs))
 
     def compare(self, state: State, parent: State | None, *, is_first: bool) -> None:
         """Add the states on both sides of a step.
@@ -94,6 +89,8 @@ class Steps:
 
         Where the writes hold as much as metadata records, they count alone: they have the exact values.
         """
+        if self._attribution.note(checkpoint_id).source == "fork":
+            return None  # its writes, if there are any, were recorded for the checkpoint that it copies
         credited = self._attribution.credited(checkpoint_id)
         outputs = self._writes.outputs(credited or (), checkpoint_id)
         if self._writes.is_recorded(checkpoint_id) and not self._writes.holds_all_recorded(checkpoint_id, outputs):

@@ -71,7 +71,8 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if view.consumed:
         yield [("muted", "The checkpoint has a child, which applied these writes: none is pending.")]
         return
-    runs = f"If resumed now: {', '.join(again) or 'nothing'} would run{'' if again else '; all have finished'}."
+    runs = f"{', '.join(again)} would run." if again else "the step would end; all of its tasks have finished."
+    runs = f"If resumed now: {runs}"
     yield from _wrapped("", runs, page)
     after = "can't be known" if view.next is None else f"would be {', '.join(view.next) or 'nothing'}"
     abandoned = f" and abandons {', '.join(again)}" if again else ""

@@ -162,11 +162,15 @@ def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Itera
 def _next(view: ShowView, page: Page) -> Iterator[Line]:
     if view.next is None:
         why = "the checkpoint is damaged" if view.problem else "what is stored doesn't show it"
-        yield [("key", "ran next" if view.consumed else "next"), ("", "  "), ("muted", f"unknown: {why}")]
+        yield [("key", "was next" if view.consumed else "next"), ("", "  "), ("muted", f"unknown: {why}")]
     elif view.consumed:
-        yield [("key", "ran next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
+        yield [("key", "was next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
+    elif view.next:
+        yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next))]
+    elif view.tasks:
+        yield [("key", "next"), ("", "  "), ("muted", "nothing more in this step: it ends when the thread is resumed")]
     else:
-        yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next)) if view.next else ("good", "nothing: done")]
+        yield [("key", "next"), ("", "  "), ("good", "nothing: done")]
     if view.tasks:
         yield [("key", "tasks")]
     column = max((cell_len(task.node or "") for task in view.tasks), default=0)

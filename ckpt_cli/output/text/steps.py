@@ -55,7 +55,7 @@ def halts(step: StepView) -> Line:
         over = halt.over or bool(step.children)
         node = f" {halt.node}" if halt.node else ""
         if halt.kind != "interrupt":
-            spans.append(("muted" if over else "bad", f"{FAILED}{node}"))
+            spans.append(("muted", f"{node} failed then".strip()) if over else ("bad", f"{FAILED}{node}"))
         elif not over and halt.node in waiting:
             spans.append(("waiting", f"{WAITING}{node}"))
         else:
@@ -66,7 +66,7 @@ def halts(step: StepView) -> Line:
 
 
 def change_summary(step: StepView, cells: int | None) -> Line:
-    """The changes of a step in one line; empty for a fork, because it is a copy."""
+    """The changes of a step in one line; empty for a fork that could not be compared with its parent."""
     if step.changes is None and step.source == "fork":
         return []
     from ckpt_cli.output.text.changes import words
