@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers import names as reducer_names
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.model import Plan
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
@@ -147,7 +147,7 @@ def parse_reducer(text: str) -> tuple[str, Reducer]:
         UsageError: there is no such reducer.
     """
     channel, _, name = text.partition("=")
-    reducer = learning.named(name)
+    reducer = reducer_names.named(name)
     if reducer is None:
-        raise UsageError(f"no reducer {name!r}", hint="--reducer CHANNEL=NAME", candidates=learning.names())
+        raise UsageError(f"no reducer {name!r}", hint="--reducer CHANNEL=NAME", candidates=reducer_names.names())
     return channel, reducer
