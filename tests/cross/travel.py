@@ -25,6 +25,7 @@ from tests.graphs.building import Bag, line, on, says
 from tests.graphs.kinds import failing
 from tests.graphs.lines import asking, chat_graph, nested
 from tests.graphs.recent import Deltas
+from tests.graphs.scored import Added, Best, scored
 
 Build = Callable[[Any], Graph]
 MINE, THEIRS = "mine: 一/#1", "theirs"
@@ -291,6 +292,26 @@ class Travel:
             words = ["--where", f"{text!a} == kind", "--any"]
             found = ckpt(backend, ["threads", *words, "--limit", "0"], capsys, thread=False)
             assert [thread["thread_id"] for thread in found["threads"]] == [t for t, v in held.items() if v == text]
+
+    def test_other_threads_of_the_same_graph_decide(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """A channel that was written once is decided by others; another graph is no evidence; one step cancels it."""
+        words = ["update", MINE, "--values", '{"score": 0.2}', "--as-node", "judge", "-d", backend.url]
+        words += ["--dry-run", "--json"]
+        with backend.official() as official:
+            scored(official, MINE, 0.3)
+            scored(official, "of another graph", 0.5, 0.4, schema=Added, nodes="judge check")
+            assert run(words) == 7
+            refusal = " ".join(capsys.readouterr().err.split())
+            assert all(way in refusal for way in ("--reducer score=NAME", "--remember", "ckpt edit")), refusal
+            for name in ("a", "b", "c"):
+                scored(official, name, 0.5, 0.4)
+            assert run(words) == 0, capsys.readouterr().err
+            plan = json.loads(capsys.readouterr().out)
+            assert "reducers: score last value (from 4 threads, 7 steps)" in plan["notes"]
+            scored(official, "honest", 0.9, 0.2, schema=Best)
+        assert run(words) == 7
+        what = "no reducer explains the 9 recorded steps of channel 'score' in 5 threads"
+        assert what in capsys.readouterr().err
 
     def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """A thread forked with its ancestry continues to the same end as the one it was forked from."""
