@@ -1,4 +1,4 @@
-"""What other threads show about this thread's graph, in bounded reads: evidence for reducers, routes, nodes.
+"""What other threads show about a thread's graph, read within bounds: reducers, routes, nodes.
 
 The newest threads are read first, and of each only its newest steps. Nothing is read until it is needed.
 """

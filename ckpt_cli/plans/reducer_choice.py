@@ -4,7 +4,7 @@ A person names it (``--reducer``), or recorded steps prove it. The steps of the 
 decide, the steps of other threads of the same graph count too.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.learning import Tally
-from ckpt_cli.history.reducers.names import names
+from ckpt_cli.history.reducers.names import NamedReducers, names
 from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.inspection import Inspection
@@ -34,28 +34,19 @@ class Reducers:
     Args:
         reader: the database.
         ref: the checkpoint where the change starts.
-        chosen: channel to the reducer that a person named.
+        named: the reducers that a person named.
         new_id: makes an id for a message that has none.
-        remembered: the channels in `chosen` whose reducer was named earlier, and remembered for this database.
 
     Attributes:
         others: what other threads of the same graph show.
         used: channel to a text with the reducer that was used, and the evidence for this reducer.
     """
 
-    def __init__(
-        self,
-        reader: Reader,
-        ref: Ref,
-        chosen: Mapping[str, Reducer],
-        new_id: Callable[[], str],
-        remembered: Collection[str] = (),
-    ) -> None:
+    def __init__(self, reader: Reader, ref: Ref, named: NamedReducers, new_id: Callable[[], str]) -> None:
         self._new_id = new_id
         self._reader = reader
         self._ref = ref
-        self._chosen = chosen
-        self._remembered = remembered
+        self._chosen, self._remembered = named
         own_ids = reader.lineage(ref.thread_id, ref.ns).rows.keys()
         self.others = OtherThreads(reader, ref.thread_id, ref.ns, lambda: self.history.shapes, own_ids)
         self.used: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Whether two threads are of the same graph, by the nodes and channels that their checkpoints name.
+"""Whether two threads belong to the same graph, by the nodes and channels that their checkpoints name.
 
 A database doesn't name graphs, and several graphs may use the same names. So the rule is strict: a thread of another
 graph that counts as one of this graph would prove a wrong reducer.

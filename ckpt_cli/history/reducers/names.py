@@ -1,5 +1,9 @@
 """The names by which a person names a reducer: long ones, and short ones such as ``last`` or ``operator.add``."""
 
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
 from ckpt_cli.history.reducers.reducers import REDUCERS, Reducer
 
 _SHORT = {
@@ -14,6 +18,22 @@ _SHORT = {
     "any": "any value",
     "accumulate": "accumulating topic",
 }
+
+
+class NamedReducers(NamedTuple):
+    """The reducers that a person named, now or earlier.
+
+    Attributes:
+        reducers: channel to reducer.
+        remembered: the channels whose reducer was named earlier, and remembered for this database.
+    """
+
+    reducers: Mapping[str, Reducer] = MappingProxyType({})
+    remembered: Collection[str] = ()
+
+
+NOTHING_NAMED = NamedReducers()
+"""Every reducer must be learned."""
 
 
 def named(name: str) -> Reducer | None:

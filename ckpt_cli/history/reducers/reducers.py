@@ -91,7 +91,8 @@ class Evidence:
         if not self.threads:
             return f"{self.reducer.name} ({self.explained:,} of {self.steps:,} steps)"
         steps = count_steps(self.steps) if self.holds else f"{self.explained:,} of {count_steps(self.steps)}"
-        return f"{self.reducer.name} (from {self.threads} thread{'' if self.threads == 1 else 's'}, {steps})"
+        where = "another thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{self.reducer.name} (from {where}, {steps})"
 
 
 def _last(_before: Any, writes: Sequence[Any]) -> Any:
