@@ -73,6 +73,7 @@ def replay(
     Examples:
       ckpt replay support-42
       ckpt replay support-42 step:2 --to @
+      ckpt replay support-42 --to @ --reducer log=append --remember
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
     changes = metadata_changes(metadata)

@@ -196,9 +196,11 @@ class Reducers:
 
     def ways_without_proof(self, channel: str) -> str:
         """The hint for a channel whose reducer isn't proven: name it, for once or for this database, or `edit`."""
-        option = f"--reducer {argument(channel + '=NAME')}"
-        edit = command("ckpt edit", self._ref.thread_id, options=("--set", f"{spell([channel])}=JSON"))
+        thread_id, ns, checkpoint_id = self._ref
+        is_head = self._reader.head(thread_id, ns).checkpoint_id == checkpoint_id
+        words = [thread_id] if is_head else [thread_id, self._reader.short(thread_id)(checkpoint_id)]
+        options = ["--set", f"{spell([channel])}=JSON", *(["--ns", ns] if ns else [])]
         return (
-            f"{option} names it, with --remember for every later change of this database: {', '.join(names())}; "
-            f"`{edit}` sets a value without reducers"
+            f"--reducer {argument(channel + '=NAME')} names it, and --remember keeps that for this database; "
+            f"`{command('ckpt edit', *words, options=options)}` needs no reducer; NAME is one of {', '.join(names())}"
         )
