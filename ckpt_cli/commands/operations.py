@@ -93,8 +93,8 @@ def operations(
 
 def _log_without(session: Session, channels: Sequence[str], *, triggers: bool) -> OperationLog:
     """The log, after it has forgotten the reducers of these channels, and the accepted triggers if `triggers`."""
-    for channel in channels:
-        remembered_reducers.forget(session.logs.for_undo(), channel)
+    if channels:
+        remembered_reducers.forget(session.logs.for_undo(), channels)
     log = session.log
     if triggers:
         side_effects.forget(log)

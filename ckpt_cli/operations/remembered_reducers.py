@@ -1,6 +1,6 @@
 """Remembered reducers, which a person named for the whole database; they are kept beside tags."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ckpt_cli.errors import NotFound
@@ -57,17 +57,14 @@ def remember(
         log.add_to_index(place)
 
 
-def forget(log: LogFile, channel: str) -> RememberedReducer:
-    """Forget the reducer of a channel, and give it.
+def forget(log: LogFile, channels: Collection[str]) -> None:
+    """Forget the reducers of these channels.
 
     Raises:
-        NotFound: none is remembered for this channel.
+        NotFound: none is remembered for one of them; then nothing is forgotten.
     """
-    known = read_remembered(log)
-    forgotten = next((one for one in known if one.channel == channel), None)
-    if forgotten is None:
-        channels = [one.channel for one in known]
-        raise NotFound(f"no reducer is remembered for channel {channel!r}", candidates=channels)
+    known = [one.channel for one in read_remembered(log)]
+    if unknown := [channel for channel in channels if channel not in known]:
+        raise NotFound(f"no reducer is remembered for channel {unknown[0]!r}; none was forgotten", candidates=known)
     with log.transaction() as connection:
-        connection.execute("DELETE FROM reducers WHERE channel = ?", (to_sqlite(channel),))
-    return forgotten
+        connection.executemany("DELETE FROM reducers WHERE channel = ?", [(to_sqlite(one),) for one in channels])

@@ -105,7 +105,7 @@ class Reducers:
         if any(self.holds_messages(channel, before, write) for write in writes):
             self._must_be_messages(channel, candidates, writes)
         outcomes = learning.outcomes(candidates, before, writes)
-        if len(outcomes) != 1 and self._may_learn_from_others(channel):
+        if (not candidates or len(outcomes) > 1) and self._may_learn_from_others(channel):
             candidates = self._all_steps(channel).candidates
             outcomes = learning.outcomes(candidates, before, writes)
         if len(outcomes) != 1:

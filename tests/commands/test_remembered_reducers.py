@@ -74,7 +74,7 @@ def test_a_reducer_is_remembered_used_listed_and_forgotten(ckpt: Ckpt, path: Pat
         "--yes",
     )
     assert text[0] == 2 and ckpt("info")["reducers"] == {"score": "last value"}
-    assert ckpt("operations", "--forget-reducer", "scores")[0] == 4
+    assert ckpt("operations", "--forget-reducer", "score", "--forget-reducer", "scores")[0] == 4
     assert ckpt("operations", "--forget-reducer", "score")["reducers"] == {}
     assert ckpt("update", "other", *UPDATE, "--dry-run")[0] == 7
     assert dump(path) == before
@@ -109,6 +109,20 @@ def test_a_moved_database_keeps_its_reducers_and_a_copy_has_none(ckpt: Ckpt, pat
     copy.unlink()
     path.rename(moved)
     assert ckpt("info", at=moved)["reducers"] == {"score": "last value"}
+
+
+def test_a_log_of_an_earlier_version_remembers_from_its_next_write(ckpt: Ckpt, path: Path) -> None:
+    """Reading leaves it as it is: it has no reducers, and its tags stay."""
+    ckpt("tag", "mine", "@", "good")
+    log = Path(ckpt("operations")["log"])
+    with closing(sqlite3.connect(log)) as connection:
+        connection.executescript("DROP TABLE reducers; PRAGMA user_version = 2")
+    before = log.read_bytes()
+    assert (ckpt("info")["reducers"], ckpt("operations", "--forget-reducer", "score")[0]) == ({}, 4)
+    assert log.read_bytes() == before
+    ckpt("replay", "mine", *LAST, "--remember")
+    assert ckpt("info")["reducers"] == {"score": "last value"}
+    assert [tag["name"] for tag in ckpt("tag", "--list")["tags"]] == ["good"]
 
 
 def test_a_remembered_reducer_that_does_not_fit_says_how_to_forget_it(ckpt: Ckpt) -> None:
