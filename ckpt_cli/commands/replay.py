@@ -89,12 +89,14 @@ def replay(
     named, rev_or_head = named_reducers(session, reducer), "@" if rev is None else rev
     if commit:
         return _commit(session, thread, rev_or_head, ns, reducer, named, changes)
-    if session.options.remember:
-        row = session.read(lambda r: r.resolve(thread, rev_or_head if to is None else to, ns))
-        remember(session, reducer, row.ref)
+    view: ReplayView | PlayedView
     if to is not None:
-        return play(session, thread, rev, to, ns, named)
-    return session.read(lambda r: run(r, r.resolve(thread, rev_or_head, ns), named))
+        view = play(session, thread, rev, to, ns, named)
+    else:
+        view = session.read(lambda r: run(r, r.resolve(thread, rev_or_head, ns), named))
+    if session.options.remember:
+        remember(session, reducer, session.read(lambda r: r.resolve(thread, to or rev_or_head, ns)).ref)
+    return view
 
 
 def _commit(
