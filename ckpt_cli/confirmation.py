@@ -95,7 +95,7 @@ def _confirm_and_apply(
     view.applied = True
     if not view.forgets:
         view.undo = _undo_command(session, view, log)
-    if options.remember:
+    if options.remember and options.with_triggers:
         side_effects.remember(log, triggered, session.clock())
     return view
 

@@ -195,6 +195,16 @@ class Session:
 
         return {tag.name: tag.ref.checkpoint_id for tag in read_tags(log, thread_id) if tag.ref.ns == ns}
 
+    def remembered_reducers(self) -> dict[str, str]:
+        """Channel to the name of the reducer that a person named with ``--remember`` for this database."""
+        self.reader  # noqa: B018 - a database that can't be opened is an error before its log is searched
+        log = self.logs.for_reducers() if self._has_logs() else None
+        if log is None:
+            return {}
+        from ckpt_cli.operations.remembered_reducers import read_remembered
+
+        return {one.channel: one.name for one in read_remembered(log)}
+
     def _has_logs(self) -> bool:
         """Whether any database has a log. If not, a command that only reads doesn't import the code of the log."""
         from ckpt_cli.operations.log_paths import state_folder

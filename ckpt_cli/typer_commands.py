@@ -15,7 +15,7 @@ from ckpt_cli.completion.names import complete_database
 from ckpt_cli.errors import UsageError
 from ckpt_cli.fast_start import prepare
 from ckpt_cli.output.printer import Printer
-from ckpt_cli.parameters.options import DryRun, Reason, Remember, WithTriggers, Yes
+from ckpt_cli.parameters.options import DryRun, Reason, Remember, RememberReducers, WithTriggers, Yes
 from ckpt_cli.session import KEY_ENV, ChangeOptions, Session
 from ckpt_cli.views.base import View
 
@@ -93,6 +93,9 @@ _CHANGING: dict[str, tuple[Any, Any]] = {
 }
 """The options of every command that may change a database."""
 
+_WITH_REDUCERS: dict[str, tuple[Any, Any]] = {"remember": (RememberReducers, False)}
+"""The options that mean more in a command with ``--reducer``."""
+
 _READING = ("db", "key_env", "reveal")
 
 
@@ -126,7 +129,8 @@ def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[...,
     # a verb with its own --yes changes only the operation log, not the database
     is_change = any(view.changes_database for view in views) and "yes" not in hints
     if is_change:
-        parameters += [_option(name, annotation, default) for name, (annotation, default) in _CHANGING.items()]
+        changing = {**_CHANGING, **(_WITH_REDUCERS if "reducer" in hints else {})}
+        parameters += [_option(name, annotation, default) for name, (annotation, default) in changing.items()]
 
     def command(**arguments: Any) -> None:
         common = {name: arguments.pop(name, default) for name, (_, default) in _COMMON.items()}
@@ -160,8 +164,8 @@ def _run(
         raise UsageError("--db is empty", hint="a path, a URL or a name; without --db, $CKPT_DB or this folder is read")
     if as_json and as_jsonl:
         raise UsageError("--json prints one answer, --jsonl one object per line", hint="leave one of them out")
-    if options is not None and options.remember and not options.with_triggers:
-        raise UsageError("--remember belongs to --with-triggers")
+    if options is not None and options.remember and not (options.with_triggers or arguments.get("reducer")):
+        raise UsageError(f"--remember belongs to --with-triggers{' or --reducer' if 'reducer' in arguments else ''}")
     if options is not None:
         ctrl_c.note_outcome("nothing was written")
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)

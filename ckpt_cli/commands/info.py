@@ -89,7 +89,7 @@ def info(session: Session) -> InfoView:
     """Describe this database: engine, schema generation, LangGraph releases, counts, sizes, encodings, encryption.
 
     Counts come from the key index. Releases and encodings come from the first and last checkpoints of some threads; the
-    answer says from how many.
+    answer says from how many. The reducers that you named with --remember are listed too.
 
     Examples:
       ckpt info
@@ -98,5 +98,6 @@ def info(session: Session) -> InfoView:
     """
     view = session.read(run)
     view.side_effects = session.side_effects()
+    view.reducers = session.remembered_reducers()
     view.unwritable = session.why_unwritable() or None
     return view

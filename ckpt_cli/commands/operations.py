@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from ckpt_cli.completion.names import complete_remembered
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.finder import spans
-from ckpt_cli.operations import side_effects
+from ckpt_cli.operations import remembered_reducers, side_effects
 from ckpt_cli.operations.forget import is_pending
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.parameters.options import DryRun, SameDatabase, Yes
@@ -22,9 +23,22 @@ _Numbers = Annotated[
     typer.Argument(metavar="OPERATION", help="With --prune: forget only these operations.", show_default=False),
 ]
 _Prune = Annotated[bool, typer.Option("--prune", help="Forget old operations; they can't be undone any more.")]
+_Keep = Annotated[int | None, typer.Option("--keep", metavar="N", min=0, help="With --prune: keep the newest N.")]
+_Older = Annotated[
+    float | None, typer.Option("--older", metavar="DAYS", min=0, help="With --prune: forget those older than this.")
+]
 _Settle = Annotated[bool, typer.Option("--settle", help="Take back now what an interrupted operation wrote.")]
 _ForgetTriggers = Annotated[
     bool, typer.Option("--forget-triggers", help="Ask again about triggers accepted with --remember.")
+]
+_ForgetReducer = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--forget-reducer",
+        metavar="CHANNEL",
+        help="Forget the reducer of a channel that update or replay --remember named; may be repeated.",
+        autocompletion=complete_remembered,
+    ),
 ]
 
 
@@ -32,14 +46,11 @@ def operations(
     session: Session,
     numbers: _Numbers = None,
     prune: _Prune = False,
-    keep: Annotated[
-        int | None, typer.Option("--keep", metavar="N", min=0, help="With --prune: keep the newest N.")
-    ] = None,
-    older: Annotated[
-        float | None, typer.Option("--older", metavar="DAYS", min=0, help="With --prune: forget those older than this.")
-    ] = None,
+    keep: _Keep = None,
+    older: _Older = None,
     settle: _Settle = False,
     forget_triggers: _ForgetTriggers = False,
+    forget_reducer: _ForgetReducer = None,
     same_database: SameDatabase = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -51,20 +62,20 @@ def operations(
     --older it forgets only operations that are older and not among the newest. An operation that you name by its number
     is forgotten together with its undo, or with the operation that it undid, because both contain the same rows. If an
     operation was interrupted, --settle finds out how it ended, and so does the next command that changes something.
+    The reducers that you named with --remember are listed too.
 
     Examples:
       ckpt operations
       ckpt operations --json --query "operations[?state=='done'].number"
       ckpt operations --prune --older 30 --keep 10 --dry-run
       ckpt operations 7 --prune
+      ckpt operations --forget-reducer retries
     """
     _check_options(
         numbers or (), prune=prune, has_limits=keep is not None or older is not None, confirmed=dry_run or yes
     )
     session.same_database = same_database
-    log = session.log
-    if forget_triggers:
-        side_effects.forget(log)
+    log = _log_without(session, forget_reducer or (), triggers=forget_triggers)
     if settle or (prune and not dry_run):
         session.settle(log)
     known = log.operations()
@@ -78,6 +89,16 @@ def operations(
         if pruned and not yes and not session.ask(plan):
             raise Refused("not confirmed; nothing was forgotten")
     return run(log, pruned)
+
+
+def _log_without(session: Session, channels: Sequence[str], *, triggers: bool) -> OperationLog:
+    """The log, after it has forgotten the reducers of these channels, and the accepted triggers if `triggers`."""
+    if channels:
+        remembered_reducers.forget(session.logs.for_undo(), channels)
+    log = session.log
+    if triggers:
+        side_effects.forget(log)
+    return log
 
 
 def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
@@ -131,7 +152,12 @@ def run(log: OperationLog, pruned: Sequence[Operation] = ()) -> OperationsView:
     accepted = side_effects.load_accepted(log)
     lines = [_line(one) for one in log.operations()]
     return OperationsView(
-        str(log.path), lines, len(numbers), is_pending(log), side_effects.make_lines(accepted, accepted)
+        str(log.path),
+        lines,
+        len(numbers),
+        is_pending(log),
+        side_effects.make_lines(accepted, accepted),
+        {one.channel: one.name for one in remembered_reducers.read_remembered(log)},
     )
 
 

@@ -1,22 +1,23 @@
 """``ckpt replay``: applies a checkpoint's pending writes, or plays recorded steps again, one by one."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.update import ReducerOption, parse_reducer
 from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
+from ckpt_cli.parameters.reducers import ReducerOption, change_and_remember, named_reducers, remember
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update
+from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.superstep_writer import Update
 from ckpt_cli.reading import Reader
@@ -66,12 +67,16 @@ def replay(
     --to plays the recorded steps again, one by one: which task wrote what, which state the channels' reducers make from
     these writes, and whether the recorded state is the same. The reducers are learned from all of these steps.
 
+    A reducer that you name counts for this command, with --remember also for later ones, in all threads of this
+    database. It is kept beside the operation log, and the database isn't changed: without --commit it never is.
+
     Examples:
       ckpt replay support-42
       ckpt replay support-42 step:2 --to @
+      ckpt replay support-42 --to @ --reducer log=append --remember
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
-    reducers, changes = dict(parse_reducer(one) for one in reducer or ()), metadata_changes(metadata)
+    changes = metadata_changes(metadata)
     if metadata and not commit:
         raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
     if to is not None:
@@ -81,23 +86,39 @@ def replay(
             )
         from ckpt_cli.queries.replayed_steps import play
 
-        return play(session, thread, rev, to, ns, reducers)
-    rev_or_head = "@" if rev is None else rev
-    if not commit:
-        return session.read(lambda r: run(r, r.resolve(thread, rev_or_head, ns), reducers))
-    end_run = [[Update(None, END)]]
+    named, rev_or_head = named_reducers(session, reducer), "@" if rev is None else rev
+    if commit:
+        return _commit(session, thread, rev_or_head, ns, reducer, named, changes)
+    view: ReplayView | PlayedView
+    if to is not None:
+        view = play(session, thread, rev, to, ns, named)
+    else:
+        view = session.read(lambda r: run(r, r.resolve(thread, rev_or_head, ns), named))
+    if session.options.remember:
+        remember(session, reducer, session.read(lambda r: r.resolve(thread, to or rev_or_head, ns)).ref)
+    return view
 
-    def make_plan(reader: Reader) -> Plan:
-        row = reader.resolve(thread, rev_or_head, ns)
+
+def _commit(
+    session: Session,
+    thread: str,
+    rev: str,
+    ns: str,
+    reducer: Sequence[str] | None,
+    named: NamedReducers,
+    changes: MetadataChanges,
+) -> PlanView:
+    def make_plan(reader: Reader) -> tuple[CheckpointRow, Plan]:
+        row, end_run = reader.resolve(thread, rev, ns), [[Update(None, END)]]
         mint = Mint(session.clock)
-        return update.plan(reader, row, mint, end_run, reducers=reducers, verb="replay", changes=changes)
+        return row, update.plan(reader, row, mint, end_run, reducers=named, verb="replay", changes=changes)
 
-    return session.change(session.make_plan(make_plan))
+    return change_and_remember(session, reducer, make_plan)
 
 
-def run(reader: Reader, row: CheckpointRow, reducers: Mapping[str, Reducer]) -> ReplayView:
+def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
     """The view of a checkpoint after its pending writes are applied; nothing is stored."""
-    outcome, state = plans.compute_outcome(reader, row, reducers), reader.state(row.ref)
+    outcome, state = plans.compute_outcome(reader, row, named), reader.state(row.ref)
     return ReplayView(
         row.thread_id,
         row.checkpoint_id,

@@ -6,12 +6,10 @@ import typer
 
 from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import UsageError
-from ckpt_cli.model import Ref
 from ckpt_cli.operations import tags
-from ckpt_cli.operations.witnesses import read_digests
+from ckpt_cli.operations.witnesses import read_witness
 from ckpt_cli.parameters.options import Ns, SameDatabase
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.about import Ability
 from ckpt_cli.session import Session
 from ckpt_cli.views.tag import TagLine, TagView
 
@@ -62,21 +60,12 @@ def tag(
     row = session.read(lambda reader: reader.resolve(thread, rev, ns))
     new_tag = tags.Tag(name, row.ref, session.clock())
     log, saver = session.logs.for_writing(), session.reader.saver
+    witness = session.read(lambda reader: read_witness(reader.saver, row.ref))
     old_refs = [tag.ref for tag in tags.read_tags(log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
-    tags.add(log, new_tag, move=force, witness=_witness_digest(session, row.ref), place=saver.place())
+    tags.add(log, new_tag, move=force, witness=witness, place=saver.place())
     if old_refs and old_refs != [row.ref]:
         session.say(f"tag:{name} was on {old_refs[0].checkpoint_id}")
     return _view("added", session, [new_tag])
-
-
-def _witness_digest(session: Session, ref: Ref) -> bytes | None:
-    """The checkpoint's digest, which proves later that the tag belongs to this database.
-
-    None for a shallow saver, because it overwrites its only checkpoint.
-    """
-    if Ability.BRANCHES not in session.reader.saver.abilities:
-        return None
-    return session.read(lambda reader: read_digests(reader.saver, [ref])).get(ref)
 
 
 def _view(action: str, session: Session, tags_to_show: list[tags.Tag]) -> TagView:

@@ -6,12 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.reducers import learning
-from ckpt_cli.history.reducers.reducers import Reducer
-from ckpt_cli.model import Plan
+from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
+from ckpt_cli.parameters.reducers import ReducerOption, change_and_remember, named_reducers
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.next_nodes import Hop
@@ -28,13 +27,8 @@ FinishedOption = Annotated[
     typer.Option("--finished", help="What other tasks finished there: keep it, as langgraph up to 1.0.2, or drop it."),
 ]
 
-ReducerOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reducer",
-        metavar="CHANNEL=NAME",
-        help="How a channel combines writes: last, append, sum, messages, dict, …; may be repeated.",
-    ),
+_AsNode = Annotated[
+    str | None, typer.Option("--as-node", metavar="NODE", help="The node that writes; default: the one that ran last.")
 ]
 
 _Values = Annotated[
@@ -47,10 +41,7 @@ def update(
     thread: Thread,
     rev: Rev = "@",
     values: _Values = None,
-    as_node: Annotated[
-        str | None,
-        typer.Option("--as-node", metavar="NODE", help="The node that writes; default: the one that ran last."),
-    ] = None,
+    as_node: _AsNode = None,
     then: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,22 +65,24 @@ def update(
     """Write values to the state as a node would: through the channels' reducers, and followed by its next nodes.
 
     It does what graph.update_state does, without the graph. ckpt learns the channels' reducers and the node's next
-    nodes from the recorded steps, and shows the evidence. Other waiting tasks are cleared; the plan says which.
+    nodes from the recorded steps, and shows the evidence. If the thread's own steps don't decide, those of other
+    threads of the same graph count. A reducer that you name counts for this command, with --remember also for later
+    ones, in all threads of this database. Other waiting tasks are cleared; the plan says which.
 
     Examples:
       ckpt update support-42 --values '{"route": "human"}' --as-node classify
       ckpt update support-42 step:3 --values @fix.json --next END
+      ckpt update support-42 --values '{"retries": 0}' --reducer retries=last --remember
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-    reducers, changes = dict(parse_reducer(update) for update in reducer or ()), metadata_changes(metadata)
+    named, changes = named_reducers(session, reducer), metadata_changes(metadata)
 
-    def make_plan(reader: Reader) -> Plan:
-        row = reader.resolve(thread, rev, ns)
-        mint = Mint(session.clock)
-        return plans.plan(reader, row, mint, steps, reducers=reducers, finished=finished, changes=changes)
+    def make_plan(reader: Reader) -> tuple[CheckpointRow, Plan]:
+        row, mint = reader.resolve(thread, rev, ns), Mint(session.clock)
+        return row, plans.plan(reader, row, mint, steps, reducers=named, finished=finished, changes=changes)
 
-    return session.change(session.make_plan(make_plan))
+    return change_and_remember(session, reducer, make_plan)
 
 
 def _steps(
@@ -138,16 +131,3 @@ def _hops(texts: Sequence[str]) -> list[Hop]:
         else:
             hops += [name for name in map(str.strip, text.split(",")) if name not in ("", "END", "__end__")]
     return hops
-
-
-def parse_reducer(text: str) -> tuple[str, Reducer]:
-    """The channel and the reducer of ``--reducer CHANNEL=NAME``.
-
-    Raises:
-        UsageError: there is no such reducer.
-    """
-    channel, _, name = text.partition("=")
-    reducer = learning.named(name)
-    if reducer is None:
-        raise UsageError(f"no reducer {name!r}", hint="--reducer CHANNEL=NAME", candidates=learning.names())
-    return channel, reducer

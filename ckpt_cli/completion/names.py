@@ -79,6 +79,30 @@ def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noq
     return _offers(ctx, channels)
 
 
+def complete_reducer(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """``CHANNEL=`` for the user's channels of the thread on the command line; after the ``=``, the reducers."""
+
+    def channels(session: Session) -> Iterator[Offer]:
+        from ckpt_cli.history.reducers.names import names
+        from ckpt_cli.history.state.channels import user_channels
+
+        channel, equals, _ = incomplete.rpartition("=")
+        if equals:
+            yield from ((f"{channel}={name}", "") for name in names())
+            return
+        reader = session.reader
+        state = reader.state(reader.head(_thread(ctx), ctx.params.get("ns") or "").ref)
+        yield from ((f"{name}=", "") for name in sorted(user_channels(state)))
+
+    return [offer for offer in _offers(ctx, channels) if offer[0].startswith(incomplete)]
+
+
+def complete_remembered(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The channels whose reducer is remembered for this database."""
+    offers = _offers(ctx, lambda session: session.remembered_reducers().items())
+    return [offer for offer in offers if offer[0].startswith(incomplete)]
+
+
 def complete_path(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The user's channels that have a value at the head of the thread on the command line."""
 

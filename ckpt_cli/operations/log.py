@@ -244,6 +244,11 @@ class OperationLog(LogFile):
         """Whether the log has any tags."""
         return bool(self.rows("SELECT 1 FROM tags LIMIT 1"))
 
+    @property
+    def has_reducers(self) -> bool:
+        """Whether the log has any remembered reducers."""
+        return bool(self.rows("SELECT 1 FROM reducers LIMIT 1", since=3))
+
     def leaves_rows(self, number: int) -> bool:
         """Whether an operation left rows that can be compared with the database."""
         statement = "SELECT 1 FROM changes WHERE operation = ? AND after_hash IS NOT NULL LIMIT 1"

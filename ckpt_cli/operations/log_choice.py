@@ -21,7 +21,7 @@ class Logs:
 
     def __init__(self, saver: Saver, say: Callable[[str], None], *, is_trusted: bool = False) -> None:
         self._saver, self._say, self._is_trusted = saver, say, is_trusted
-        self._tag_logs: list[OperationLog] | None = None
+        self._quick_result: SearchResult | None = None
         self._result: SearchResult | None = None
         self._used: OperationLog | None = None
         self._notes_said: set[str] = set()
@@ -69,15 +69,23 @@ class Logs:
 
     def for_tags(self) -> "OperationLog | None":
         """The log whose tags are shown with other data, found with few reads; None if there is no such log."""
-        if self._tag_logs is None:
+        return self._log_for("tags", lambda log: log.has_tags)
+
+    def for_reducers(self) -> "OperationLog | None":
+        """The log whose remembered reducers are used, found with few reads; None if there is no such log."""
+        return self._log_for("remembered reducers", lambda log: log.has_reducers)
+
+    def _log_for(self, what: str, has_any: "Callable[[OperationLog], bool]") -> "OperationLog | None":
+        """The proved log, found with few reads; if there is none, a note for each other log that has something."""
+        if self._quick_result is None:
             from ckpt_cli.operations.log_search import Search
 
-            result = self._result or Search(self._saver, deep=False).run()
-            self._tag_logs = [result.own] if result.own is not None else []
-            for one in result.doubtful if result.own is None else ():
-                if one.error is not None or one.log.has_tags:
-                    self._note(one, "tags are left out: ")
-        return self._tag_logs[0] if self._tag_logs else None
+            self._quick_result = self._result or Search(self._saver, deep=False).run()
+        result = self._quick_result
+        for one in result.doubtful if result.own is None else ():
+            if one.error is not None or has_any(one.log):
+                self._note(one, f"{what} are left out: ")
+        return result.own
 
     def interrupted_operations(self) -> "list[Operation]":
         """The operations that were interrupted or are running now, found with few reads."""
@@ -93,10 +101,10 @@ class Logs:
 
     def close(self) -> None:
         """Close every log."""
-        for log in (*(self._tag_logs or ()), self._used):
+        for log in (self._quick_result.own if self._quick_result else None, self._used):
             if log is not None:
                 log.close()
-        self._tag_logs = self._used = self._result = None
+        self._quick_result = self._used = self._result = None
 
     def _search(self) -> "SearchResult":
         if self._result is None:

@@ -38,7 +38,12 @@ The table `forgotten` has the number of wiped rows of an operation. The table `f
 wiped when their deletion is complete; a row without a thread means that rows were wiped and the file must be rewritten.
 """
 
-_MIGRATIONS = (_FIRST, _SECOND)
+_THIRD = """
+CREATE TABLE reducers (channel TEXT PRIMARY KEY, name TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+"""
+"""The reducers that a person named with ``--remember``."""
+
+_MIGRATIONS = (_FIRST, _SECOND, _THIRD)
 """The scripts, each of which makes a version of the schema from the version before."""
 
 VERSION = len(_MIGRATIONS)

@@ -61,6 +61,14 @@ def read_digests(saver: Saver, refs: Collection[Ref]) -> dict[Ref, bytes]:
     return found
 
 
+def read_witness(saver: Saver, ref: Ref) -> bytes | None:
+    """The digest of a checkpoint, which proves later that a tag or a remembered reducer belongs to this database.
+
+    None for a shallow saver, because it overwrites its only checkpoint.
+    """
+    return read_digests(saver, [ref]).get(ref) if Ability.BRANCHES in saver.abilities else None
+
+
 def _digest(checkpoint: Checkpoint) -> bytes:
     total = blake2b(digest_size=16)
     for payload in (checkpoint.body, checkpoint.metadata):

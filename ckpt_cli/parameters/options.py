@@ -124,6 +124,16 @@ Remember = Annotated[
     typer.Option("--remember", help="With --with-triggers: accept these from now on.", rich_help_panel=_CHANGE),
 ]
 
+RememberReducers = Annotated[
+    bool,
+    typer.Option(
+        "--remember",
+        help="With --reducer: use these reducers in later updates and replays of this database, too. They are kept "
+        "beside its operation log, also without --commit. With --with-triggers: accept these from now on.",
+        rich_help_panel=_CHANGE,
+    ),
+]
+
 MATCH = "Only ids that contain TEXT or match a glob: 'user-*'."
 """The help of ``--match``, in every command that selects threads."""
 

@@ -55,4 +55,6 @@ class KnownNodes:
 
     def _is_new(self, node: str) -> bool:
         """Whether neither this thread nor another thread of the same graph is known to have this node."""
-        return node not in self._names and not any(node in related.nodes for related in self._reducers.related)
+        return node not in self._names and not any(
+            node in related.nodes for related in self._reducers.others.with_same_nodes
+        )

@@ -85,7 +85,7 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
 
 def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:
     """A node's routes in other threads; if possible, only threads whose other nodes took the same routes as here."""
-    threads, mine = [kin for kin in reducers.related if node in kin.routes], reducers.history.routes
+    threads, mine = [kin for kin in reducers.others.with_same_nodes if node in kin.routes], reducers.history.routes
     similar = [kin for kin in threads if all(mine[n].keys() & kin.routes[n].keys() for n in mine if n in kin.routes)]
     return sum((kin.routes[node] for kin in similar or threads), Counter[Route]())
 

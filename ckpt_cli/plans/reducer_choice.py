@@ -4,20 +4,24 @@ A person names it (``--reducer``), or recorded steps prove it. The steps of the 
 decide, the steps of other threads of the same graph count too.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.learning import Tally
+from ckpt_cli.history.reducers.names import NamedReducers, names
 from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
+from ckpt_cli.history.state.paths import spell
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.messages import as_messages
-from ckpt_cli.plans.thread_history import ThreadHistory, read_history, related_histories
+from ckpt_cli.plans.other_threads import OtherThreads
+from ckpt_cli.plans.thread_history import ThreadHistory, read_history
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import argument
+from ckpt_cli.shell_words import argument, command
 from ckpt_cli.values.langgraph_values import message, messages
 from ckpt_cli.values.node import Node
 
@@ -27,26 +31,30 @@ _MOST_ANCESTORS = 50  # evidence about a delta channel is searched in at most th
 class Reducers:
     """The reducers of one graph, learned when they are needed.
 
+    Args:
+        reader: the database.
+        ref: the checkpoint where the change starts.
+        named: the reducers that a person named.
+        new_id: makes an id for a message that has none.
+
     Attributes:
+        others: what other threads of the same graph show.
         used: channel to a text with the reducer that was used, and the evidence for this reducer.
     """
 
-    def __init__(self, reader: Reader, ref: Ref, chosen: Mapping[str, Reducer], new_id: Callable[[], str]) -> None:
+    def __init__(self, reader: Reader, ref: Ref, named: NamedReducers, new_id: Callable[[], str]) -> None:
         self._new_id = new_id
         self._reader = reader
         self._ref = ref
-        self._chosen = chosen
+        self._chosen, self._remembered = named
+        own_ids = reader.lineage(ref.thread_id, ref.ns).rows.keys()
+        self.others = OtherThreads(reader, ref.thread_id, ref.ns, lambda: self.history.shapes, own_ids)
         self.used: dict[str, str] = {}
 
     @cached_property
     def history(self) -> ThreadHistory:
         """The history of this thread's namespace."""
-        return read_history(self._reader, self._ref.thread_id, self._ref.ns)
-
-    @cached_property
-    def related(self) -> list[ThreadHistory]:
-        """The histories of other threads of the same graph; read only if this thread's history isn't enough."""
-        return list(related_histories(self._reader, self._ref.thread_id, self._ref.ns, self.history.nodes))
+        return read_history(self._reader, self._ref.thread_id, self._ref.ns, ThreadHistory())
 
     @property
     def ephemeral(self) -> frozenset[str]:
@@ -55,9 +63,13 @@ class Reducers:
 
     def is_known(self, channel: str) -> bool:
         """Whether the user's graph is known to have this channel."""
-        return channel in self._chosen or any(
-            channel in p.tallies or channel in p.deltas for p in (self.history, *self.related)
-        )
+        if channel in self._chosen or self._has(self.history, channel):
+            return True
+        return any(self._has(history, channel) for history in self.others.of_same_graph)
+
+    @staticmethod
+    def _has(history: ThreadHistory, channel: str) -> bool:
+        return channel in history.tallies or channel in history.deltas
 
     def channel_names(self) -> list[str]:
         """The channels that this thread has."""
@@ -69,10 +81,10 @@ class Reducers:
             return self._chosen[channel] is MESSAGES
         if isinstance(before, list) and before:
             return isinstance(before[-1], Node) and messages(before[-1:]) is not None
-        history = next(
-            (past for past in (self.history, *self.related) if self._candidates(channel, past)), self.history
-        )
-        fitting = {one.reducer for one in self._candidates(channel, history)}
+        candidates = self._candidates(channel)
+        if not candidates and self._may_learn_from_others(channel):
+            candidates = self._all_steps(channel).candidates
+        fitting = {one.reducer for one in candidates}
         is_message = any(message(one) is not None for one in (write if isinstance(write, list) else [write]))
         return MESSAGES in fitting and (is_message or GATHER not in fitting)
 
@@ -89,16 +101,17 @@ class Reducers:
             return [] if isinstance(before, list) and TOPIC in self._candidate_reducers(channel) else ABSENT
         if channel in self._chosen:
             return self._fold_by_chosen(channel, self._chosen[channel], before, writes)
-        candidates = self._candidates(channel, self.history)
+        candidates = self._candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
             self._must_be_messages(channel, candidates, writes)
         outcomes = learning.outcomes(candidates, before, writes)
-        if len(outcomes) != 1:
-            outcomes = self._outcomes_by_related(channel, candidates, before, writes) or outcomes
+        if (not candidates or len(outcomes) > 1) and self._may_learn_from_others(channel):
+            candidates = self._all_steps(channel).candidates
+            outcomes = learning.outcomes(candidates, before, writes)
         if len(outcomes) != 1:
             raise self._unproven(channel, candidates, outcomes)
         evidence, value = outcomes[0]
-        self.used[channel] = f"{evidence.reducer.name} ({evidence.explained} of {evidence.steps} steps)"
+        self.used[channel] = evidence.words
         return value
 
     def _must_be_messages(self, channel: str, candidates: Sequence[Evidence], writes: Sequence[Any]) -> None:
@@ -117,36 +130,35 @@ class Reducers:
                 f"channel {channel!r} takes messages, and not all of these values are messages", hint=hint
             ) from error
 
-    def _outcomes_by_related(
-        self, channel: str, candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
-    ) -> list[tuple[Evidence, Any]]:
-        """The only outcome that fits the steps of another thread, as a list; an empty list if no other thread decides.
-
-        A reducer that contradicts the steps of this thread doesn't count.
-        """
+    def _may_learn_from_others(self, channel: str) -> bool:
+        """Whether other threads can decide; they can't if this thread's own steps exclude every known reducer."""
         tally = self.history.tallies.get(channel)
-        for kin in self.related if candidates or tally is None or not tally.steps else ():
-            others = self._candidates(channel, kin)
-            agreed = [one for one in others if not candidates or one.reducer in {own.reducer for own in candidates}]
-            if len(outcomes := learning.outcomes(agreed, before, writes)) == 1:
-                return outcomes
-        return []
+        return channel not in self.history.deltas and (tally is None or not tally.steps or bool(tally.candidates))
+
+    def _all_steps(self, channel: str) -> Tally:
+        """The steps of this thread and of other threads of the same graph."""
+        return self.others.evidence(channel, self.history.tallies.get(channel))
 
     def _fold_by_chosen(self, channel: str, reducer: Reducer, before: Any, writes: Sequence[Any]) -> Any:
+        is_remembered = channel in self._remembered
         try:
             value = reducer.step(before, writes)
         except Unfit as error:
-            raise UsageError(f"reducer {reducer.name} can't apply that to channel {channel!r}: {error}") from error
-        self.used[channel] = f"{reducer.name} (as you say)"
+            option = command("ckpt operations", options=("--forget-reducer", channel))
+            hint = f"it was remembered for this database; `{option}` forgets it" if is_remembered else ""
+            message = f"reducer {reducer.name} can't apply that to channel {channel!r}: {error}"
+            raise UsageError(message, hint=hint) from error
+        self.used[channel] = f"{reducer.name} ({'remembered' if is_remembered else 'as you say'})"
         return value
 
     def _candidate_reducers(self, channel: str) -> list[Reducer]:
-        return [one.reducer for one in self._candidates(channel, self.history)]
+        return [one.reducer for one in self._candidates(channel)]
 
-    def _candidates(self, channel: str, history: ThreadHistory) -> list[Evidence]:
-        if channel in history.deltas and history is self.history:
+    def _candidates(self, channel: str) -> list[Evidence]:
+        """The reducers that explain this thread's own steps."""
+        if channel in self.history.deltas:
             return list(islice(self._delta_evidence(channel), 1))
-        tally = history.tallies.get(channel)
+        tally = self.history.tallies.get(channel)
         return tally.candidates if tally else []
 
     def _delta_evidence(self, channel: str) -> Iterator[Evidence]:
@@ -166,18 +178,29 @@ class Reducers:
     def _unproven(
         self, channel: str, candidates: Sequence[Evidence], outcomes: Sequence[tuple[Evidence, Any]]
     ) -> Exception:
-        hint = f"--reducer {argument(channel + '=NAME')} names it: {', '.join(learning.names())}"
-        if not candidates:
-            tally = self.history.tallies.get(channel)
-            if tally is None or not tally.steps:
-                return Refused(f"no recorded step shows what channel {channel!r} does with writes", hint=hint)
-            what = "the recorded step" if tally.steps == 1 else f"the {tally.steps:,} recorded steps"
-            return Refused(f"no reducer explains {what} of channel {channel!r}", hint=hint)
-        if not outcomes:
+        if candidates and not outcomes:
             kinds = ", ".join(one.reducer.name for one in candidates)
             return UsageError(f"channel {channel!r} can't take that value: its reducer is {kinds}")
-        names = ", ".join(one.reducer.name for one, _ in outcomes)
-        return Refused(
-            f"the recorded steps of channel {channel!r} fit reducers that give different values here: {names}",
-            hint=hint,
+        own = self.history.tallies.get(channel, Tally())
+        tally = self._all_steps(channel) if self._may_learn_from_others(channel) else own
+        where = "" if tally.threads < 2 else f" in {tally.threads} threads"
+        hint = self.ways_without_proof(channel)
+        if outcomes:
+            fitting = ", ".join(one.reducer.name for one, _ in outcomes)
+            what = f"the recorded steps of channel {channel!r}{where} fit reducers that give different values here"
+            return Refused(f"{what}: {fitting}", hint=hint)
+        if not tally.steps:
+            return Refused(f"no recorded step shows what channel {channel!r} does with writes", hint=hint)
+        what = "the recorded step" if tally.steps == 1 else f"the {tally.steps:,} recorded steps"
+        return Refused(f"no reducer explains {what} of channel {channel!r}{where}", hint=hint)
+
+    def ways_without_proof(self, channel: str) -> str:
+        """The hint for a channel whose reducer isn't proven: name it, for once or for this database, or `edit`."""
+        thread_id, ns, checkpoint_id = self._ref
+        is_head = self._reader.head(thread_id, ns).checkpoint_id == checkpoint_id
+        words = [thread_id] if is_head else [thread_id, self._reader.short(thread_id)(checkpoint_id)]
+        options = ["--set", f"{spell([channel])}=JSON", *(["--ns", ns] if ns else [])]
+        return (
+            f"--reducer {argument(channel + '=NAME')} names it, and --remember keeps that for this database; "
+            f"`{command('ckpt edit', *words, options=options)}` needs no reducer; NAME is one of {', '.join(names())}"
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
-from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.inspection import Inspection
@@ -63,7 +63,7 @@ class Outcome:
     next: Sequence[str] | None
 
 
-def compute_outcome(reader: Reader, row: CheckpointRow, chosen: Mapping[str, Reducer]) -> Outcome:
+def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome:
     """Apply the pending writes of a checkpoint to its state.
 
     Raises:
@@ -71,11 +71,11 @@ def compute_outcome(reader: Reader, row: CheckpointRow, chosen: Mapping[str, Red
         NotSupported: ckpt can't make steps in this kind of thread.
     """
     mint, origin = Mint(), read_origin(reader, row.ref)
-    learned = Reducers(reader, row.ref, chosen, lambda: "(new id)")
+    learned = Reducers(reader, row.ref, named, lambda: "(new id)")
     must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
     at = read_step_start(reader, origin, learned)
     before, unknown = dict(at.channels.values), dict[str, str]()
-    at.channels.fold = _as_far_as_known(learned.fold, chosen, unknown)
+    at.channels.fold = _as_far_as_known(learned.fold, named.reducers, unknown)
     _, step = end_tasks(reader, at, mint)
     made = make_successor(reader, mint, origin, at.channels, step, learned.history.deltas, row.checkpoint_id)
     state = reader.decode(made)

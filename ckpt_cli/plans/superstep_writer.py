@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.names import names
 from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import END, INTERRUPT, START
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
@@ -176,15 +176,15 @@ class SuperstepWriter:
         reducers = self.rules.reducers
         if reducers.is_known(channel):
             return
-        option, names = f"--reducer {argument(channel + '=NAME')}", f"NAME is one of {', '.join(learning.names())}"
+        option, known = f"--reducer {argument(channel + '=NAME')}", f"NAME is one of {', '.join(names())}"
         if channel in self.at.channels.values:
             raise UsageError(
                 f"the reducer of channel {channel!r} is unknown: no recorded step wrote to it",
-                hint=f"{option} names it; {names}",
+                hint=reducers.ways_without_proof(channel),
             )
         raise UsageError(
             f"no channel {channel!r} is known in this thread",
-            hint=f"{option} writes to it anyway; {names}",
+            hint=f"{option} writes to it anyway; {known}",
             candidates=reducers.channel_names(),
         )
 

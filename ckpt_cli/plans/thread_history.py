@@ -1,13 +1,12 @@
-"""What recorded steps of this and other threads show, in pages: reducers, routes, deferred nodes.
+"""What the recorded steps of one thread show, read in pages: reducers, routes, deferred nodes.
 
 `read_history` learns all of this in one pass over the thread.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
@@ -31,6 +30,7 @@ from ckpt_cli.history.state.channels import (
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
+from ckpt_cli.plans.same_graph import Shapes
 from ckpt_cli.plans.superstep import is_deferred
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import items, overwrite, send
@@ -41,7 +41,6 @@ Route = tuple[tuple[str, str], ...]
 
 _NOT_APPLIED = CONTROL_WRITES | {RETURN}
 _READ_TOGETHER = 50  # the writes of this many checkpoints are read together
-_OTHER_THREADS = 20  # at most this many other threads are read if the history of a thread proves too little
 
 
 @dataclass(slots=True)
@@ -56,6 +55,7 @@ class ThreadHistory:
         nodes: the nodes that ran.
         started: the thread got its input through the channel `__start__`, as a StateGraph does.
         of_state_graph: nothing shows that the graph is not a StateGraph.
+        shapes: the graph as the checkpoints show it.
     """
 
     tallies: dict[str, Tally] = field(default_factory=dict)
@@ -65,9 +65,11 @@ class ThreadHistory:
     nodes: set[str] = field(default_factory=set)
     started: bool = False
     of_state_graph: bool = True
+    shapes: Shapes = field(default_factory=Shapes)
 
     def add_checkpoint(self, state: State) -> None:
         """Add the facts that one checkpoint shows by itself."""
+        self.shapes.add(state)
         self.nodes.update(node for node in state.seen if node not in NOT_NODES)
         self.started = self.started or START in state.versions
         listeners = {node for node, versions in state.seen.items() if START in versions}
@@ -120,26 +122,45 @@ def _hop_of(write: TaskWrite) -> tuple[str, str]:
     return write.channel, write.value if isinstance(write.value, str) else ""
 
 
-def read_history(reader: Reader, thread_id: str, ns: str) -> ThreadHistory:
-    """Read the history of one namespace of a thread."""
-    history, size = ThreadHistory(), max(reader.saver.page, _READ_TOGETHER)
-    ids, stored = list(reader.lineage(thread_id, ns).rows), dict[str, list[TaskWrite]]()
+def read_history(
+    reader: Reader,
+    thread_id: str,
+    ns: str,
+    history: ThreadHistory,
+    *,
+    page: int | None = None,
+    counted: Collection[str] = (),
+) -> ThreadHistory:
+    """Read the history of one namespace of a thread into `history`, and give it.
+
+    Args:
+        reader: the database.
+        thread_id: the thread.
+        ns: the namespace.
+        history: gets the facts one by one; it has those that were read so far if the reader raises an exception.
+        page: the number of checkpoints that are read together; None takes as many as is good for this database.
+        counted: checkpoints whose steps were counted already in a copy of this thread.
+    """
+    size, stored = page or max(reader.saver.page, _READ_TOGETHER), dict[str, list[TaskWrite]]()
+    ids = list(reader.lineage(thread_id, ns).rows)
     for start in range(0, len(ids), size):
-        page = ids[start : start + size]
-        reader.saver.expect([Ref(thread_id, ns, checkpoint_id) for checkpoint_id in page])
-        read = reader.writes_by_checkpoint(thread_id, ns, page)
+        page_ids = ids[start : start + size]
+        reader.saver.expect([Ref(thread_id, ns, checkpoint_id) for checkpoint_id in page_ids])
+        read = reader.writes_by_checkpoint(thread_id, ns, page_ids)
         previous_page = {i: stored[i] for i in ids[max(0, start - size) : start]}
-        stored = {**previous_page, **{i: read.get(i, []) for i in page}}
-        for checkpoint_id in page:
+        stored = {**previous_page, **{i: read.get(i, []) for i in page_ids}}
+        for checkpoint_id in page_ids:
             with suppress(PayloadCorrupt):
-                _add_checkpoint(reader, history, Ref(thread_id, ns, checkpoint_id), stored)
+                child = reader.state(Ref(thread_id, ns, checkpoint_id))
+                history.add_checkpoint(child)
+                if checkpoint_id not in counted:
+                    _add_step(reader, history, child, stored)
     return history
 
 
-def _add_checkpoint(reader: Reader, history: ThreadHistory, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> None:
-    history.add_checkpoint(child := reader.state(ref))
-    if child.source == "loop" and child.parent_id is not None and Inspection(reader, ref).grown(child):
-        parent = reader.state(Ref(ref.thread_id, ref.ns, child.parent_id))
+def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapping[str, list[TaskWrite]]) -> None:
+    if child.source == "loop" and child.parent_id is not None and Inspection(reader, child.ref).grown(child):
+        parent = reader.state(child.ref._replace(checkpoint_id=child.parent_id))
         writes = node_writes(reader, parent.ref, stored.get(child.parent_id))
         if not any(
             write.channel == ERROR_SOURCE for _, write in writes
@@ -176,12 +197,3 @@ def count_sends(state: State) -> int:
 def task_path_at(place: int, node: str | None, sends: int) -> str:
     """The path that the library gives to the task at this place of a step; the tasks of Sends come first."""
     return f"~__pregel_push, {place:010d}" if place < sends else f"~__pregel_pull, {node}"
-
-
-def related_histories(reader: Reader, thread_id: str, ns: str, nodes: set[str]) -> Iterable[ThreadHistory]:
-    """The histories of other threads, newest first. A thread with one of these nodes counts as of the same graph."""
-    for thread in islice(reader.saver.threads(), _OTHER_THREADS):
-        if thread.thread_id != thread_id and ns == thread.head.ns:
-            history = read_history(reader, thread.thread_id, ns)
-            if history.nodes & (nodes - {"__start__"}):
-                yield history

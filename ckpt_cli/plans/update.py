@@ -4,12 +4,12 @@ The records are those that ``graph.update_state`` writes. The plan follows langg
 is that old or if a person says so (`plans.pending_writes`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from uuid import uuid4
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
 from ckpt_cli.history.state.channels import END
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan
@@ -40,7 +40,7 @@ def plan(
     mint: Mint,
     supersteps: Sequence[Sequence[Update]],
     *,
-    reducers: Mapping[str, Reducer] | None = None,
+    reducers: NamedReducers = NOTHING_NAMED,
     finished: Finished | None = None,
     new_id: Callable[[], str] = lambda: str(uuid4()),
     verb: str = "update",
@@ -59,7 +59,7 @@ def plan(
     if not supersteps or not all(supersteps):
         raise UsageError("there is nothing to update")
     origin = read_origin(reader, row.ref)
-    learned = Reducers(reader, row.ref, reducers or {}, new_id)
+    learned = Reducers(reader, row.ref, reducers, new_id)
     must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
     start, head_id = read_step_start(reader, origin, learned), reader.head(row.thread_id, row.ns).checkpoint_id
     follows_langgraph_0_6 = follows_old_update(reader, start, finished)

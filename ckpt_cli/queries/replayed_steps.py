@@ -1,15 +1,17 @@
 """``replay --to`` as a view: pages of steps, doubts; reads: `step_walk`, verdict: `history/reducers`."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.step_verdicts import Judgement, Reducers, Verdict, in_another_order, judge
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.plans.other_threads import OtherThreads
+from ckpt_cli.plans.same_graph import Shapes
 from ckpt_cli.plans.thread_history import count_sends
 from ckpt_cli.queries.step_walk import AT_ONCE, RecordedWrite, StepWalk, WalkedStep
 from ckpt_cli.reading import Reader
@@ -20,29 +22,27 @@ from ckpt_cli.views.diff import End
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
 
-def play(
-    session: Session, thread: str, rev: str | None, to: str, ns: str, reducers: Mapping[str, Reducer]
-) -> PlayedView:
+def play(session: Session, thread: str, rev: str | None, to: str, ns: str, named: NamedReducers) -> PlayedView:
     """The view of the steps from `rev`, or from the first checkpoint, up to `to`; a step is read when it is shown.
 
     Raises:
         UsageError: `rev` is no ancestor of `to`.
         PayloadCorrupt: the checkpoint of `rev` can't be read.
     """
-    player, view = session.read(lambda reader: _prepare(reader, thread, rev, to, ns, reducers))
+    player, view = session.read(lambda reader: _prepare(reader, thread, rev, to, ns, named))
     view.steps = _steps(session, player, view)
     return view
 
 
 def _prepare(
-    reader: Reader, thread: str, rev: str | None, to: str, ns: str, reducers: Mapping[str, Reducer]
+    reader: Reader, thread: str, rev: str | None, to: str, ns: str, named: NamedReducers
 ) -> tuple["Player", PlayedView]:
     reader.pin(thread)
     ns = reader.namespace(thread, ns)
     end = reader.resolve(thread, to, ns)
     start = None if rev is None else reader.resolve(thread, rev, ns)
     line = [Ref(thread, ns, i) for i in between(reader, start, end)]
-    player = Player(reader, line, start.ref if start else None, reducers)
+    player = Player(reader, line, start.ref if start else None, named)
     player.learn()
     before = _end(reader, start) if start else End(thread, ns, None, "nothing", None)
     return player, PlayedView(before, _end(reader, end), len(line), player.reducers.words(), [])
@@ -91,20 +91,27 @@ def _steps(session: Session, player: "Player", view: PlayedView) -> Iterator[Pla
 class Player:
     """Plays one line of checkpoints, oldest first."""
 
-    def __init__(self, reader: Reader, line: Sequence[Ref], start: Ref | None, reducers: Mapping[str, Reducer]) -> None:
+    def __init__(self, reader: Reader, line: Sequence[Ref], start: Ref | None, named: NamedReducers) -> None:
         self._reader = reader
         self._pages = [line[start_index : start_index + AT_ONCE] for start_index in range(0, len(line), AT_ONCE)]
         self._start = start
-        self.reducers = Reducers(reducers)
+        self.reducers = Reducers(named.reducers, named.remembered)
 
     def learn(self) -> None:
-        """Learn from all steps how each channel combines its writes."""
-        walk = StepWalk(self._reader, self._start)
+        """Learn from all steps how each channel combines its writes; from other threads if no reducer explains them."""
+        walk, shapes = StepWalk(self._reader, self._start), Shapes()
         for page in self._pages:
             for step in walk.steps(page):
                 self.reducers.learn_deltas(walk.line.reducers)
+                if step.state is not None:
+                    shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
                     self.reducers.learn(step.before, step.after, step.written, step.in_unknown_order)
+
+        if self._pages and self.reducers.unexplained:
+            thread_id, ns, _ = self._pages[0][0]
+            own_ids = self._reader.lineage(thread_id, ns).rows.keys()
+            self.reducers.learn_from_others(OtherThreads(self._reader, thread_id, ns, lambda: shapes, own_ids).evidence)
 
     def pages(self) -> Iterator[list[PlayedStep]]:
         """The steps, page by page."""

@@ -31,6 +31,7 @@ class InfoView(View):
         corrupt: the number of sampled checkpoints that can't be read for another reason.
         side_effects: triggers, rules and foreign keys that act when ckpt changes rows.
         caveats: sentences about things that this user can't see or that the database can't do.
+        reducers: channel to the reducer that the user has named for this database with ``--remember``.
         key: ``fits``, ``wrong`` or ``missing`` if something is encrypted; else null.
     """
 
@@ -58,3 +59,4 @@ class InfoView(View):
     unwritable: str | None = None
     side_effects: list[SideEffectLine] = field(default_factory=list)
     caveats: list[str] = field(default_factory=list)
+    reducers: dict[str, str] = field(default_factory=dict)

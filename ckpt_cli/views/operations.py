@@ -41,6 +41,7 @@ class OperationsView(View):
         log: the path of the log file; the first operation or tag creates it.
         accepted: triggers, rules and foreign keys that the user has accepted for this database.
         pruned: the number of operations that this command has just forgotten.
+        reducers: channel to the reducer that the user has named for this database with ``--remember``.
         to_wipe: whether the log still contains forgotten data, because a crash interrupted the wiping.
     """
 
@@ -52,3 +53,4 @@ class OperationsView(View):
     pruned: int = 0
     to_wipe: bool = False
     accepted: list[SideEffectLine] = field(default_factory=list)
+    reducers: dict[str, str] = field(default_factory=dict)

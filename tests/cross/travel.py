@@ -18,6 +18,7 @@ from langgraph.types import Command, Send
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.model import Ref
+from ckpt_cli.plans import other_threads
 from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
 from tests.graphs import Graph
@@ -25,6 +26,7 @@ from tests.graphs.building import Bag, line, on, says
 from tests.graphs.kinds import failing
 from tests.graphs.lines import asking, chat_graph, nested
 from tests.graphs.recent import Deltas
+from tests.graphs.scored import Added, Best, scored
 
 Build = Callable[[Any], Graph]
 MINE, THEIRS = "mine: 一/#1", "theirs"
@@ -292,6 +294,48 @@ class Travel:
             found = ckpt(backend, ["threads", *words, "--limit", "0"], capsys, thread=False)
             assert [thread["thread_id"] for thread in found["threads"]] == [t for t, v in held.items() if v == text]
 
+    def test_other_threads_of_the_same_graph_decide(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """A channel that was written once is decided by others; another graph is no evidence; one step cancels it."""
+        words = ["update", MINE, "--values", '{"score": 0.2}', "--as-node", "judge", "-d", backend.url]
+        words += ["--dry-run", "--json"]
+        with backend.official() as official:
+            scored(official, MINE, 0.3)
+            scored(official, "of another graph", 0.5, 0.4, schema=Added, nodes="judge check")
+            assert run(words) == 7
+            refusal = " ".join(capsys.readouterr().err.split())
+            assert all(way in refusal for way in ("--reducer score=NAME", "--remember", "ckpt edit")), refusal
+            for name in ("a", "b", "c"):
+                scored(official, name, 0.5, 0.4)
+            assert run(words) == 0, capsys.readouterr().err
+            plan = json.loads(capsys.readouterr().out)
+            assert "reducers: score last value (from 4 threads, 7 steps)" in plan["notes"]
+            scored(official, "honest", 0.9, 0.2, schema=Best)
+        assert run(words) == 7
+        what = "no reducer explains the 9 recorded steps of channel 'score' in 5 threads"
+        assert what in capsys.readouterr().err
+
+    def test_other_threads_are_read_by_pages_and_within_bounds(
+        self, backend: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Twice as many long threads cost no more reads; where a read is a round trip, it takes a page."""
+        monkeypatch.setattr(other_threads, "THREADS", 4)
+        monkeypatch.setattr(other_threads, "STEPS", 40)
+        monkeypatch.setattr(other_threads, "STEPS_OF_THREAD", 20)
+        words = ["update", MINE, "--values", '{"score": 0.2}', "--as-node", "judge", "-d", backend.url, "--dry-run"]
+        costs = []
+        with backend.official() as official, closing(backend.saver()) as saver:
+            scored(official, MINE, 0.3)
+            reads = counted_reads(type(saver), monkeypatch)
+            for first in (0, 4):
+                for number in range(first, first + 4):
+                    scored(official, f"other {number}", *[0.5, 0.4] * 4)
+                reads.clear()
+                assert run(words) == 0, capsys.readouterr().err
+                assert "last value (from 3 threads, 15 steps)" in capsys.readouterr().out
+                costs.append(reads.total())
+            assert costs[1] <= costs[0] + 2
+            assert saver.page == 1 or costs[1] < 40, reads
+
     def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """A thread forked with its ancestry continues to the same end as the one it was forked from."""
         with backend.official() as official:
@@ -300,6 +344,24 @@ class Travel:
             assert run(["fork", THEIRS, "@", "--to", MINE, "-d", backend.url, "--yes"]) == 0, capsys.readouterr().err
             assert history_of(graph, MINE) == history_of(graph, THEIRS)
             assert finish(graph, MINE, None) == finish(graph, THEIRS, None)
+
+
+def counted_reads(kind: type, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Counts the calls of a saver's methods that read records."""
+    counts = Counter[str]()
+
+    def counted(name: str) -> Callable[..., Any]:
+        original = getattr(kind, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            counts[name] += 1
+            return original(*args, **options)
+
+        return call
+
+    for name in ("rows", "newest", "headers", "checkpoints", "metadata", "writes", "writes_on"):
+        monkeypatch.setattr(kind, name, counted(name))
+    return counts
 
 
 PERSON = 'user_id == "u-1"'

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ckpt_cli.history.reducers.learning import Merging, Tally
+from ckpt_cli.history.reducers.learning import Merging, Tally, add_up
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,
@@ -99,6 +99,17 @@ def tallied(steps: list[ChannelStep]) -> Tally:
     for step in steps:
         tally.add(step)
     return tally
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(st.tuples(HELD, WRITTEN, st.sampled_from(REDUCERS)), max_size=4), max_size=3))
+def test_the_steps_of_several_threads_add_up(threads: list[list[tuple[Any, Any, Reducer]]]) -> None:
+    """They prove and exclude what they would in one thread, and the number of threads with steps is known."""
+    steps = [[ChannelStep(a, [w], made(r, ChannelStep(a, [w], None))) for a, w, r in thread] for thread in threads]
+    total, whole = add_up(map(tallied, steps)), tallied([step for thread in steps for step in thread])
+    assert [one.reducer for one in total.candidates] == [one.reducer for one in whole.candidates]
+    assert [one.reducer for one in total.suspected] == [one.reducer for one in whole.suspected]
+    assert {one.threads for one in total.candidates} <= {sum(map(bool, threads))}
 
 
 @pytest.mark.parametrize(("appended", "forged", "suspected"), [(8, 1, True), (7, 1, False), (20, 2, False)])

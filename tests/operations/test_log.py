@@ -87,7 +87,7 @@ def first_version(log: OperationLog) -> None:
     """Make a log what the first version of ckpt would have made of it."""
     log.close()
     with closing(sqlite3.connect(log.path)) as connection:
-        for table in ("settings", "witnesses", "places", "forgotten", "forgetting"):
+        for table in ("settings", "witnesses", "places", "forgotten", "forgetting", "reducers"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("PRAGMA user_version = 1")
 

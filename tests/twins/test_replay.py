@@ -13,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run as ckpt
 from ckpt_cli.commands import replay
+from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
 from ckpt_cli.history.reducers.reducers import APPEND, LAST
 from ckpt_cli.output.line import Page
 from ckpt_cli.output.text.replay import render
@@ -38,7 +39,9 @@ def test_the_state_told_is_the_one_that_end_leaves(waiting: Path) -> None:
     """The state and next nodes that replay shows are the library's after its own END; nothing was written."""
     with closing(open_file(waiting)) as saver:
         reader = Reader(saver, Codec())
-        found = reader.moment(lambda: compute_outcome(reader, reader.resolve("t"), {"log": APPEND, "n": LAST}))
+        found = reader.moment(
+            lambda: compute_outcome(reader, reader.resolve("t"), NamedReducers({"log": APPEND, "n": LAST}))
+        )
         assert saver.count("t") == 3
     with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
         graph = asking(SqliteSaver(connection), many=True)
@@ -52,7 +55,7 @@ def test_the_tasks_told(waiting: Path) -> None:
     """Finished tasks are kept with their writes, the others would run again."""
     with closing(open_file(waiting)) as saver:
         reader = Reader(saver, Codec())
-        view = reader.moment(lambda: replay.run(reader, reader.resolve("t"), {}))
+        view = reader.moment(lambda: replay.run(reader, reader.resolve("t"), NOTHING_NAMED))
     assert [(task.node, task.status, task.again) for task in view.tasks] == [
         ("fine", "finished", False),
         ("legal", "waiting", True),
@@ -98,7 +101,7 @@ def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pyte
     }
     with closing(open_file(path)) as saver:
         reader = Reader(saver, Codec())
-        found = reader.moment(lambda: replay.run(reader, reader.resolve("t"), {}))
+        found = reader.moment(lambda: replay.run(reader, reader.resolve("t"), NOTHING_NAMED))
     text = "\n".join("".join(text for _, text in line) for line in render(found, Page(120, 0)))
     assert "  ~ n  2 → 4\n  ? trace  unknown: no reducer explains" in text
     assert "--commit --reducer trace=NAME --reducer first=NAME keeps" in text

@@ -10,6 +10,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END
 
 from ckpt_cli.errors import NotSupported, Refused, UsageError
+from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.reducers import APPEND, LAST, MESSAGES
 from ckpt_cli.model import Plan
 from ckpt_cli.plans import update
@@ -22,7 +23,7 @@ from ckpt_cli.serde.codec import Codec
 from tests.twins.older import LibraryFailed
 from tests.twins.twin import KINDS, RELEASES, Copies, Release, Twin, compare, must_be_equal
 
-SAID = {"log": APPEND, "n": LAST, "messages": MESSAGES}
+SAID = NamedReducers({"log": APPEND, "n": LAST, "messages": MESSAGES})
 """What a person would say of the scenarios' channels where too little is recorded."""
 
 

@@ -1,4 +1,4 @@
-"""Learns a channel's reducer from recorded steps, one at a time; suspect steps; the names of ``--reducer``.
+"""Learns a channel's reducer from recorded steps, one at a time; suspect steps; steps of several threads.
 
 Its memory doesn't grow with the history.
 """
@@ -15,7 +15,6 @@ from ckpt_cli.history.reducers.reducers import (
     REDUCERS,
     ChannelStep,
     Evidence,
-    Reducer,
     Shorthand,
     Unfit,
     agree,
@@ -26,20 +25,6 @@ from ckpt_cli.history.reducers.reducers import (
 from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
-
-_SHORT = {
-    "last": "last value",
-    "messages": "message merge",
-    "add_messages": "message merge",
-    "add": "append",
-    "operator.add": "append",
-    "+": "append",
-    "dict": "dict union",
-    "set": "set union",
-    "any": "any value",
-    "accumulate": "accumulating topic",
-}
-
 
 ENOUGH = 8
 """If a reducer alone explains this many steps, a single step that it doesn't explain is suspect."""
@@ -53,11 +38,13 @@ class Tally:
         steps: the number of steps with writes.
         faded: whether a step without writes emptied the channel.
         kept: whether a step without writes left the channel as it was.
+        threads: the number of threads whose tallies were added up; 0 for the steps of one thread alone.
     """
 
     steps: int = 0
     faded: bool = False
     kept: bool = False
+    threads: int = 0
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
     _merging: "Merging" = field(default_factory=lambda: Merging())
 
@@ -87,7 +74,7 @@ class Tally:
         alive = [reducer for place, reducer in enumerate(REDUCERS) if self._explained(place) == self.steps]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
-        return [Evidence(r, self.steps, self.steps) for r in fitting] if self.steps else []
+        return [Evidence(r, self.steps, self.steps, self.threads) for r in fitting] if self.steps else []
 
     @property
     def suspected(self) -> list[Evidence]:
@@ -98,7 +85,7 @@ class Tally:
         """
         nearly = [place for place in range(len(REDUCERS)) if self.steps and self._explained(place) == self.steps - 1]
         strong = [place for place in nearly if self._alone(place, nearly) >= ENOUGH]
-        return [Evidence(REDUCERS[place], self.steps - 1, self.steps) for place in strong]
+        return [Evidence(REDUCERS[place], self.steps - 1, self.steps, self.threads) for place in strong]
 
     @property
     def is_strong(self) -> bool:
@@ -114,6 +101,18 @@ class Tally:
         failed = [explaining for explaining in self._counts if not explaining >> place & 1]
         together = sum(1 << at for at in equals if not any(explaining >> at & 1 for explaining in failed))
         return sum(n for mask, n in self._counts.items() if mask >> place & 1 and not mask & ~together)
+
+
+def add_up(tallies: Iterable[Tally]) -> Tally:
+    """The steps of several threads of one graph as one `Tally`; one step that a reducer doesn't explain excludes it."""
+    total = Tally()
+    for tally in tallies:
+        total.steps += tally.steps
+        total.threads += bool(tally.steps)
+        total.faded |= tally.faded
+        total.kept |= tally.kept
+        total._counts.update(tally._counts)
+    return total
 
 
 class Merging:
@@ -169,17 +168,6 @@ class Merging:
         if len(set(ids)) < len(ids) or not agree(expected, after[end:]):
             return None
         return {one.id for item in after[end:] if (one := as_message(item)) is not None and one.id}
-
-
-def named(name: str) -> Reducer | None:
-    """The reducer with this long or short name; None if there is none."""
-    full_name = _SHORT.get(name.strip().lower(), name.strip().lower())
-    return next((reducer for reducer in REDUCERS if reducer.name == full_name), None)
-
-
-def names() -> list[str]:
-    """The names of all reducers."""
-    return [reducer.name for reducer in REDUCERS]
 
 
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:

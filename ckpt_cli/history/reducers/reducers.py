@@ -69,16 +69,30 @@ class ChannelStep:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The number of recorded steps that a reducer explains."""
+    """The number of recorded steps that a reducer explains.
+
+    Attributes:
+        threads: the number of threads that have these steps; 0 if they are those of the thread in question alone.
+    """
 
     reducer: Reducer
     explained: int
     steps: int
+    threads: int = 0
 
     @property
     def holds(self) -> bool:
         """Whether there were steps and all of them are explained."""
         return 0 < self.steps == self.explained
+
+    @property
+    def words(self) -> str:
+        """The reducer and the evidence, as a plan and ``replay`` show them."""
+        if not self.threads:
+            return f"{self.reducer.name} ({self.explained:,} of {self.steps:,} steps)"
+        steps = count_steps(self.steps) if self.holds else f"{self.explained:,} of {count_steps(self.steps)}"
+        where = "another thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{self.reducer.name} (from {where}, {steps})"
 
 
 def _last(_before: Any, writes: Sequence[Any]) -> Any:
@@ -211,6 +225,11 @@ TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, make
 
 REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
 """All reducers that are tried, the most specific first: if two explain a history, the first one counts."""
+
+
+def count_steps(steps: int) -> str:
+    """A number of steps in words."""
+    return "1 step" if steps == 1 else f"{steps:,} steps"
 
 
 def evidence(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.delta import Rebuilt, marked
 from ckpt_cli.history.reducers.learning import Tally
-from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Evidence, Reducer, explains
+from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Evidence, Reducer, count_steps, explains
 from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
@@ -53,13 +53,17 @@ class Reducers:
 
     Attributes:
         named: channel to the reducer that the user named.
+        remembered: the channels in `named` whose reducer was named earlier, and remembered for this database.
         tallies: channel to the `Tally` of its steps so far.
         deltas: delta channel to the evidence for its reducer, or to a guessed reducer, or to None.
+        channels: the channels of the steps so far.
     """
 
     named: Mapping[str, Reducer] = field(default_factory=dict)
+    remembered: Collection[str] = ()
     tallies: dict[str, Tally] = field(default_factory=dict)
     deltas: dict[str, Evidence | Reducer | None] = field(default_factory=dict)
+    channels: set[str] = field(default_factory=set)
 
     def learn(
         self,
@@ -70,6 +74,7 @@ class Reducers:
     ) -> None:
         """Learn from a step that its parent's writes made, but nothing about the channels in `without`."""
         for channel in dict.fromkeys([*before, *after, *written]):
+            self.channels.add(channel)
             if channel not in self.deltas and channel not in self.named and channel not in without:
                 step = ChannelStep(before.get(channel, ABSENT), written.get(channel, ()), after.get(channel, ABSENT))
                 self.tallies.setdefault(channel, Tally()).add(step)
@@ -79,6 +84,24 @@ class Reducers:
         for channel, reducer in deltas.items():
             if isinstance(reducer, Evidence) or not self.deltas.get(channel):
                 self.deltas[channel] = reducer
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The channels whose steps no reducer explains, and none is suspected to."""
+        return [c for c, tally in self.tallies.items() if tally.steps and not (tally.candidates or tally.suspected)]
+
+    def learn_from_others(self, evidence: Callable[[str, Tally], Tally]) -> None:
+        """Let the steps of other threads count for channels that this line's own steps don't explain.
+
+        The line has steps that contradict every reducer, so other threads can make one of its steps suspect, no more.
+
+        Args:
+            evidence: gives all steps of a channel, added to those of this line.
+        """
+        for channel in self.unexplained:
+            total = evidence(channel, self.tallies[channel])
+            if total.suspected:
+                self.tallies[channel] = total
 
     def of(self, channel: str) -> list[Reducer]:
         """The reducers that a channel may have, the likeliest first; [] if none explains its steps."""
@@ -102,8 +125,14 @@ class Reducers:
 
     def words(self) -> list[str]:
         """One text for each channel that was written: its reducer and the evidence for it."""
-        texts = [f"{channel} {reducer.name} (as you say)" for channel, reducer in self.named.items()]
+        texts = [
+            f"{channel} {reducer.name} ({'remembered' if channel in self.remembered else 'as you say'})"
+            for channel, reducer in self.named.items()
+            if channel not in self.remembered or channel in self.channels
+        ]
         for channel, one in self.deltas.items():
+            if channel in self.named:
+                continue
             if isinstance(one, Evidence):
                 texts.append(f"{channel} {one.reducer.name} ({one.explained} of {one.steps} stretches)")
             elif one is not None:
@@ -111,9 +140,8 @@ class Reducers:
         for channel, tally in self.tallies.items():
             if tally.steps:
                 best = next(iter(tally.candidates or tally.suspected), None)
-                name = best.reducer.name if best else "by none that is known"
-                count = f"{best.explained} of {tally.steps} steps" if best else _in_words(tally.steps)
-                texts.append(f"{channel} {name} ({count})")
+                unknown = f"by none that is known ({count_steps(tally.steps)})"
+                texts.append(f"{channel} {best.words if best else unknown}")
         return texts
 
 
@@ -171,7 +199,8 @@ def _finding(channel: str, step: ChannelStep, reducers: Reducers, is_moved: bool
     if not known:
         return Verdict.UNKNOWN, "no known reducer explains its steps"
     if reducers.is_strong(channel):
-        return Verdict.SUSPECT, f"not what {known[0].name} makes of the writes, as it does in the other steps"
+        where = "in the other steps and threads" if reducers.tallies[channel].threads else "in the other steps"
+        return Verdict.SUSPECT, f"not what {known[0].name} makes of the writes, as it does {where}"
     return Verdict.UNKNOWN, f"not what {known[0].name} makes of the writes"
 
 
@@ -216,10 +245,6 @@ def _by_itself(old: Any, new: Any, *, fades: bool) -> bool:
 def _unreadable(value: Any) -> bool:
     parts = value if isinstance(value, list) else [value]
     return any(isinstance(part, Node) and part.form in (Form.BROKEN, Form.OPAQUE) for part in parts)
-
-
-def _in_words(steps: int) -> str:
-    return "1 step" if steps == 1 else f"{steps:,} steps"
 
 
 class Line:

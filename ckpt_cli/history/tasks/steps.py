@@ -60,7 +60,9 @@ class Steps:
         if written is None:
             return True
         outputs, recorded = written
-        return self._attribution.note(checkpoint_id).source != "input" and (bool(recorded) or any(write.channel != TASKS for write in outputs))
+        return self._attribution.note(checkpoint_id).source != "input" and (
+            bool(recorded) or any(write.channel != TASKS for write in outputs)
+        )
 
     def compare(self, state: State, parent: State | None, *, is_first: bool) -> None:
         """Add the states on both sides of a step.

@@ -52,6 +52,8 @@ def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
         yield "changes", ("bad", f"refused: {view.unwritable.removeprefix(f'{view.location}: ')}")
     for one in view.side_effects:
         yield "side effect", ("" if one.accepted else "waiting", _side_effect(one))
+    for channel, name in view.reducers.items():
+        yield "reducer", ("", f"{channel} {name}, remembered (ckpt operations --forget-reducer forgets)")
     for caveat in view.caveats:
         yield "caveat", ("waiting", caveat)
     yield "supports", ("", ", ".join(_ABILITIES.get(ability, ability) for ability in view.abilities) or "reading")

@@ -17,6 +17,9 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
     if view.accepted and page.width is not None:
         names = ", ".join(f"{operation.kind} {operation.name} on {operation.table}" for operation in view.accepted)
         yield fit([("muted", f"accepted: {names} (--forget-triggers asks again)")], page.width)
+    if view.reducers and page.width is not None:
+        names = ", ".join(f"{channel} {name}" for channel, name in view.reducers.items())
+        yield fit([("muted", f"remembered: {names} (--forget-reducer CHANNEL forgets)")], page.width)
     if not view.operations and page.width is not None:
         yield [("muted", "nothing was done to this database")]
     if view.to_wipe and page.width is not None:

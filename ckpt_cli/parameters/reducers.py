@@ -1,0 +1,98 @@
+"""Parses ``--reducer CHANNEL=NAME``, adds the remembered reducers, and remembers with ``--remember``."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.completion.names import complete_reducer
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.reducers.names import NamedReducers, named, names
+from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.model import CheckpointRow, Plan, Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.views.plan import PlanView
+
+ReducerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reducer",
+        metavar="CHANNEL=NAME",
+        help="How a channel combines writes: last, append, sum, messages, dict, …; may be repeated. With --remember, "
+        "later changes of this database know it too.",
+        autocompletion=complete_reducer,
+    ),
+]
+
+
+def named_reducers(session: Session, texts: Sequence[str] | None) -> NamedReducers:
+    """The reducers that the options name, and those that are remembered for the other channels of this database.
+
+    Raises:
+        UsageError: there is no such reducer.
+    """
+    typed = dict(parse_reducer(text) for text in texts or ())
+    remembered = {
+        channel: reducer
+        for channel, name in session.remembered_reducers().items()
+        if channel not in typed and (reducer := named(name)) is not None
+    }
+    return NamedReducers({**typed, **remembered}, remembered.keys())
+
+
+def parse_reducer(text: str) -> tuple[str, Reducer]:
+    """The channel and the reducer of ``--reducer CHANNEL=NAME``.
+
+    Raises:
+        UsageError: there is no such reducer.
+    """
+    channel, _, name = text.rpartition("=")
+    reducer = named(name)
+    if reducer is None or not channel:
+        raise UsageError(f"no reducer {name!r}", hint="--reducer CHANNEL=NAME", candidates=names())
+    return channel, reducer
+
+
+def change_and_remember(
+    session: Session, texts: Sequence[str] | None, make_plan: Callable[[Reader], tuple[CheckpointRow, Plan]]
+) -> PlanView:
+    """Show, confirm and apply a plan, and then remember the named reducers if ``--remember`` says so.
+
+    Args:
+        session: the command's session.
+        texts: the values of ``--reducer``.
+        make_plan: gives the checkpoint that the plan starts from, and the plan.
+    """
+    row, plan = session.make_plan(make_plan)
+    if session.options.remember and texts:
+        plan = plan._replace(notes=(*plan.notes, f"remembers for this database: {_in_words(texts)}"))
+    view = session.change(plan)
+    if view.applied:
+        remember(session, texts, row.ref)
+    return view
+
+
+def remember(session: Session, texts: Sequence[str] | None, ref: Ref) -> None:
+    """With ``--remember``, remember the named reducers beside the operation log; the database isn't changed.
+
+    Args:
+        session: the command's session.
+        texts: the values of ``--reducer``.
+        ref: a checkpoint, whose digest proves later that the reducers belong to this database.
+    """
+    if not session.options.remember or session.options.dry_run or not texts:
+        return
+    from ckpt_cli.operations import remembered_reducers
+    from ckpt_cli.operations.witnesses import read_witness
+
+    typed = {channel: reducer.name for channel, reducer in map(parse_reducer, texts)}
+    log, saver = session.logs.for_writing(), session.reader.saver
+    witness = session.read(lambda reader: read_witness(reader.saver, ref))
+    remembered_reducers.remember(log, typed, session.clock(), ref=ref, witness=witness, place=saver.place())
+    session.say(f"remembered for this database: {_in_words(texts)}")
+
+
+def _in_words(texts: Sequence[str]) -> str:
+    typed = dict(parse_reducer(text) for text in texts)
+    return ", ".join(f"{channel} {reducer.name}" for channel, reducer in typed.items())
