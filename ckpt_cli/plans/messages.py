@@ -6,7 +6,7 @@ They get the fields that the thread's messages have.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ckpt_cli.history.reducers.reducers import as_message
+from ckpt_cli.history.reducers.reducers import REMOVE_ALL, as_message
 from ckpt_cli.values.langgraph_values import message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 
@@ -79,3 +79,19 @@ def _empty_like(value: Any) -> Any:
 
 def _as_tool_call(call: Any) -> Any:
     return {"type": "tool_call", **call} if isinstance(call, dict) else call
+
+
+def unknown_removals(current: Any, writes: Iterable[Any]) -> list[str]:
+    """The ids of messages that these writes remove and that aren't there; ``add_messages`` refuses them too."""
+    listed = [item for write in (current, *writes) for item in (write if isinstance(write, list) else [write])]
+    known, unknown = set[str | None](), list[str]()
+    for one in (message(item) for item in listed):
+        if one is None:
+            continue
+        if one.role != "remove":
+            known.add(one.id)
+        elif one.id == REMOVE_ALL:
+            return []
+        elif one.id not in known:
+            unknown.append(one.id or "")
+    return unknown

@@ -17,7 +17,7 @@ from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, 
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.messages import as_messages
+from ckpt_cli.plans.messages import as_messages, unknown_removals
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history
 from ckpt_cli.reading import Reader
@@ -103,7 +103,7 @@ class Reducers:
             return self._fold_by_chosen(channel, self._chosen[channel], before, writes)
         candidates = self._candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
-            self._must_be_messages(channel, candidates, writes)
+            self._must_be_messages(channel, candidates, before, writes)
         outcomes = learning.outcomes(candidates, before, writes)
         if (not candidates or len(outcomes) > 1) and self._may_learn_from_others(channel):
             candidates = self._all_steps(channel).candidates
@@ -114,8 +114,10 @@ class Reducers:
         self.used[channel] = evidence.words
         return value
 
-    def _must_be_messages(self, channel: str, candidates: Sequence[Evidence], writes: Sequence[Any]) -> None:
-        """Refuse writes that aren't messages if the channel's reducer may be ``add_messages``.
+    def _must_be_messages(
+        self, channel: str, candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
+    ) -> None:
+        """Refuse writes that aren't messages, or that remove an unknown one, if the reducer may be ``add_messages``.
 
         The recorded steps may also fit a plain append. Then a person can name that reducer.
         """
@@ -129,6 +131,12 @@ class Reducers:
             raise UsageError(
                 f"channel {channel!r} takes messages, and not all of these values are messages", hint=hint
             ) from error
+        unknown = unknown_removals(before, writes)
+        if unknown:
+            raise UsageError(
+                f"channel {channel!r} has no message {unknown[0]!r} to remove",
+                hint=f"`ckpt get THREAD {channel}` lists its messages with their ids",
+            )
 
     def _may_learn_from_others(self, channel: str) -> bool:
         """Whether other threads can decide; they can't if this thread's own steps exclude every known reducer."""

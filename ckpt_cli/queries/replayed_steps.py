@@ -17,7 +17,7 @@ from ckpt_cli.queries.step_walk import AT_ONCE, RecordedWrite, StepWalk, WalkedS
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command
-from ckpt_cli.values.langgraph_values import js_send
+from ckpt_cli.values.langgraph_values import js_send, overwrite
 from ckpt_cli.views.diff import End
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
@@ -128,7 +128,7 @@ class Player:
             self._reader.short(step.ref.thread_id)(step.ref.checkpoint_id),
             state.step if state else ids.step(step.ref.checkpoint_id),
             state.source if state else "",
-            self._tasks(step),
+            self._tasks(step, judgement.channels),
             differences(step.before or {}, step.after or {}) if is_readable else [],
             str(judgement.verdict),
             judgement.why,
@@ -160,7 +160,8 @@ class Player:
             return "the order in which the tasks' writes were applied isn't recorded"
         return ""
 
-    def _tasks(self, step: WalkedStep) -> list[PlayedTask]:
+    def _tasks(self, step: WalkedStep, unexplained: Sequence[str]) -> list[PlayedTask]:
+        """The step's tasks with their writes; `unexplained` are the channels that no reducer explains in this step."""
         source = step.state.source if step.state else ""
         made_by = source if source in ("input", "update") else "task"
         tasks: dict[str, PlayedTask] = {}
@@ -169,8 +170,9 @@ class Player:
             if write.channel == TASKS:
                 task.sends.extend(_called_nodes(write))
             elif step.is_user_write(write):
-                reducer = None if made_by == "input" else next(iter(self.reducers.of(write.channel)), None)
-                task.writes.append(PlayedWrite(write.channel, write.value, reducer.name if reducer else None))
+                is_reduced = made_by != "input" and write.channel not in unexplained and overwrite(write.value) is None
+                reducer = self.reducers.name_of(write.channel) if is_reduced else None
+                task.writes.append(PlayedWrite(write.channel, write.value, reducer))
         return [task for task in tasks.values() if made_by == "task" or task.writes or task.sends]
 
 

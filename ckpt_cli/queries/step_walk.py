@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.reducers.step_verdicts import Line
+from ckpt_cli.history.reducers.line_values import Line
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     ERROR,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ckpt_cli.history.reducers.evidence import evidence, learn
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,
@@ -15,8 +16,6 @@ from ckpt_cli.history.reducers.reducers import (
     ChannelStep,
     Reducer,
     Unfit,
-    evidence,
-    learn,
 )
 from ckpt_cli.values.langgraph_values import message as parse_message
 from tests.history.recorded import message

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from ckpt_cli.history.reducers.evidence import learn
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,
@@ -23,7 +24,6 @@ from ckpt_cli.history.reducers.reducers import (
     Reducer,
     Shorthand,
     Unfit,
-    learn,
 )
 from ckpt_cli.history.state.channels import is_snapshot, unwrapped
 from ckpt_cli.values.node import Form, Node, Opened

@@ -5,7 +5,7 @@ Its memory doesn't grow with the history.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import Any
 
@@ -171,13 +171,25 @@ class Merging:
 
 
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
-    """The distinct results of the candidates for these writes; a candidate that can't take them is left out."""
+    """The distinct results of the candidates for these writes, each with the first candidate that gives it.
+
+    A candidate that can't take the writes is left out.
+    """
     results: list[tuple[Evidence, Any]] = []
     for evidence in candidates:
         try:
             value = evidence.reducer.step(before, writes)
         except Unfit:
             continue
-        if not any(same(value, other) for _, other in results):
+        place = next((at for at, (_, other) in enumerate(results) if same(value, other)), None)
+        if place is None:
             results.append((evidence, value))
+        else:
+            first = results[place][0]
+            results[place] = (replace(first, equals=(*first.equals, evidence.reducer)), value)
     return results
+
+
+def joined(candidates: Sequence[Evidence]) -> Evidence | None:
+    """The first candidate, with the others as its equals; None if there is none."""
+    return replace(candidates[0], equals=tuple(one.reducer for one in candidates[1:])) if candidates else None

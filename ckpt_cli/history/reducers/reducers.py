@@ -4,7 +4,7 @@ The graph's own functions are not in a database. But in real histories, a common
 at every step of a channel or at none. So a channel's reducer can be learned, and the evidence for it can be shown.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -73,12 +73,23 @@ class Evidence:
 
     Attributes:
         threads: the number of threads that have these steps; 0 if they are those of the thread in question alone.
+        equals: other reducers that explain the same steps and give the same value.
     """
 
     reducer: Reducer
     explained: int
     steps: int
     threads: int = 0
+    equals: tuple[Reducer, ...] = ()
+
+    @property
+    def names(self) -> str:
+        """The reducer, and the first of the others that explain the same; an ellipsis if there are more."""
+        kept = [self.reducer]
+        for one in self.equals:
+            if not any({one, other} in _ALIKE for other in kept):
+                kept.append(one)
+        return " or ".join(one.name for one in kept[:2]) + (" …" if len(kept) > 2 else "")
 
     @property
     def holds(self) -> bool:
@@ -89,10 +100,11 @@ class Evidence:
     def words(self) -> str:
         """The reducer and the evidence, as a plan and ``replay`` show them."""
         if not self.threads:
-            return f"{self.reducer.name} ({self.explained:,} of {self.steps:,} steps)"
-        steps = count_steps(self.steps) if self.holds else f"{self.explained:,} of {count_steps(self.steps)}"
+            return f"{self.names} ({self.explained:,} of {self.steps:,} steps)"
         where = "another thread" if self.threads == 1 else f"{self.threads} threads"
-        return f"{self.reducer.name} (from {where}, {steps})"
+        return (
+            f"{self.names} (from {where}, {'' if self.holds else f'{self.explained:,} of '}{count_steps(self.steps)})"
+        )
 
 
 def _last(_before: Any, writes: Sequence[Any]) -> Any:
@@ -208,12 +220,11 @@ def as_message(value: Any) -> Message | None:
 
 
 _SETS = frozenset({"builtins.set", "builtins.frozenset"})
-
 _LIST = frozenset({list})
 LAST = Reducer("last value", _last)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
 APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))
-"""``+`` for lists, texts and numbers alike, so that a user who names it needn't say which of them."""
+"""``+`` for lists, texts and numbers alike."""
 SUM = Reducer("sum", _sum, makes=frozenset({int, float}))
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
@@ -223,6 +234,9 @@ ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True)
 EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
 TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
 
+_ALIKE = ({SUM, APPEND}, {APPEND, GATHER})
+"""Reducers that do the same with numbers, and with lists."""
+
 REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
 """All reducers that are tried, the most specific first: if two explain a history, the first one counts."""
 
@@ -230,22 +244,6 @@ REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, AN
 def count_steps(steps: int) -> str:
     """A number of steps in words."""
     return "1 step" if steps == 1 else f"{steps:,} steps"
-
-
-def evidence(
-    steps: Iterable[ChannelStep], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
-) -> list[Evidence]:
-    """The evidence for each reducer; `replayed` means that one `ChannelStep` has the writes of many steps."""
-    recorded = list(steps)
-    counts = [sum(explains(reducer, step, replayed=replayed) for step in recorded) for reducer in reducers]
-    return [Evidence(r, count, len(recorded)) for r, count in zip(reducers, counts, strict=True)]
-
-
-def learn(
-    steps: Iterable[ChannelStep], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
-) -> Evidence | None:
-    """The first reducer that explains every step; None if there is none or nothing was recorded."""
-    return next((one for one in evidence(steps, reducers, replayed=replayed) if one.holds), None)
 
 
 def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:

@@ -4,22 +4,18 @@ The reducers apply the writes stored on a checkpoint, and the result is its firs
 ``pregel/_algo.py: apply_writes``). Updates, copies and second children have their own writes or none.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.reducers.delta import Rebuilt, marked
-from ckpt_cli.history.reducers.learning import Tally
+from ckpt_cli.history.reducers.learning import Tally, joined
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Evidence, Reducer, count_steps, explains
-from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
-from ckpt_cli.values.state import State, TaskWrite
 
-_SPANS = 4  # spans of a delta channel's history from which its reducer is learned
 _ORDERED = 5  # the most tasks of a step whose writes are tried in every order
 
 
@@ -113,6 +109,14 @@ class Reducers:
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
 
+    def name_of(self, channel: str) -> str | None:
+        """The reducer of a channel, or two that explain the same; None if it isn't known."""
+        tally = self.tallies.get(channel)
+        if channel in self.named or channel in self.deltas or tally is None:
+            return next((reducer.name for reducer in self.of(channel)), None)
+        best = joined(tally.candidates or tally.suspected)
+        return None if best is None else best.names
+
     def is_strong(self, channel: str) -> bool:
         """Whether a step that the learned reducers of a channel don't explain is suspect."""
         tally = self.tallies.get(channel)
@@ -139,7 +143,7 @@ class Reducers:
                 texts.append(f"{channel} {one.name} (by its values)")
         for channel, tally in self.tallies.items():
             if tally.steps:
-                best = next(iter(tally.candidates or tally.suspected), None)
+                best = joined(tally.candidates or tally.suspected)
                 unknown = f"by none that is known ({count_steps(tally.steps)})"
                 texts.append(f"{channel} {best.words if best else unknown}")
         return texts
@@ -197,7 +201,9 @@ def _finding(channel: str, step: ChannelStep, reducers: Reducers, is_moved: bool
     if _is_overwritten(step):
         return Verdict.DIFFERS, "not the value that replaced it"
     if not known:
-        return Verdict.UNKNOWN, "no known reducer explains its steps"
+        tally = reducers.tallies.get(channel)
+        has_steps = tally is not None and tally.steps
+        return Verdict.UNKNOWN, "no known reducer explains its steps" if has_steps else "no step shows its reducer"
     if reducers.is_strong(channel):
         where = "in the other steps and threads" if reducers.tallies[channel].threads else "in the other steps"
         return Verdict.SUSPECT, f"not what {known[0].name} makes of the writes, as it does {where}"
@@ -245,55 +251,3 @@ def _by_itself(old: Any, new: Any, *, fades: bool) -> bool:
 def _unreadable(value: Any) -> bool:
     parts = value if isinstance(value, list) else [value]
     return any(isinstance(part, Node) and part.form in (Form.BROKEN, Form.OPAQUE) for part in parts)
-
-
-class Line:
-    """The user's channels at each checkpoint down a line; the values of delta channels come from their writes."""
-
-    def __init__(self, rebuild: Callable[[State], Mapping[str, Rebuilt]]) -> None:
-        self._rebuild = rebuild
-        self._deltas: dict[str, Rebuilt] | None = None
-
-    def at(
-        self, state: State, written: Iterable[TaskWrite] = (), *, grown: bool = False, lost: Collection[str] = ()
-    ) -> dict[str, Any]:
-        """The user's channels at the next checkpoint of the line.
-
-        Args:
-            state: the checkpoint.
-            written: the writes stored on its parent that are in it, in canonical order.
-            grown: whether these writes made the checkpoint; then a stored value is evidence for a reducer.
-            lost: the channels that it changed by writes that are not stored.
-        """
-        stored = {channel: unwrapped(value) for channel, value in state.values.items()}
-        for channel, delta in (self._deltas or {}).items():
-            delta.lost = delta.lost or channel in lost
-        deltas = self._carried(state, stored, list(written), grown=grown)
-        rebuilt_values = {channel: rebuilt.value for channel, rebuilt in deltas.items() if channel not in stored}
-        values = {**stored, **rebuilt_values}
-        return {channel: values[channel] for channel in user_channels(state) if channel in values}
-
-    @property
-    def reducers(self) -> dict[str, Evidence | Reducer | None]:
-        """The reducer of each delta channel, as evidence or as a guess from its values; None if there is neither."""
-        delta = (self._deltas or {}).items()
-        return {c: one.evidence if one.spans else one.reducer if one.writes else None for c, one in delta}
-
-    def _carried(
-        self, state: State, stored: Mapping[str, Any], written: list[TaskWrite], *, grown: bool
-    ) -> dict[str, Rebuilt]:
-        if self._deltas is None:
-            self._deltas = dict(self._rebuild(state))
-        else:
-            for channel, delta in self._deltas.items():
-                delta.writes += [write.value for write in written if write.channel == channel]
-        for channel in marked(state) - self._deltas.keys():
-            new = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
-            if new is not None:
-                self._deltas[channel] = new
-        for channel in self._deltas.keys() & stored.keys():
-            delta = self._deltas[channel]
-            if grown and delta.writes and not delta.lost:
-                delta.spans = [*delta.spans, ChannelStep(delta.seed, delta.writes, stored[channel])][-_SPANS:]
-            delta.seed, delta.writes, delta.lost = stored[channel], [], False
-        return self._deltas
