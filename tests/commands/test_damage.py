@@ -62,7 +62,7 @@ def test_what_is_next_is_unknown_where_a_checkpoint_is_damaged(cut: Path) -> Non
     assert (head.next, head.consumed, first.next, first.consumed) == (None, False, None, True)
     assert "truncated" in head.problem and "truncated" in first.problem
     assert "next  unknown: the checkpoint is damaged" in text(head)
-    assert "ran next  unknown: the checkpoint is damaged" in text(first)
+    assert "was next  unknown: the checkpoint is damaged" in text(first)
 
 
 def test_writes_of_a_damaged_checkpoint_are_shown_and_doubted(cut: Path) -> None:
