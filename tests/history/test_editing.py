@@ -134,7 +134,10 @@ def test_an_edited_document_keeps_all_else(state: dict[str, Any], data: st.DataO
         old_parts = {id(part) for _, part in parts(state["a"])}
         objects = [part for part in state["a"] if isinstance(part, Node)]
         for one in result["a"]:
-            if isinstance(one, Node) and any(same(one, old) for old in objects):
+            spelled = to_json(one, reveal=True)  # a stored set may have a member twice: equal, in another document
+            if isinstance(one, Node) and any(
+                same(one, old) and to_json(old, reveal=True) == spelled for old in objects
+            ):
                 assert id(one) in old_parts
 
 
