@@ -161,7 +161,9 @@ def test_other_threads_make_a_step_suspect_and_one_of_them_cancels_it(path: Path
         view.steps[-1].why
         == "score: not what last value makes of the writes, as it does in the other steps and threads"
     )
-    assert "score last value (from 3 threads, 13 of 14 steps)" in view.reducers
+    assert any(
+        words.startswith("score last value") and "from 3 threads, 13 of 14 steps" in words for words in view.reducers
+    )
     assert [step.verdict for step in played(path, "score=last").steps][-1] == "differs"
     threads("honest", 0.7, 0.6, schema=Best)
     assert [step.verdict for step in played(path).steps][-1] == "unknown"

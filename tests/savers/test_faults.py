@@ -1,15 +1,11 @@
 """Errors of servers have the same words, exit code and hint on every backend."""
 
 from collections.abc import Callable
-from contextlib import closing
 from urllib.parse import quote
 
 import pytest
 
 from ckpt_cli.app import run
-from ckpt_cli.model import Plan
-from ckpt_cli.savers.url import open_database
-from tests.savers.apart import ApartConformance
 from tests.servers.dynamodb import REGION, Dynamo
 from tests.servers.mongodb import Mongo
 from tests.servers.mysql import MySQLServer
@@ -107,19 +103,3 @@ def test_no_such_database(server: str, request: pytest.FixtureRequest, report: R
     """A name that the server doesn't have."""
     url = request.getfixturevalue(server).url("nowhere_at_all")
     assert report(url) == (3, ["no such database", "hint: check the name behind the last /"])
-
-
-@pytest.mark.parametrize("server", ["postgres", "mysql"])
-def test_sizes_that_are_not_known(
-    server: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Where rows have no sizes, threads can't be sorted by size, and a plan to delete doesn't count bytes."""
-    started: PostgresServer | MySQLServer = request.getfixturevalue(server)
-    url = started.url(started.fresh())
-    with closing(open_database(url, lambda _: None)) as saver:
-        saver.apply(Plan("", (ApartConformance().checkpoint("t", "1"),)))
-    assert run(["threads", "--sort", "size", "-d", url]) == 6
-    assert "hint: --sort checkpoints" in capsys.readouterr().err
-    assert run(["delete", "t", "--dry-run", "-d", url]) == 0
-    stdout = capsys.readouterr().out
-    assert "1 checkpoint" in stdout and "bytes" not in stdout
