@@ -20,7 +20,13 @@ CODE = 130
 _GRACE = 0.6  # seconds that the main thread has to end the process
 
 _state = SimpleNamespace(
-    is_watched=False, was_pressed=False, outcome="", stops=[], is_left_to_child=False, last_line=_thread.allocate_lock()
+    is_watched=False,
+    was_pressed=False,
+    outcome="",
+    line_break="",
+    stops=[],
+    is_left_to_child=False,
+    last_line=_thread.allocate_lock(),
 )
 
 
@@ -49,6 +55,16 @@ def note_outcome(words: str) -> None:
 def stop_message() -> str:
     """The line that is printed after Ctrl-C."""
     return f"ckpt: stopped; {_state.outcome}" if _state.outcome else "ckpt: stopped"
+
+
+def note_question(is_open: bool) -> None:
+    """Store whether the cursor stands behind a question; if Ctrl-C is pressed there, a line break comes first."""
+    _state.line_break = "\n" if is_open else ""
+
+
+def line_break() -> str:
+    """What is printed before the last line, whichever thread prints it, so that it starts on its own line."""
+    return str(_state.line_break)
 
 
 @contextmanager
@@ -86,7 +102,7 @@ def _wait(read_end: int) -> None:
     time.sleep(_GRACE)
     if claim_last_line():
         with suppress(OSError):
-            os.write(2, f"{stop_message()}\n".encode())
+            os.write(2, f"{line_break()}{stop_message()}\n".encode())
     else:
         time.sleep(_GRACE / 3)  # the main thread is printing the line
     os._exit(CODE)

@@ -116,14 +116,35 @@ def cpu(process: "subprocess.Popen[bytes]") -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_at_the_question(database: Database) -> None:
+STUCK = """
+import sys, time
+from ckpt_cli.output import prompt
+
+class Terminal:
+    isatty = sys.stdin.isatty
+    def readline(self):
+        try:
+            return sys.__stdin__.readline()
+        except KeyboardInterrupt:
+            time.sleep(60)
+
+prompt.sys.stdin = Terminal()
+from ckpt_cli.__main__ import main
+main()
+"""
+"""``ckpt`` on a machine so busy that the main thread doesn't end the process in time."""
+
+
+@pytest.mark.parametrize("is_stuck", [False, True], ids=["at once", "by the second thread"])
+def test_at_the_question(is_stuck: bool, database: Database) -> None:
     """At a prompt: nothing was written, and the line begins on its own."""
     path = database("real")
     before = path.read_bytes()
     process, terminal = pty.fork()
     if process == 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.execv(sys.executable, [sys.executable, "-m", "ckpt_cli", "delete", "subgraphs", "-d", str(path)])
+        how = ["-c", STUCK] if is_stuck else ["-m", "ckpt_cli"]
+        os.execv(sys.executable, [sys.executable, *how, "delete", "subgraphs", "-d", str(path)])
     seen = b""
     while b"[y/N]" not in seen:
         seen += os.read(terminal, 4096)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 
+from ckpt_cli import ctrl_c
 from ckpt_cli.errors import Refused
 from ckpt_cli.output import talk
 from ckpt_cli.output.clean import clean_line
@@ -29,13 +30,12 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
 
 def answer(question: str) -> bool:
     """Ask a question. Returns True for "y" or "yes"; every other answer means no."""
-    try:
-        sys.stderr.write(question)
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in _YES
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the next message starts on its own line
-        raise
+    ctrl_c.note_question(is_open=True)
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    reply = sys.stdin.readline()
+    ctrl_c.note_question(is_open=False)
+    return reply.strip().lower() in _YES
 
 
 def _painter(colored: bool) -> Callable[[Line], str]:

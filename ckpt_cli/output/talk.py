@@ -82,6 +82,8 @@ def report(error: Exception, *, as_json: bool = False) -> int:
 def stopped(*, as_json: bool = False) -> int:
     """Write that Ctrl-C ended the command, and whether anything was written before. Returns the exit code."""
     if ctrl_c.claim_last_line():
+        if sys.stderr is not None:
+            sys.stderr.write(ctrl_c.line_break())
         if as_json:
             _write_json(ErrorReport(ctrl_c.CODE, "interrupted", ctrl_c.stop_message().removeprefix("ckpt: ")))
         else:
