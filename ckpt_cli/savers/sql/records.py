@@ -49,9 +49,9 @@ class Rows:
         spelled_texts = iter(self._engine.canonical_json(texts) if texts else [])
         for record in records:
             if isinstance(record, Checkpoint):
-                yield self._checkpoint(record, next(spelled_texts), next(spelled_texts))
+                yield self.checkpoint(record, next(spelled_texts), next(spelled_texts))
             else:
-                yield self._write(record)
+                yield self.write(record)
 
     def blob(self, name: BlobName, payload: Payload) -> Row:
         """The row of a channel's value. A version without a value is stored as NULL if the column allows NULL."""
@@ -67,11 +67,13 @@ class Rows:
         must_fit_json(record, nul=self._engine.holds_nul)
         return [_json_text(payload) for payload in (record.body, record.metadata)]
 
-    def _checkpoint(self, record: Checkpoint, header: str, metadata: str) -> Row:
+    def checkpoint(self, record: Checkpoint, header: str, metadata: str) -> Row:
+        """The row of a checkpoint, with the JSON texts to store."""
         row = {**key_of(record.row.ref), "parent_checkpoint_id": record.row.parent_id}
         return self._complete_row(CHECKPOINTS, {**row, "checkpoint": header, "metadata": metadata})
 
-    def _write(self, record: Write) -> Row:
+    def write(self, record: Write) -> Row:
+        """The row of a write."""
         if record.payload is None:
             raise ValueError(f"{in_words(name_of(record))} has no payload")
         row = {**key_of(name_of(record)), "channel": record.channel, "type": record.payload.tag or None}

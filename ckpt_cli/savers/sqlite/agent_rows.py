@@ -7,6 +7,7 @@ The statements have the effects of those of LangGraph's own saver (checkpoint-sq
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.model import Checkpoint, Payload, Record, Scalar, Write
@@ -78,10 +79,9 @@ class SqliteAgentRows(AgentRows):
 
     def _insert(self, verb: str, table: str, records: Sequence[Record]) -> tuple[str, list[Scalar]]:
         rows = [self._rows.row(record) for record in records]
-        names = ", ".join(map(quoted, rows[0]))
-        places = ", ".join(f"({', '.join(map(placeholder, row.values()))})" for row in rows)
+        places = tuple(tuple(map(placeholder, row.values())) for row in rows)
         values = [value for row in rows for value in bound_values(row)]
-        return f"INSERT OR {verb} INTO {table} ({names}) VALUES {places}", values
+        return _insert_statement(verb, table, tuple(rows[0]), places), values
 
     def _checkpoint(self, thread_id: str, ns: str, row: Sequence[Any]) -> Checkpoint:
         own_id, parent_id, tag, metadata, *_, body = row
@@ -90,3 +90,9 @@ class SqliteAgentRows(AgentRows):
         return Checkpoint(
             skeleton, Payload(columns.tag(tag), raw), columns.metadata(metadata, typed=self._schema.typed)
         )
+
+
+@lru_cache(maxsize=128)
+def _insert_statement(verb: str, table: str, columns: tuple[str, ...], places: tuple[tuple[str, ...], ...]) -> str:
+    rows = ", ".join(f"({', '.join(row)})" for row in places)
+    return f"INSERT OR {verb} INTO {table} ({', '.join(map(quoted, columns))}) VALUES {rows}"
