@@ -149,7 +149,7 @@ class Encoding(NamedTuple):
 
     def _header(self, header: Mapping[str, Any]) -> Payload:
         if self.form.body == "json":
-            return Payload("json", json.dumps(header, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+            return Payload("json", json.dumps(header).encode())
         return self._body(header)
 
     def _body(self, value: Any) -> Payload:
@@ -157,7 +157,8 @@ class Encoding(NamedTuple):
 
     def _metadata(self, value: dict[str, Any]) -> Payload:
         if self.form.metadata == "json":
-            return Payload("json", json.dumps(value, ensure_ascii=False).encode("utf-8", "ignore"))
+            text = json.dumps(value, ensure_ascii=self.form.apart)  # as each database's own saver
+            return Payload("json", text.encode("utf-8", "ignore"))
         if self.form.metadata == mongodb_metadata.TAG:
             return Payload(
                 mongodb_metadata.TAG,

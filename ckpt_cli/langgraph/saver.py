@@ -28,10 +28,11 @@ from ckpt_cli.langgraph.databases import create_database, open_for_agent
 from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
 from ckpt_cli.langgraph.tuples import Tuples
-from ckpt_cli.langgraph.writing import add_writes, apply_plan, save_checkpoint
+from ckpt_cli.langgraph.writing import task_writes
 from ckpt_cli.model import CheckpointRow, Plan, Ref
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.plan_application import apply_plan
 
 T = TypeVar("T")
 
@@ -61,6 +62,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         except BaseException:
             self._saver.close()
             raise
+        self._rows = self._saver.agent_rows()
 
     @classmethod
     def create(cls, path: str | Path, *, serde: SerializerProtocol | None = None) -> Self:
@@ -75,13 +77,9 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the newest of its thread and namespace."""
         thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
-
-        def look() -> CheckpointTuple | None:
-            rows = [] if checkpoint_id else self._saver.newest(thread_id, ns, 1)
-            refs = [Ref(thread_id, ns, checkpoint_id)] if checkpoint_id else [row.ref for row in rows]
-            return next(iter(self._tuples.tuples(refs)), None)
-
-        return self._look(look)
+        with self._lock:
+            found = self._rows.get(thread_id, ns, checkpoint_id)
+            return None if found is None else self._tuples.of_stored(*found)
 
     def list(
         self,
@@ -116,7 +114,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         thread_id, ns, parent_id = ConfigKeys.of_thread(config)
         row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
         record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
-        self._change(lambda: save_checkpoint(self._saver, record))
+        with self._lock:
+            self._rows.put(record)
         saved = config_of(row.ref)
         saved["configurable"]["thread_id"] = config["configurable"]["thread_id"]
         return saved
@@ -134,7 +133,10 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             raise KeyError("checkpoint_id")
         ref = Ref(thread_id, ns, checkpoint_id)
         payloads = [(channel, self._encoding.payload(value)) for channel, value in writes]
-        self._change(lambda: add_writes(self._saver, ref, payloads, task_id, task_path))
+        records, replace = task_writes(ref, payloads, task_id, task_path)
+        if records:
+            with self._lock:
+                self._rows.put_writes(records, replace=replace)
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove all checkpoints and writes of a thread."""

@@ -24,7 +24,7 @@ class Tuples(NamedTuple):
         """These checkpoints in the order of `refs`, each with its writes; missing checkpoints are left out."""
         stored = list(self.saver.checkpoints(refs))
         writes = self.writes([checkpoint.row.ref for checkpoint in stored])
-        return [self._tuple(checkpoint, writes.get(checkpoint.row.ref, [])) for checkpoint in stored]
+        return [self.of_stored(checkpoint, writes.get(checkpoint.row.ref, [])) for checkpoint in stored]
 
     def with_metadata(self, refs: Sequence[Ref], wanted: Mapping[str, Any]) -> list[Ref]:
         """The checkpoints whose metadata has these values."""
@@ -39,7 +39,8 @@ class Tuples(NamedTuple):
                 writes.setdefault(write.ref, []).append(write)
         return writes
 
-    def _tuple(self, stored: Checkpoint, writes: Sequence[Write]) -> CheckpointTuple:
+    def of_stored(self, stored: Checkpoint, writes: Sequence[Write]) -> CheckpointTuple:
+        """The tuple of a checkpoint and its writes; only old Sends need another read (`_add_sends`)."""
         row, live = stored.row, self.encoding.body(stored)
         if stored.channels is not None and live["v"] < 4 and row.parent_id:
             self._add_sends(live, Ref(row.thread_id, row.ns, row.parent_id))
@@ -56,7 +57,7 @@ class Tuples(NamedTuple):
 
         checkpoint-postgres 3.2, ``base.py: _migrate_pending_sends``.
         """
-        writes = self.writes([parent]).get(parent, [])
+        writes = self.saver.moment(lambda: self.writes([parent])).get(parent, [])
         sends = [value for _, value in self._values([write for write in writes if write.channel == TASKS])]
         if sends:
             versions = live["channel_versions"]

@@ -8,10 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.agent_rows import AgentRows
 
 __all__ = ["Ability", "About", "Form", "Saver", "Totals"]  # with names now in `about`
 T = TypeVar("T")
@@ -78,10 +81,7 @@ class Saver(ABC):
         """Hint: these checkpoints and their writes will be read next, one after the other. At most a page of them."""
 
     def one_scan(self) -> AbstractContextManager[None]:
-        """For engines that scan all keys to find threads: all moments inside this block use the result of one scan.
-
-        A search needs this: it lists all threads in a first moment, then reads each page of threads in another moment.
-        """
+        """For a search on engines that scan all keys to find threads: all moments in this block use one scan."""
         return nullcontext()
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
@@ -275,15 +275,9 @@ class Saver(ABC):
             NotSupported: this database can't be written.
             Refused: a record to add exists already, or one to replace or remove doesn't exist; nothing was written.
         """
-        if Ability.ATOMIC in self.abilities:
-            self.transaction(lambda: self.change(self.expand(plan)))
-            return
-        changes = self.transaction(lambda: list(self.expand(plan)))
-        try:
-            self.transaction(lambda: self.change(changes))
-        except Exception:
-            self.transaction(lambda: self.take_back(changes))
-            raise
+        from ckpt_cli.savers.plan_application import apply_in_transactions
+
+        apply_in_transactions(self, plan)
 
     def take_back(self, changes: Sequence[RowChange]) -> None:
         """Undo those changes that were made, the last one first; only inside `transaction`.
@@ -293,6 +287,12 @@ class Saver(ABC):
         for change in reversed(changes):
             if change.before != change.after and self.current(change.relation, change.key) == change.after:
                 self.change([change.inverse])
+
+    def agent_rows(self) -> "AgentRows":
+        """An agent's own records, read and written as cheaply as this backend can."""
+        from ckpt_cli.savers.agent_rows import AgentRows
+
+        return AgentRows(self)
 
     @abstractmethod
     def close(self) -> None:

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from ckpt_cli.model import Plan, Ref, Row, RowChange, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.contract import Saver
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.agent_rows import AgentRows
 
 
 class PassingSaver(Saver):
@@ -117,6 +121,10 @@ class PassingSaver(Saver):
     def caveats(self) -> Sequence[str]:
         """See `Saver.caveats`."""
         return self._saver.caveats()
+
+    def agent_rows(self) -> "AgentRows":
+        """See `Saver.agent_rows`."""
+        return self._saver.agent_rows()
 
     def close(self) -> None:
         """See `Saver.close`."""

@@ -16,17 +16,21 @@ import pymysql  # type: ignore[import-untyped]
 from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 
 from ckpt_cli.errors import CkptError
-from ckpt_cli.savers.faults import ConnectionLost
+from ckpt_cli.savers.faults import ConnectionLost, LostWriting
 from ckpt_cli.savers.mysql.address import Address
 from ckpt_cli.savers.mysql.driver import connect, is_mariadb
 from ckpt_cli.savers.mysql.faults import GONE, number_and_text, reading_fault, too_long, writing_fault
 from ckpt_cli.savers.mysql.stream import ResultRow, Stream
 
 T = TypeVar("T")
+Statement = tuple[str, Sequence[object]]
+"""A statement and its values."""
 
 _DELETED_ROWS = 100  # rows that one statement deletes
 _ALWAYS_TAKEN = 1_000_000  # every server takes a statement with fewer bytes than this
 
+_BEGIN: Statement = ("BEGIN", ())
+_COMMIT: Statement = ("COMMIT", ())
 _SNAPSHOT = ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",)
 _WRITING = (
     "SET SESSION innodb_lock_wait_timeout = 10",
@@ -57,6 +61,12 @@ class Connection:
         """Whether the server has the function MD5, which MySQL 9.6 dropped."""
         numbers = [int(part) for part in self.number.split(".")[:2] if part.isdigit()]
         return self.is_mariadb or numbers < [9, 6]
+
+    @property
+    def has_json_table(self) -> bool:
+        """Whether the server has the function JSON_TABLE (MariaDB 10.6, MySQL 8.0.4)."""
+        numbers = [int(part) for part in self.number.split(".")[:3] if part.isdigit()]
+        return numbers >= ([10, 6] if self.is_mariadb else [8, 0, 4])
 
     @property
     def number(self) -> str:
@@ -94,6 +104,36 @@ class Connection:
         ((limit,),) = self.query("SELECT @@max_allowed_packet")
         if length > limit:
             raise too_long(self.address, length, limit)
+
+    def run_alone(self, statements: Sequence[Statement], *, writing: bool) -> Sequence[ResultRow]:
+        """The rows of one statement; several, which give no rows, run in one transaction.
+
+        If the connection is lost, they run again on a new one. So they must have the same effect when they run twice.
+        """
+        self._writing = self._sent = writing
+        try:
+            try:
+                return self._run_all(statements)
+            except (ConnectionLost, LostWriting):
+                self.abandon()
+            return self._run_all(statements)
+        finally:
+            self._writing = False
+
+    def _run_all(self, statements: Sequence[Statement]) -> Sequence[ResultRow]:
+        self._must_be_short(max(_length(values) for _, values in statements))
+        several = len(statements) > 1
+        try:
+            with self.driver().cursor() as cursor:
+                for sql, values in [_BEGIN, *statements, _COMMIT] if several else statements:
+                    cursor.execute(sql, values)
+                return cursor.fetchall()  # type: ignore[no-any-return]
+        except BaseException as error:
+            if several:
+                self.abandon()  # and with it the open transaction
+            if isinstance(error, pymysql.err.MySQLError):
+                raise self._fault(error) from error
+            raise
 
     def moment(self, read: Callable[[], T]) -> T:
         """Run `read` on one read-only snapshot; if the connection is lost, run `read` again on a new one.

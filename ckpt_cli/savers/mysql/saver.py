@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import chain
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ckpt_cli.model import Plan, Ref, RowChange, Thread
-from ckpt_cli.savers.about import About, Place, RecordFormat
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.mysql.address import parse_url
@@ -17,6 +17,9 @@ from ckpt_cli.savers.mysql.listing import Head, Listing
 from ckpt_cli.savers.mysql.schema import Schema, detect, size
 from ckpt_cli.savers.mysql.whereabouts import has_checkpoints, whereabouts
 from ckpt_cli.savers.sql.saver import SqlSaver
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.agent_rows import AgentRows
 
 
 def open_url(url: str) -> "MySQLSaver":
@@ -86,6 +89,15 @@ class MySQLSaver(SqlSaver):
             facts["warning"] = f"{newer(schema.layout.version, schema.newest)}: look, don't change"
         letter = "G" if schema.layout.shallow else "F"
         return About("MySQL", connection.address.location, schema.generation, letter, facts, size(connection.query))
+
+    def agent_rows(self) -> "AgentRows":
+        """A statement for each table, if the tables are those of LangGraph's own saver; else plans."""
+        from ckpt_cli.savers.mysql.agent_rows import MySQLAgentRows
+        from ckpt_cli.savers.sql.agent_rows import fits_agent
+
+        if Ability.WRITE not in self.abilities or not fits_agent(self._layout):
+            return super().agent_rows()
+        return MySQLAgentRows(self, self._connection, self._mysql_engine, self._schema)
 
     def threads(self) -> Iterator[Thread]:
         """Jump from id to id in the key index; the server sorts only ids, without other columns."""

@@ -1,11 +1,12 @@
 """The connection: moments on one snapshot, transactions for which other ckpts wait, and results in bounded pages.
 
-Nothing outlives a transaction: settings are LOCAL, cursors close at its end, no statement is prepared. So this
-module also works through a pooler that lends a connection for one transaction at a time.
+Nothing outlives a transaction: settings are LOCAL, cursors close at its end, no statement is prepared (except an
+agent's on a direct connection, see `run_alone`). So this module also works through a pooler that lends a connection for
+one transaction at a time.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
@@ -15,7 +16,7 @@ from psycopg.pq import TransactionStatus
 
 from ckpt_cli.errors import DatabaseDamaged, Refused
 from ckpt_cli.model import Scalar
-from ckpt_cli.savers.faults import ConnectionLost, not_encrypted
+from ckpt_cli.savers.faults import ConnectionLost, LostWriting, not_encrypted
 from ckpt_cli.savers.postgres.address import Address
 from ckpt_cli.savers.postgres.faults import connection_fault, reading_fault, writing_fault
 
@@ -28,6 +29,7 @@ _LOCK_TIMEOUT = "5s"
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
 _FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows in a page
 _PAGE_BYTES = 4_000_000
+_IF_ASKED = 1 << 30  # uses of a statement before psycopg prepares it by itself
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings, which name hosts, go to stderr
 
@@ -47,6 +49,7 @@ class Connection:
         self._moments = 0  # counts the beginnings and ends of moments
         self._writing = False  # whether the open moment is a transaction that may write
         self._sent = False  # whether that transaction has sent a change
+        self._is_direct: bool | None = None  # whether no pooler is between; None if unknown
 
     @property
     def driver(self) -> psycopg.Connection[ResultRow]:
@@ -58,6 +61,7 @@ class Connection:
         if self._driver is None or self._driver.closed:
             try:
                 parameters = cast(dict[str, Any], self.address.parameters)
+                self._is_direct = None
                 self._driver = psycopg.connect(autocommit=True, prepare_threshold=None, **parameters)
             except Error as error:
                 raise connection_fault(self.address.location, error) from None
@@ -106,6 +110,40 @@ class Connection:
         with self._translate_errors(), self.driver.cursor() as cursor:
             cursor.executemany(sql, parameters)
             return cursor.rowcount
+
+    def run_alone(self, sql: str, values: Mapping[str, object], *, writing: bool) -> list[ResultRow]:
+        """The rows of one statement in no transaction; it runs again on a new connection if the connection is lost.
+
+        So it must have the same effect when it runs twice. A direct connection prepares it once. Through a pooler, the
+        server's connection may have another client's prepared statement with the same name.
+
+        Args:
+            sql: the statement.
+            values: for its named placeholders.
+            writing: whether an error is one of a write.
+        """
+        self._writing = self._sent = writing
+        try:
+            try:
+                return self._run_alone(sql, values)
+            except (ConnectionLost, LostWriting):
+                self.close()
+            return self._run_alone(sql, values)
+        finally:
+            self._writing = False
+
+    def _run_alone(self, sql: str, values: Mapping[str, object]) -> list[ResultRow]:
+        with self._translate_errors():
+            cursor = self.driver.execute(sql, values, prepare=self._may_prepare(), binary=True)
+            return cursor.fetchall() if cursor.description else []
+
+    def _may_prepare(self) -> bool:
+        """Whether the connection is direct: a pooler gives its clients process numbers of its own."""
+        if self._is_direct is None:
+            ((process,),) = self.driver.execute("SELECT pg_backend_pid()").fetchall()
+            self._is_direct = process == self.driver.info.backend_pid
+            self.driver.prepare_threshold = _IF_ASKED if self._is_direct else None
+        return self._is_direct
 
     def close(self) -> None:
         """Close the connection."""

@@ -1,9 +1,9 @@
 """`PostgresSaver`: the saver of LangGraph's tables in Postgres."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ckpt_cli.savers.about import About, Place, RecordFormat
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.postgres.address import parse_url
@@ -13,6 +13,9 @@ from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE
 from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_exists, whereabouts
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES
 from ckpt_cli.savers.sql.saver import SqlSaver
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.agent_rows import AgentRows
 
 
 def open_url(url: str) -> "PostgresSaver":
@@ -46,7 +49,8 @@ class PostgresSaver(SqlSaver):
         self._newest = NEWEST_SHALLOW if schema.layout.shallow else NEWEST
         is_newer = version is not None and version > self._newest
         self._warning = newer(version, self._newest) if is_newer else ""
-        super().__init__(PostgresEngine(connection, schema), schema.layout, self._warning)
+        self._expressions = PostgresEngine(connection, schema)
+        super().__init__(self._expressions, schema.layout, self._warning)
         self._connection = connection
         self._schema = schema
 
@@ -64,6 +68,15 @@ class PostgresSaver(SqlSaver):
             facts["warning"] = f"{self._warning}: look, don't change"
         letter = "G" if schema.layout.shallow else "F"
         return About("Postgres", self._connection.address.location, schema.generation, letter, facts, size)
+
+    def agent_rows(self) -> "AgentRows":
+        """One statement for each call, if the tables are those of LangGraph's own saver; else plans."""
+        from ckpt_cli.savers.postgres.agent_rows import PostgresAgentRows
+        from ckpt_cli.savers.sql.agent_rows import fits_agent
+
+        if Ability.WRITE not in self.abilities or not fits_agent(self._layout):
+            return super().agent_rows()
+        return PostgresAgentRows(self, self._connection, self._expressions, self._layout)
 
     @property
     def identity(self) -> str:

@@ -49,9 +49,9 @@ class Rows:
         spelled_texts = iter(self._engine.canonical_json(texts) if texts else [])
         for record in records:
             if isinstance(record, Checkpoint):
-                yield self._checkpoint(record, next(spelled_texts), next(spelled_texts))
+                yield self.checkpoint(record, next(spelled_texts), next(spelled_texts))
             else:
-                yield self._write(record)
+                yield self.write(record)
 
     def blob(self, name: BlobName, payload: Payload) -> Row:
         """The row of a channel's value. A version without a value is stored as NULL if the column allows NULL."""
@@ -64,18 +64,16 @@ class Rows:
             raise NotSupported(f"{in_words(record.row.ref)}: this database keeps a JSON header and the channels apart")
         if record.metadata.tag not in ("json", "null"):
             raise NotSupported(f"this database keeps metadata as JSON, not as {record.metadata.tag}")
-        for what, payload in (("state", record.body), ("metadata", record.metadata)):
-            text = payload.data.decode("utf-8", "surrogateescape") or "{}"
-            if problem := storage_problem(text, nul=self._engine.holds_nul):
-                place = f"the {what} of {in_words(record.row.ref)}"
-                raise Refused(f"{place} holds {problem}, which this database's JSON can't; nothing was written")
-            yield text
+        must_fit_json(record, nul=self._engine.holds_nul)
+        return [_json_text(payload) for payload in (record.body, record.metadata)]
 
-    def _checkpoint(self, record: Checkpoint, header: str, metadata: str) -> Row:
+    def checkpoint(self, record: Checkpoint, header: str, metadata: str) -> Row:
+        """The row of a checkpoint, with the JSON texts to store."""
         row = {**key_of(record.row.ref), "parent_checkpoint_id": record.row.parent_id}
         return self._complete_row(CHECKPOINTS, {**row, "checkpoint": header, "metadata": metadata})
 
-    def _write(self, record: Write) -> Row:
+    def write(self, record: Write) -> Row:
+        """The row of a write."""
         if record.payload is None:
             raise ValueError(f"{in_words(name_of(record))} has no payload")
         row = {**key_of(name_of(record)), "channel": record.channel, "type": record.payload.tag or None}
@@ -99,6 +97,22 @@ class Rows:
             elif isinstance(own[name], str) and self._engine.search_value(relation, name, own[name]) is None:
                 raise Refused(f"column {name!r} of {relation} can't hold {own[name]!r}; nothing was written")
         return own
+
+
+def must_fit_json(record: Checkpoint, *, nul: bool) -> None:
+    """Check that the engine's JSON columns can hold a checkpoint; `nul`: whether they can hold U+0000.
+
+    Raises:
+        Refused: they can't; the message says what.
+    """
+    for what, payload in (("state", record.body), ("metadata", record.metadata)):
+        if problem := storage_problem(_json_text(payload), nul=nul):
+            place = f"the {what} of {in_words(record.row.ref)}"
+            raise Refused(f"{place} holds {problem}, which this database's JSON can't; nothing was written")
+
+
+def _json_text(payload: Payload) -> str:
+    return payload.data.decode("utf-8", "surrogateescape") or "{}"
 
 
 def blobs_of(record: Checkpoint) -> Iterator[tuple[BlobName, Payload]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ckpt_cli.model import CheckpointRow, Payload, Scalar, Write
+from ckpt_cli.model import NULL, CheckpointRow, Payload, Scalar, Write
 from ckpt_cli.savers.spelling import index_of, raw_of, text_of
 from ckpt_cli.savers.sqlite.driver import ResultRow
 
@@ -66,6 +66,11 @@ def parent(raw: Scalar) -> str | None:
 def tag(raw: Scalar) -> str:
     """A type tag; "" if the generation or the row has none."""
     return "" if raw is None else text_of(raw)
+
+
+def metadata(text: object, *, typed: bool) -> Payload:
+    """Metadata as a payload: JSON even if checkpoints are encrypted. Tables without type tags give the tag ""."""
+    return NULL if text is None else Payload("json" if typed else "", data(text))
 
 
 def write(thread_id: str, row: ResultRow) -> Write:

@@ -5,13 +5,16 @@ descriptor of a file loses all its locks on that file (POSIX), also those of an 
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.model import Scalar
+from ckpt_cli.savers.agent_rows import AgentRows
+from ckpt_cli.savers.sqlite.agent_rows import SqliteAgentRows
 from ckpt_cli.savers.sqlite.driver import connect
-from ckpt_cli.savers.sqlite.faults import reading_fault
+from ckpt_cli.savers.sqlite.faults import constraint_fault, reading_fault, writing_fault
 from ckpt_cli.savers.sqlite.files import FileState, ReadMode
 from ckpt_cli.savers.sqlite.saver import SqliteSaver
 from ckpt_cli.savers.sqlite.schema import Schema, detect
@@ -39,6 +42,20 @@ class LongLivedConnection(WritableConnection):
             if self._driver.in_transaction:
                 self._execute("COMMIT")
 
+    def run_alone(self, relation: str, statement: str, values: Sequence[Scalar]) -> None:
+        """Run a statement that writes one table: in the open transaction or, if there is none, atomic by itself.
+
+        Raises:
+            Refused: the file is locked or may not be written, or a row breaks a constraint.
+            Failed: the disk is full.
+        """
+        try:
+            self._driver.execute(statement, values)
+        except sqlite3.IntegrityError as error:
+            raise constraint_fault(relation, error) from error
+        except sqlite3.DatabaseError as error:
+            raise writing_fault(self.path, error) from error
+
     def _execute(self, statement: str) -> None:
         try:
             self._driver.execute(statement)
@@ -55,6 +72,12 @@ class LongLivedSaver(SqliteSaver):
     def __init__(self, connection: LongLivedConnection, schema: Schema, location: str) -> None:
         super().__init__(connection, schema, location)
         self._long_lived = connection
+
+    def agent_rows(self) -> AgentRows:
+        """One statement for each call, if the tables have ids and writes, and every thread's id is text; else plans."""
+        if not self._schema.parents or not self._schema.writes or self.moment(lambda: self._odd.stored):
+            return super().agent_rows()
+        return SqliteAgentRows(self, self._long_lived, self._schema)
 
     def transaction(self, work: Callable[[], T]) -> T:
         """Run `work` in one write transaction, on the connection that also reads."""

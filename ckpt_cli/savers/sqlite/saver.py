@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from ckpt_cli.model import (
-    NULL,
     Checkpoint,
     CheckpointRow,
     Payload,
@@ -239,8 +238,7 @@ class SqliteSaver(WriteMethods):
         return (columns.write(thread_id, row) for row in rows)
 
     def _metadata(self, text: object) -> Payload:
-        """Metadata as a payload: JSON even if checkpoints are encrypted. Tables without type tags give the tag ""."""
-        return NULL if text is None else Payload("json" if self._schema.typed else "", data(text))
+        return columns.metadata(text, typed=self._schema.typed)
 
     def _with_head(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
         """A thread with its head: the newest of the root namespace or, if that is empty, of all namespaces."""

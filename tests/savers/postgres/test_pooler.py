@@ -10,7 +10,9 @@ import pytest
 
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.langgraph import CkptSaver
 from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
+from tests.graphs.building import line, on
 from tests.savers.postgres.conftest import Ckpt
 from tests.savers.postgres.large import fill
 from tests.servers.pgbouncer import Pooler
@@ -118,6 +120,16 @@ def test_sessions_change_under_a_saver(pooled: str, postgres: PostgresServer) ->
             return one.count(THREAD)
 
         assert (one.moment(read), len(calls)) == (40, 2)
+
+
+def test_agents_prepare_nothing(pooled: str, postgres: PostgresServer) -> None:
+    """Agents take turns on the one session, which may be lost between two calls, and leave no statement in it."""
+    with CkptSaver(pooled) as one, CkptSaver(pooled) as two, closing(open_url(pooled)) as reader:
+        for saver in (one, two, one, two):
+            assert line(saver, "a", "b").invoke({"log": []}, on("shared"))["log"][-2:] == ["a", "b"]
+            postgres.run(f"SELECT pg_terminate_backend({_pid(reader)}, 5000)")
+        for saver in (one, two):
+            assert line(saver, "a", "b").get_state(on("shared")).values["log"] == ["a", "b"] * 4
 
 
 def _pid(saver: PostgresSaver) -> int:

@@ -1,0 +1,143 @@
+"""Runs of agents whose statements and round trips are counted, on the adapter and on LangGraph's own saver."""
+
+import operator
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, closing, contextmanager
+from typing import Annotated, Any, NamedTuple, Protocol, TypedDict
+from unittest.mock import patch
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
+
+import pymysql
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
+
+from tests.servers.proxy import CountingProxy, MySQLStatements, PostgresStatements, Uncounted
+
+
+class State(TypedDict):
+    n: int
+    log: Annotated[list[Any], operator.add]
+
+
+def steps(saver: Any, size: int) -> Any:
+    """A graph of one node that runs `size` times."""
+    graph = StateGraph(State)
+    graph.add_node("count", lambda state: {"n": state["n"] + 1, "log": [f"step {state['n']}"]})
+    graph.add_edge(START, "count")
+    graph.add_conditional_edges("count", lambda state: "count" if state["n"] < size else END)
+    return graph.compile(checkpointer=saver)
+
+
+def fan_out(saver: Any, size: int) -> Any:
+    """A graph with `size` tasks in one step."""
+    graph = StateGraph(State)
+    graph.add_node("plan", lambda _: {"n": size})
+    graph.add_node("work", lambda state: {"log": [state["n"]]})
+    graph.add_edge(START, "plan")
+    graph.add_conditional_edges("plan", lambda _: [Send("work", {"n": n, "log": []}) for n in range(size)], ["work"])
+    return graph.compile(checkpointer=saver)
+
+
+GRAPHS: dict[str, Callable[[Any, int], Any]] = {"steps": steps, "fan-out": fan_out}
+
+
+def arguments() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The input and the config of a run in a new thread."""
+    return {"n": 0, "log": []}, {"configurable": {"thread_id": str(uuid4())}, "recursion_limit": 1000}
+
+
+class Count(NamedTuple):
+    """What was sent so far; statements are 0 where the protocol isn't parsed, trips where there is no server."""
+
+    statements: int
+    trips: int
+
+    def __sub__(self, before: "Count") -> "Count":  # type: ignore[override]
+        return Count(self.statements - before.statements, self.trips - before.trips)
+
+
+class Counter(Protocol):
+    """Something that counts."""
+
+    statements: int
+    trips: int
+
+
+def count_of(counter: Counter) -> Count:
+    """The counts at this moment."""
+    return Count(counter.statements, counter.trips)
+
+
+class _Trace:
+    """The statements that connections of this process ran in SQLite."""
+
+    def __init__(self) -> None:
+        self.statements = self.trips = 0
+
+    def connect(self, *arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = _connect(*arguments, **options)
+        connection.set_trace_callback(self._note)
+        return connection
+
+    def _note(self, _: str) -> None:
+        self.statements += 1
+
+
+_connect = sqlite3.connect
+_PARSERS = {"postgres": PostgresStatements, "mysql": MySQLStatements}
+
+
+@contextmanager
+def counted(kind: str, url: str) -> Iterator[tuple[str, Counter]]:
+    """The URL under which what is sent to a database is counted, and the counter."""
+    if kind == "sqlite":
+        trace = _Trace()
+        with patch("sqlite3.connect", trace.connect):
+            yield url, trace
+        return
+    port = urlsplit(url).port
+    assert port is not None
+    proxy = CountingProxy(urlsplit(url).hostname or "", port, _PARSERS.get(kind, Uncounted))
+    try:
+        yield url.replace(f":{port}", f":{proxy.port}", 1), proxy
+    finally:
+        proxy.close()
+
+
+def official(kind: str, url: str) -> AbstractContextManager[Any]:
+    """LangGraph's own saver for a kind of database."""
+    if kind == "sqlite":
+        from langgraph.checkpoint.sqlite import SqliteSaver
+
+        return SqliteSaver.from_conn_string(url)
+    if kind == "postgres":
+        from langgraph.checkpoint.postgres import PostgresSaver
+
+        return PostgresSaver.from_conn_string(url)
+    return _mysql(url)
+
+
+@contextmanager
+def _mysql(url: str) -> Iterator[Any]:
+    from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
+
+    parts = urlsplit(url)
+    where = {"host": parts.hostname, "port": parts.port, "database": parts.path[1:], "autocommit": True}
+    password = unquote(parts.password or "").encode()
+    with closing(pymysql.connect(user=unquote(parts.username or ""), password=password, **where)) as connection:  # type: ignore[call-overload]
+        yield PyMySQLSaver(connection)
+
+
+def official_async(kind: str, url: str) -> AbstractAsyncContextManager[Any] | None:
+    """LangGraph's own async saver; None where its driver isn't among the tests' packages (MySQL)."""
+    if kind == "sqlite":
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+        return AsyncSqliteSaver.from_conn_string(url)
+    if kind == "postgres":
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+        return AsyncPostgresSaver.from_conn_string(url)
+    return None
