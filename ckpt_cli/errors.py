@@ -25,6 +25,10 @@ class AmbiguousRevision(UsageError):
     """A revision fits several checkpoints; `candidates` lists these checkpoints."""
 
 
+class FilterRefused(UsageError, ValueError):
+    """The database can't compare metadata with this filter; a ValueError, as LangGraph's own savers raise."""
+
+
 class MissingExtra(UsageError):
     """An optional dependency is missing; the hint is the command that installs it."""
 

@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.selection import Selection
 
 T = TypeVar("T")
 
@@ -45,23 +46,25 @@ def config_of(ref: Ref) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
 
 
-def newest_first(saver: Saver, keys: ConfigKeys, before: str | None, limit: int | None) -> list[Ref]:
-    """The names of all checkpoints that a config selects, the highest id first; reads no values."""
-    if keys.thread_id is None:
+def newest_first(saver: Saver, selection: Selection) -> list[Ref]:
+    """The names of the selected checkpoints, the highest id first; reads neither values nor metadata."""
+    thread_id, ns, limit = selection.thread_id, selection.ns, selection.limit
+    if thread_id is None:
         threads = [thread.thread_id for thread in saver.threads()]
     else:
-        threads = [keys.thread_id]
-        if keys.ns is not None and keys.checkpoint_id is None and before is None and limit is not None:
-            return [row.ref for row in saver.newest(keys.thread_id, keys.ns, limit)]
-    rows = (row for thread_id in threads for row in saver.rows(thread_id, keys.ns))
-    refs = [row.ref for row in rows if _is_selected(row, keys, before)]
+        threads = [thread_id]
+        is_top = selection.checkpoint_id is None and selection.before is None
+        if ns is not None and is_top and limit is not None:
+            return [row.ref for row in saver.newest(thread_id, ns, limit)]
+    rows = (row for name in threads for row in saver.rows(name, ns))
+    refs = [row.ref for row in rows if _is_selected(row, selection)]
     return sorted(refs, key=lambda ref: ref.checkpoint_id, reverse=True)[:limit]
 
 
-def _is_selected(row: CheckpointRow, keys: ConfigKeys, before: str | None) -> bool:
-    if keys.checkpoint_id is not None and row.checkpoint_id != keys.checkpoint_id:
+def _is_selected(row: CheckpointRow, selection: Selection) -> bool:
+    if selection.checkpoint_id is not None and row.checkpoint_id != selection.checkpoint_id:
         return False
-    return before is None or row.checkpoint_id < before
+    return selection.before is None or row.checkpoint_id < selection.before
 
 
 def by_thread(refs: Iterable[Ref]) -> dict[tuple[str, str], list[str]]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from langgraph.checkpoint.base import DeltaChannelHistory, PendingWrite
 
 from ckpt_cli.langgraph.encoding import Encoding
-from ckpt_cli.model import Ref
+from ckpt_cli.model import Checkpoint, Ref
 from ckpt_cli.savers.contract import Saver
 
 
@@ -69,11 +69,22 @@ def _paths(saver: Saver, encoding: Encoding, ref: Ref, channels: Sequence[str]) 
         values = encoding.body(stored)["channel_values"]
         for channel, path in paths.items():
             if not path.seed:
-                seed = (values[channel],) if channel in values else ()
+                seed = (values[channel],) if _is_seed(channel, values, stored, encoding) else ()
                 paths[channel] = _Path((*path.ids, stored.row.checkpoint_id), seed)
         if all(path.seed for path in paths.values()):
             break
     return paths
+
+
+def _is_seed(channel: str, values: Mapping[str, Any], stored: Checkpoint, encoding: Encoding) -> bool:
+    """Whether a checkpoint stores a channel's value; some savers don't count a None in the header.
+
+    checkpoint-postgres 3.2, ``base.py: _advance_delta_walks``.
+    """
+    if channel not in values:
+        return False
+    apart = (stored.channels or {}).get(channel)
+    return encoding.form.none_seeds or values[channel] is not None or (apart is not None and apart.tag != "empty")
 
 
 def _ancestors(saver: Saver, ref: Ref) -> Iterator[Ref]:

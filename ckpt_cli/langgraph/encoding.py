@@ -97,7 +97,7 @@ class Encoding(NamedTuple):
         full = self._full_metadata(config, metadata)
         if self.form.metadata == "msgpack":
             return Checkpoint(row, *self._halves(live, full))
-        metadata_payload = self._metadata(full)
+        metadata_payload = self.metadata_payload(full)
         if not self.form.apart:
             return Checkpoint(row, self._body(live), metadata_payload)
         values = live["channel_values"]
@@ -155,7 +155,8 @@ class Encoding(NamedTuple):
     def _body(self, value: Any) -> Payload:
         return self._in_dialect(value, self.form.body) if self.form.body else self.payload(value)
 
-    def _metadata(self, value: dict[str, Any]) -> Payload:
+    def metadata_payload(self, value: dict[str, Any]) -> Payload:
+        """Metadata as the database keeps it."""
         if self.form.metadata == "json":
             text = json.dumps(value, ensure_ascii=self.form.apart)  # as each database's own saver
             return Payload("json", text.encode("utf-8", "ignore"))

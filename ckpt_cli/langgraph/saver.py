@@ -23,21 +23,18 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ckpt_cli.langgraph import record_sets
 from ckpt_cli.langgraph.async_methods import AsyncMethods
-from ckpt_cli.langgraph.configs import ConfigKeys, config_of, newest_first
+from ckpt_cli.langgraph.configs import ConfigKeys, config_of
 from ckpt_cli.langgraph.databases import create_database, open_for_agent
 from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
+from ckpt_cli.langgraph.listing import Listing
 from ckpt_cli.langgraph.tuples import Tuples
 from ckpt_cli.langgraph.writing import task_writes
 from ckpt_cli.model import CheckpointRow, Plan, Ref
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.plan_application import apply_plan
 
 T = TypeVar("T")
-
-_PAGE = 20
-"""How many checkpoints a listing reads at once."""
 
 
 class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
@@ -93,15 +90,17 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
 
         Args:
             config: names the thread, and perhaps the namespace and the checkpoint; None for every thread.
-            filter: keys of the metadata and the values that they must have.
+            filter: what the metadata must be, as LangGraph's own saver of this database compares it: Postgres and
+                MySQL by containment of JSON, SQLite by JSON paths, MongoDB by equal fields, Redis by its indexed
+                fields, others by equal values.
             before: names a checkpoint; only checkpoints with a lower id are given.
             limit: how many checkpoints to give at most.
+
+        Raises:
+            FilterRefused: LangGraph's own saver refuses such a filter too; a ValueError.
+            TypeError: the filter has a value of a type that the database can't hold.
         """
-        keys, before_id = ConfigKeys.of(config), ConfigKeys.of(before).checkpoint_id
-        refs = self._look(lambda: newest_first(self._saver, keys, before_id, None if filter else limit))
-        tuples = (item for page in pages(refs, _PAGE) for item in self._page(page, filter))
-        for _, item in zip(range(len(refs) if limit is None else limit), tuples, strict=False):
-            yield item
+        return Listing(self._tuples, self._look).tuples(config, filter, before, limit)
 
     def put(
         self,
@@ -233,9 +232,6 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def _change(self, work: Callable[[], None]) -> None:
         with self._lock:
             self._saver.transaction(work)
-
-    def _page(self, refs: Sequence[Ref], filter_: Mapping[str, Any] | None) -> Sequence[CheckpointTuple]:
-        return self._look(lambda: self._tuples.tuples(self._tuples.with_metadata(refs, filter_) if filter_ else refs))
 
     def _keep_latest(self, thread_id: str) -> None:
         apply_plan(self._saver, Plan("", remove=record_sets.all_but_latest(self._saver, self._encoding, thread_id)))

@@ -1,6 +1,6 @@
 """Makes LangGraph's `CheckpointTuple` from stored checkpoints: values, metadata, writes, old Sends."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from langgraph.checkpoint.base import Checkpoint as Live
@@ -25,11 +25,6 @@ class Tuples(NamedTuple):
         stored = list(self.saver.checkpoints(refs))
         writes = self.writes([checkpoint.row.ref for checkpoint in stored])
         return [self.of_stored(checkpoint, writes.get(checkpoint.row.ref, [])) for checkpoint in stored]
-
-    def with_metadata(self, refs: Sequence[Ref], wanted: Mapping[str, Any]) -> list[Ref]:
-        """The checkpoints whose metadata has these values."""
-        metadata = {ref: self.encoding.metadata(payload) for ref, payload in self.saver.metadata(refs)}
-        return [ref for ref in refs if ref in metadata and all(metadata[ref].get(k) == v for k, v in wanted.items())]
 
     def writes(self, refs: Sequence[Ref]) -> dict[Ref, list[Write]]:
         """The writes of each of these checkpoints, in LangGraph's order."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from ckpt_cli.savers.selection import FilterKind
+
 
 class Ability(StrEnum):
     """Something that not every saver can do. A saver declares its abilities; they are never found by trying."""
@@ -40,6 +42,8 @@ class RecordFormat(NamedTuple):
         versions: ``text`` (32 digits, a dot and a random fraction) or ``int``.
         metadata: type tag of metadata payloads.
         body: type tag of a whole body or of a header; "" for the tag that the application's serializer gives.
+        filter: how the saver's ``list`` compares metadata with a filter.
+        none_seeds: whether a None in the header is the stored value of a delta channel, from which it is rebuilt.
     """
 
     apart: bool = False
@@ -48,6 +52,8 @@ class RecordFormat(NamedTuple):
     versions: str = "text"
     metadata: str = "json"
     body: str = ""
+    filter: FilterKind = FilterKind.EQUAL
+    none_seeds: bool = True
 
 
 Form = RecordFormat

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
+from ckpt_cli.savers.selection import Selector
 
 if TYPE_CHECKING:
     from ckpt_cli.savers.agent_rows import AgentRows
@@ -20,7 +21,7 @@ __all__ = ["Ability", "About", "Form", "Saver", "Totals"]  # with names now in `
 T = TypeVar("T")
 
 
-class Saver(ABC):
+class Saver(Selector, ABC):
     """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless stated otherwise."""
 
     name: ClassVar[str]
@@ -71,13 +72,13 @@ class Saver(ABC):
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
         """The skeleton of a thread or of one namespace: its rows in ascending order, without values and metadata."""
 
-    def expect_threads(self, threads: Collection[Thread]) -> None:  # noqa: B027 - only for a prefetch
+    def expect_threads(self, threads: Collection[Thread]) -> None:
         """Hint: the skeleton, head and first checkpoint of each of these threads will be read next."""
 
-    def expect_whole(self, thread_ids: Collection[str]) -> None:  # noqa: B027
+    def expect_whole(self, thread_ids: Collection[str]) -> None:
         """Hint: all of these threads will be read next, one after the other."""
 
-    def expect(self, refs: Collection[Ref]) -> None:  # noqa: B027
+    def expect(self, refs: Collection[Ref]) -> None:
         """Hint: these checkpoints and their writes will be read next, one after the other. At most a page of them."""
 
     def one_scan(self) -> AbstractContextManager[None]:
@@ -170,7 +171,7 @@ class Saver(ABC):
         same = here.instance and (here.engine, here.instance) == (seen.engine, seen.instance)
         return False if same else None
 
-    def must_be_writable(self, *, trying: bool) -> None:  # noqa: B027 - some engines can't tell
+    def must_be_writable(self, *, trying: bool) -> None:
         """Check, before a change is planned, that the engine won't refuse to write when the plan is applied.
 
         Args:
@@ -250,7 +251,7 @@ class Saver(ABC):
         """The triggers, rules and foreign keys that change more than a plan says; read from the catalog."""
         return ()
 
-    def permit(self, side_effects: Collection[SideEffect]) -> None:  # noqa: B027 - only where an engine can refuse
+    def permit(self, side_effects: Collection[SideEffect]) -> None:
         """Set the side effects that the user accepted. From now on the engine refuses all others, if it can."""
 
     def caveats(self) -> Sequence[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ckpt_cli.model import Plan, Ref, Row, RowChange, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.selection import Selection
 
 if TYPE_CHECKING:
     from ckpt_cli.savers.agent_rows import AgentRows
@@ -44,6 +45,10 @@ class PassingSaver(Saver):
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:
         """See `Saver.having`."""
         return self._saver.having(key, text, thread_ids)
+
+    def select(self, selection: Selection) -> Iterator[Ref] | None:
+        """See `Saver.select`."""
+        return self._saver.select(selection)
 
     def sample(self, limit: int) -> list[Ref]:
         """See `Saver.sample`."""

@@ -10,6 +10,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.savers.custom.checkpointer import OpenCheckpointer
 from ckpt_cli.savers.custom.inert import inert
+from ckpt_cli.savers.selection import Selection
 
 _READABLE = {"msgpack", "json", "null", "bytes", "bytearray", "pickle"}
 _PLAIN = JsonPlusSerializer(pickle_fallback=True)  # pickles what msgpack refuses; ckpt loads no pickle
@@ -41,6 +42,18 @@ class CheckpointerReader:
             yield from self._opened.loop.iterate(saver.alist(config))
         else:
             yield from saver.list(config)
+
+    def selected(self, selection: Selection) -> Iterator[CheckpointTuple]:
+        """The checkpoints that the checkpointer's own ``list`` gives for a selection."""
+        saver, thread_id = self._opened.saver, selection.thread_id
+        config = None if thread_id is None else _config(thread_id, selection.ns, selection.checkpoint_id)
+        before = None if selection.before is None else {"configurable": {"checkpoint_id": selection.before}}
+        wanted = None if selection.metadata is None else _PLAIN.loads_typed(selection.metadata)
+        words: Any = {"filter": wanted, "before": before, "limit": selection.limit}
+        if self._opened.is_async:
+            yield from self._opened.loop.iterate(saver.alist(config, **words))
+        else:
+            yield from saver.list(config, **words)
 
     def checkpoint(self, item: CheckpointTuple) -> Checkpoint:
         """A whole checkpoint, with all channel values in its body."""

@@ -11,11 +11,12 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
-from ckpt_cli.savers.about import Ability, About, Totals
+from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals
 from ckpt_cli.savers.custom.checkpointer import OpenCheckpointer
 from ckpt_cli.savers.custom.importing import Target, translate_errors
 from ckpt_cli.savers.custom.reading import CheckpointerReader, row_of
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
+from ckpt_cli.savers.selection import FilterKind, Selection
 
 T = TypeVar("T")
 
@@ -31,6 +32,7 @@ class CustomSaver(ReadOnlySaver):
     """A checkpointer of the user's own; within a moment, its skeleton rows and metadata are listed only once."""
 
     name: ClassVar[str] = "custom"
+    form = RecordFormat(filter=FilterKind.OWN)
     abilities = frozenset({Ability.BRANCHES})
     why_not = "LangGraph's interface has no way to take a change back"
 
@@ -114,6 +116,11 @@ class CustomSaver(ReadOnlySaver):
         for ref in dict.fromkeys(refs):
             if self._thread_skeleton(ref.thread_id).row(ref) is not None:
                 yield ref, self._metadata[ref]
+
+    def select(self, selection: Selection) -> Iterator[Ref]:
+        """The checkpoints that the checkpointer's own ``list`` selects, in its own order."""
+        with translate_errors(self._target.text):
+            yield from (row_of(item).ref for item in self._reader.selected(selection))
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """These checkpoints in the order of `refs`; each is read by its own call."""

@@ -7,15 +7,17 @@ from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals, ability_set
-from ckpt_cli.savers.mongodb import reading, records
+from ckpt_cli.savers.mongodb import reading, records, select_filter
 from ckpt_cli.savers.mongodb.address import parse_url
 from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.expand import Expansion
 from ckpt_cli.savers.mongodb.faults import translate_errors
 from ckpt_cli.savers.mongodb.images import Images
 from ckpt_cli.savers.mongodb.schema import Schema, detect
+from ckpt_cli.savers.mongodb.thread_ids import ThreadIds
 from ckpt_cli.savers.mongodb.written_columns import WrittenColumns
 from ckpt_cli.savers.paging import fetch_by_size, pages
+from ckpt_cli.savers.selection import FilterKind, Selection
 
 T = TypeVar("T")
 
@@ -50,10 +52,11 @@ class MongoSaver(WrittenColumns):
     def __init__(self, connection: Connection, schema: Schema) -> None:
         self._connection = connection
         self._schema = schema
-        self._numbers: dict[str, Any] | None = None
+        self._thread_ids = ThreadIds(connection)
+        self._stored_id = self._thread_ids.stored
         self._images = Images(connection)
         self._expansion = Expansion(connection, self._stored_id, records.thread_name, task_paths=schema.task_paths)
-        self.form = RecordFormat(versions="int", metadata=records.METADATA)
+        self.form = RecordFormat(versions="int", metadata=records.METADATA, filter=FilterKind.FIELDS)
         self.abilities = ability_set(
             {
                 Ability.WRITE: True,
@@ -69,7 +72,7 @@ class MongoSaver(WrittenColumns):
         """Run `look`: on a snapshot of a replica set; elsewhere an application may write between two reads."""
 
         def fresh() -> T:
-            self._numbers = None
+            self._thread_ids.forget()
             return look()
 
         return self._connection.moment(fresh)
@@ -152,6 +155,11 @@ class MongoSaver(WrittenColumns):
             for document in self._connection.find(self._checkpoints, reading.filter_for(page, stored), columns, {}):
                 yield records.ref_of(records.thread_of(document), document), records.metadata(document)
 
+    def select(self, selection: Selection) -> Iterator[Ref]:
+        """See `select_filter.select`."""
+        thread_id = None if selection.thread_id is None else self._stored_id(selection.thread_id)
+        return select_filter.select(self._connection, selection, thread_id)
+
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """These checkpoints, in fetches of a few megabytes."""
         return fetch_by_size(refs, self._whole, first=_FIRST)
@@ -206,7 +214,7 @@ class MongoSaver(WrittenColumns):
 
     def transaction(self, work: Callable[[], T]) -> T:
         """Run `work`: in a transaction of a replica set; elsewhere each change first compares the document."""
-        self._numbers = None
+        self._thread_ids.forget()
         return self._connection.transaction(work)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
@@ -286,15 +294,6 @@ class MongoSaver(WrittenColumns):
     def _rootless(self, thread_ids: list[Any]) -> Iterator[Thread]:
         for page in pages(thread_ids, _NAMES):
             yield from self._with_heads({"thread_id": {"$in": [*page]}})
-
-    def _stored_id(self, thread_id: str) -> Any:
-        """The stored form of a thread id, which some programs store as a number."""
-        if not thread_id[-1:].isdecimal():
-            return records.stored(thread_id)
-        if self._numbers is None:
-            numbers = self._connection.aggregate(self._checkpoints, reading.NUMBER_IDS)
-            self._numbers = {str(one["_id"]): one["_id"] for one in numbers}
-        return self._numbers[thread_id] if thread_id in self._numbers else records.stored(thread_id)
 
     def _stored_ids(self, refs: Iterable[Ref]) -> dict[str, Any]:
         return {thread_id: self._stored_id(thread_id) for thread_id in {ref.thread_id for ref in refs}}

@@ -10,7 +10,8 @@ from collections.abc import Collection, Sequence
 
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.mysql.connection import Statement
-from ckpt_cli.savers.mysql.engine import MySQLEngine, expand_repeats
+from ckpt_cli.savers.mysql.engine import MySQLEngine
+from ckpt_cli.savers.mysql.placeholders import expand_repeats
 from ckpt_cli.savers.mysql.schema import Schema
 from ckpt_cli.savers.sql.agent_rows import CHANNEL, CHECKPOINT, WRITE
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES

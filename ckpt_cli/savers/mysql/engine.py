@@ -8,18 +8,18 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import TypeVar
 
 from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.mysql.connection import Connection
+from ckpt_cli.savers.mysql.faults import number_and_text
+from ckpt_cli.savers.mysql.placeholders import AGAIN, Parameters, expand_repeats
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.engine import Engine, ResultRow
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, TABLES, WRITTEN
 
 T = TypeVar("T")
-Parameters = Sequence[Scalar | list[Scalar]]
 
 _PROBES = (
     "DELETE a, b, c FROM checkpoints a, checkpoint_blobs b, checkpoint_writes c WHERE FALSE",
@@ -28,9 +28,6 @@ _PROBES = (
     *(f"INSERT INTO {table} ({{{table}}}) SELECT {{{table}}} FROM {table} WHERE FALSE" for table in TABLES),  # noqa: S608
 )
 """Statements that need all rights that a plan may need, and change nothing; `_own_columns` fills the braces."""
-
-AGAIN = "%=s"
-"""A placeholder that takes the same value as the ``%s`` before it (see `expand_repeats`)."""
 
 _CODECS = {"latin1": "cp1252", "ascii": "ascii"}
 _BMP_ONLY = frozenset({"utf8", "utf8mb3"})
@@ -41,6 +38,8 @@ _CASTS = {**dict.fromkeys(("date", "time", "datetime", "timestamp", "decimal"), 
 _PERCENT = "char(37 USING utf8mb4)"
 _SPELLED_HASH = re.compile(r"%md5:([0-9a-f]{32})")
 """The name of a namespace if only its hash is known."""
+
+_INVALID_JSON = (3140, 3141)
 
 _TEXT_TYPES = frozenset({"char", "varchar", "text", "tinytext", "mediumtext", "longtext"})
 
@@ -144,6 +143,14 @@ class MySQLEngine(Engine):
         """The path of the key, twice, and the text. The key is in quotes in the path."""
         path = f"$.{json.dumps(key, ensure_ascii=False)}"
         return [path, path, self.search_value(CHECKPOINTS, "metadata", text)]
+
+    def metadata_contains(self) -> str:
+        """The server's own containment (checkpoint-mysql 3.0, ``base.py: _search_where``)."""
+        return f"json_contains({self.quoted('metadata')}, %s)"
+
+    def refuses_value(self, error: BaseException | None) -> bool:
+        """Whether MySQL can't parse the JSON (errors 3140 and 3141); MariaDB gives no rows then."""
+        return isinstance(error, Exception) and number_and_text(error)[0] in _INVALID_JSON
 
     def byte_length(self, column: str) -> str:
         """MySQL's length counts bytes, not characters."""
@@ -274,24 +281,3 @@ def _in(names: Sequence[str], count: int) -> str:
         return f"{names[0]} IN ({', '.join(['%s'] * count)})"
     row = f"({', '.join(['%s'] * len(names))})"
     return f"({', '.join(names)}) IN ({', '.join([row] * count)})"
-
-
-def expand_repeats(sql: str, parameters: Parameters) -> tuple[str, list[Scalar | list[Scalar]]]:
-    """A statement and its parameters as the driver takes them: each `AGAIN` becomes a ``%s`` with its own value."""
-    repeats = _repeats(sql)
-    if not any(repeats):
-        return sql, list(parameters)
-    values: list[Scalar | list[Scalar]] = []
-    rest = iter(parameters)
-    for is_repeat in repeats:
-        values.append(values[-1] if is_repeat else next(rest))
-    if left := [*rest]:
-        raise ValueError(f"{len(left)} values too many for {sql!r}")
-    return sql.replace(AGAIN, "%s"), values
-
-
-@lru_cache(maxsize=64)
-def _repeats(sql: str) -> list[bool]:
-    """For each placeholder in a statement, whether it repeats the value before it."""
-    pieces = sql.replace("%%", "").split("%")[1:]
-    return [piece.startswith("=s") for piece in pieces]

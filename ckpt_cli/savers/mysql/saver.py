@@ -16,6 +16,7 @@ from ckpt_cli.savers.mysql.equal_ids import SharedBlobs, must_not_have_equal_ids
 from ckpt_cli.savers.mysql.listing import Head, Listing
 from ckpt_cli.savers.mysql.schema import Schema, detect, size
 from ckpt_cli.savers.mysql.whereabouts import has_checkpoints, whereabouts
+from ckpt_cli.savers.selection import FilterKind
 from ckpt_cli.savers.sql.saver import SqlSaver
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class MySQLSaver(SqlSaver):
         "free space (until `OPTIMIZE TABLE checkpoints, checkpoint_blobs, checkpoint_writes`), the binary log,"
         " replicas and backups"
     )
-    form = RecordFormat(apart=True, inline=True, versions="text", metadata="json", body="json")
+    form = RecordFormat(
+        apart=True, inline=True, versions="text", metadata="json", body="json", filter=FilterKind.CONTAINED
+    )
 
     def __init__(self, connection: Connection, schema: Schema) -> None:
         engine = MySQLEngine(connection, schema)

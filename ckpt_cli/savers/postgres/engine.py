@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 from uuid import UUID
 
+from psycopg import DataError
+
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.about import SideEffect
@@ -106,6 +108,14 @@ class PostgresEngine(Engine):
     def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
         """The key and the text; each is None, which equals nothing, if JSONB can't hold it."""
         return [self.search_value(CHECKPOINTS, "metadata", key), self.search_value(CHECKPOINTS, "metadata", text)]
+
+    def metadata_contains(self) -> str:
+        """Containment of JSONB (checkpoint-postgres 3.2, ``base.py: _search_where``)."""
+        return "metadata::jsonb @> %s::jsonb"
+
+    def refuses_value(self, error: BaseException | None) -> bool:
+        """Whether the server's reason is the data; for example JSONB holds no U+0000 and no NaN."""
+        return isinstance(error, DataError)
 
     def byte_length(self, column: str) -> str:
         """The length; for a value that is stored apart (TOAST), Postgres reads only the value's header."""

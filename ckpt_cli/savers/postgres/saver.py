@@ -11,6 +11,7 @@ from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Schema, detect
 from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_exists, whereabouts
+from ckpt_cli.savers.selection import FilterKind
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES
 from ckpt_cli.savers.sql.saver import SqlSaver
 
@@ -42,7 +43,16 @@ class PostgresSaver(SqlSaver):
         " replicas and backups"
     )
     page = 50
-    form = RecordFormat(apart=True, inline=True, marks_snapshots=True, versions="text", metadata="json", body="json")
+    form = RecordFormat(
+        apart=True,
+        inline=True,
+        marks_snapshots=True,
+        versions="text",
+        metadata="json",
+        body="json",
+        filter=FilterKind.CONTAINED,
+        none_seeds=False,
+    )
 
     def __init__(self, connection: Connection, schema: Schema) -> None:
         version = schema.layout.version

@@ -23,7 +23,9 @@ from ckpt_cli.savers.redis.finder import (
     read_fields,
     write_key,
 )
+from ckpt_cli.savers.redis.indexed_fields import IndexedFields, selected
 from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, safe_id, safe_ns
+from ckpt_cli.savers.selection import Selection
 
 _PAGE = 2000  # documents in one answer
 _NAMES = 100  # ids in one query
@@ -34,6 +36,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.:@/+=#~-]{1,500}")
 def are_plain(names: Collection[str]) -> bool:
     """Whether tags can find these ids."""
     return all(_PLAIN.fullmatch(safe_id(name)) for name in names)
+
+
+_ANY = IndexedFields({}, None)
 
 
 class _UnansweredError(Exception):
@@ -118,6 +123,31 @@ class Index(Finder):
         here = [one for one in self._to_documents(answers) if one.ref[:2] == (thread_id, ns)]
         return here if len(here) == len(answers) else self.checkpoints([thread_id])
 
+    def with_fields(self, selection: Selection, wanted: IndexedFields) -> list[CheckpointDocument] | None:
+        """The checkpoints whose documents have these fields; None if the index can't answer.
+
+        The answer may contain checkpoints of other threads whose ids are equal to the index. The server sorts and cuts
+        the answer if nothing but its own conditions selects.
+        """
+        threads = None if selection.thread_id is None else [selection.thread_id]
+        is_top = selection.limit is not None and selection.before is None and selection.checkpoint_id is None
+        limit = str(selection.limit)
+        top = ("SORTBY", "2", "@i", "DESC", "MAX", limit, "LIMIT", "0", limit) if is_top else ()
+        try:
+            documents = self._with_fields(threads, selection.ns, wanted, top)
+            if top and len(selected({one.ref for one in documents}, selection)) < len(documents):
+                documents = self._with_fields(threads, selection.ns, wanted, ())
+        except _UnansweredError:
+            return None
+        return documents
+
+    def _with_fields(
+        self, thread_ids: Collection[str] | None, ns: str | None, wanted: IndexedFields, top: tuple[str, ...]
+    ) -> list[CheckpointDocument]:
+        fields = {"key": "@__key", **CHECKPOINT}
+        answers = [*self._query(self._keys.prefix, fields, *top, thread_ids=thread_ids, ns=ns, wanted=wanted)]
+        return self._to_documents(answers, self._boolean_keys(self._keys.prefix, answers, thread_ids))
+
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
         """See `Finder.writes`."""
         fields = {"key": "@__key", **WRITE}
@@ -180,9 +210,10 @@ class Index(Finder):
         thread_ids: Collection[str] | None,
         ns: str | None = None,
         ids: Collection[str] | None = None,
+        wanted: IndexedFields = _ANY,
     ) -> Iterator[dict[str, Any]]:
         for some in [None] if thread_ids is None or not are_plain(thread_ids) else pages(thread_ids, _NAMES):
-            where, values = _filter(some, ns, ids)
+            where, values = _filter(some, ns, ids, wanted)
             loaded = [word for name, path in fields.items() for word in _load(name, path)]
             options = ("WITHCURSOR", "COUNT", str(_PAGE), "TIMEOUT", "0", "DIALECT", "2")
             words = ("FT.AGGREGATE", index, where, *values, "LOAD", str(len(loaded)), *loaded, *then, *options)
@@ -225,18 +256,22 @@ def _load(name: str, path: str) -> tuple[str, ...]:
 
 
 def _filter(
-    thread_ids: Collection[str] | None, ns: str | None, ids: Collection[str] | None
+    thread_ids: Collection[str] | None, ns: str | None, ids: Collection[str] | None, wanted: IndexedFields
 ) -> tuple[str, tuple[str, ...]]:
     """The query's filter, and the command's arguments that set the filter's parameters."""
-    tags = {"thread_id": [*map(safe_id, thread_ids or ())], "checkpoint_id": [*map(safe_id, ids or ())]}
-    tags["checkpoint_ns"] = [] if ns is None or not are_plain([safe_ns(ns)]) else [safe_ns(ns)]
+    tags: list[tuple[str, Sequence[str]]] = [
+        ("thread_id", [*map(safe_id, thread_ids or ())]),
+        ("checkpoint_id", [*map(safe_id, ids or ())]),
+        ("checkpoint_ns", [] if ns is None or not are_plain([safe_ns(ns)]) else [safe_ns(ns)]),
+        *wanted.tags.items(),
+    ]
     values: list[str] = []
-    clauses: list[str] = []
-    for tag, wanted in tags.items():
-        if wanted:
-            names = [f"v{len(values) // 2 + at}" for at in range(len(wanted))]
-            values += [word for pair in zip(names, wanted, strict=True) for word in pair]
+    clauses = [wanted.clause] if wanted.clause else []
+    for tag, some in tags:
+        if some:
+            names = [f"v{len(values) // 2 + at}" for at in range(len(some))]
+            values += [word for pair in zip(names, some, strict=True) for word in pair]
             clauses.append(f"@{tag}:{{{'|'.join(f'${name}' for name in names)}}}")
     if not clauses:
         return "*", ()
-    return " ".join(clauses), ("PARAMS", str(len(values)), *values)
+    return " ".join(clauses), ("PARAMS", str(len(values)), *values) if values else ()

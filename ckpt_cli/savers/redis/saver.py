@@ -13,11 +13,13 @@ from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.expand import LATEST, REGISTRIES, Expansion, record_of
 from ckpt_cli.savers.redis.finder import CheckpointDocument, Finder
 from ckpt_cli.savers.redis.index import Index, are_plain, has_indexes
+from ckpt_cli.savers.redis.indexed_fields import IndexedFields, selected
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
 from ckpt_cli.savers.redis.scan import Scan, ScanThenIndex
 from ckpt_cli.savers.redis.schema import Schema, detect
 from ckpt_cli.savers.redis.server import NOBODY, KeySaver, threads_with_heads
+from ckpt_cli.savers.selection import FilterKind, Selection
 
 _FIRST = 25  # checkpoints in the first fetch, before their sizes are known
 
@@ -59,7 +61,7 @@ class RedisSaver(KeySaver):
             old=schema.old,
             indexed=index is not None,
         )
-        self.form = RecordFormat(body=records.TAG)
+        self.form = RecordFormat(body=records.TAG, filter=FilterKind.TAGS)
         self.abilities = ability_set(
             {
                 Ability.WRITE: schema.writable,
@@ -131,6 +133,17 @@ class RedisSaver(KeySaver):
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """The metadata alone of these checkpoints."""
         return self._documents.metadata([*dict.fromkeys(refs)])
+
+    def select(self, selection: Selection) -> Iterator[Ref] | None:
+        """Found by the index if metadata is compared; without an index, by the same fields of all documents."""
+        if selection.metadata is None:
+            return None
+        wanted = IndexedFields.of(selection.metadata)
+        documents = self._index.with_fields(selection, wanted) if self._index is not None else None
+        if documents is None:
+            threads = None if selection.thread_id is None else [selection.thread_id]
+            documents = self._scan.with_fields(threads, wanted)
+        return iter(selected({one.ref for one in documents}, selection))
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """These checkpoints, in fetches of a few megabytes."""

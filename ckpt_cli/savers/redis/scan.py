@@ -16,6 +16,7 @@ from ckpt_cli.savers.redis.finder import (
     read_fields,
     write_key,
 )
+from ckpt_cli.savers.redis.indexed_fields import FIELDS, IndexedFields
 from ckpt_cli.savers.redis.keys import Keys, names_with_prefix
 
 
@@ -47,6 +48,12 @@ class Scan(Finder):
             one = name_document(key, fields, self._keys, by_key=self._by_key)
             if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids):
                 yield one
+
+    def with_fields(self, thread_ids: Collection[str] | None, wanted: IndexedFields) -> list[CheckpointDocument]:
+        """The checkpoints whose documents have these fields."""
+        documents = {one.key: one for one in self._checkpoints(thread_ids)}
+        fields = read_fields(self._connection, documents, FIELDS)
+        return [documents[key] for key, own in fields if wanted.match(own)]
 
     def with_keys(self, thread_ids: Collection[str]) -> set[str]:
         """Those of these threads that have keys of checkpoints; no document is read."""

@@ -113,6 +113,14 @@ class Engine(ABC):
         """The parameters of `metadata_equals`."""
 
     @abstractmethod
+    def metadata_contains(self) -> str:
+        """The condition that metadata contains a JSON document, with one ``%s``, as LangGraph's own saver writes it."""
+
+    @abstractmethod
+    def refuses_value(self, error: BaseException | None) -> bool:
+        """Whether the driver's error says that the server can't take a parameter's value."""
+
+    @abstractmethod
     def byte_length(self, column: str) -> str:
         """The length of a blob in bytes, without fetching it."""
 

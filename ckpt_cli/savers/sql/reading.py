@@ -5,14 +5,17 @@ from heapq import merge
 from itertools import groupby
 from typing import Any
 
+from ckpt_cli.errors import DatabaseUnreachable, FilterRefused
 from ckpt_cli.model import LOST, NULL, Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
 from ckpt_cli.savers.about import Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.selection import Selection
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
 from ckpt_cli.savers.sql.engine import Engine, ResultRow
 from ckpt_cli.savers.sql.headers import header_versions
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
+from ckpt_cli.savers.sql.select_statement import select_statement
 from ckpt_cli.savers.sql.statements import SIZES_END, BlobStatements, CheckpointStatements, WriteStatements
 
 _NAMES = 1000  # ids in one statement
@@ -165,6 +168,18 @@ class ReadMethods(Saver):
             condition, more = self._engine.among(CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page])
             statement = f"{self._sql.having} AND {condition}"
             yield from (thread_id for (thread_id,) in self._engine.query(statement, [*parameters, *more]))
+
+    def select(self, selection: Selection) -> Iterator[Ref]:
+        """One statement, with the conditions, the order and the limit of LangGraph's own saver."""
+        statement, parameters = select_statement(self._engine, self._sql, selection)
+        try:
+            for row in self._engine.query(statement, parameters, stream=selection.limit is None):
+                if selection.ns in (None, row[1]):  # a damaged row of another namespace can meet the condition
+                    yield Ref(*row)
+        except DatabaseUnreachable as error:
+            if self._engine.refuses_value(error.__cause__):
+                raise FilterRefused(f"the server can't take this filter: {error.__cause__}") from error
+            raise
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """Read in pages, which grow if headers are short; a blob that several checkpoints share is fetched once."""

@@ -81,6 +81,10 @@ class CheckpointStatements:
         halves = (f"(SELECT {place} FROM {table} ORDER BY thread_id{down} LIMIT %s)" for down in ("", " DESC"))
         self.sample = " UNION ALL ".join(halves)
         self.metadata = f"SELECT {place}, {as_read('metadata')} FROM {table} WHERE "
+        self.select = f"SELECT {place} FROM {table}"
+        self.select_id = f"{raw_id} = %s" if layout.shallow else engine.equals(CHECKPOINTS, "checkpoint_id")
+        self.select_before = f"{raw_id} < %s"
+        self.select_end = f" ORDER BY {raw_id} DESC"
         self.having = f"SELECT DISTINCT {thread} FROM {table} WHERE {engine.metadata_equals()}"
         self.headers = f"SELECT {place}, {parent}, {as_read('checkpoint')}, {as_read('metadata')} FROM {table} WHERE "
         self.versions = f"SELECT {place}, {engine.channel_versions()} FROM {table} WHERE "

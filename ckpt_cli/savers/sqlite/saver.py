@@ -6,6 +6,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from ckpt_cli.errors import DatabaseUnreachable, FilterRefused
 from ckpt_cli.model import (
     Checkpoint,
     CheckpointRow,
@@ -15,8 +16,9 @@ from ckpt_cli.model import (
     Thread,
     Write,
 )
-from ckpt_cli.savers.about import Ability, About, Place, Totals, ability_set
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals, ability_set
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.selection import FilterKind, Selection
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import statements as sql
@@ -25,6 +27,7 @@ from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
 from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 from ckpt_cli.savers.sqlite.schema import Schema, detect
+from ckpt_cli.savers.sqlite.select_conditions import select_conditions
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
 
@@ -57,6 +60,7 @@ class SqliteSaver(WriteMethods):
     """The saver of a database file of any generation."""
 
     name: ClassVar[str] = "sqlite"
+    form = RecordFormat(filter=FilterKind.PATHS)
     out_of_reach: ClassVar[str] = (
         "free pages of the file (until `VACUUM`), its -wal (until `PRAGMA wal_checkpoint(TRUNCATE)`) and its backups"
     )
@@ -171,6 +175,18 @@ class SqliteSaver(WriteMethods):
                 parts = {"thread": is_thread, "is_ns": is_ns, "some": condition}
                 for checkpoint_id, text in self._rows(sql.METADATA, [stored_id, space, *chunk], **parts):
                     yield Ref(thread_id, ns, text_of(checkpoint_id)), self._metadata(text)
+
+    def select(self, selection: Selection) -> Iterator[Ref]:
+        """One statement, with the conditions, the order and the limit of LangGraph's own saver."""
+        where, parameters = select_conditions(selection, self._schema, self._find_thread)
+        limit = -1 if selection.limit is None else selection.limit
+        try:
+            for thread_id, ns, own_id in self._rows(sql.SELECT, [*parameters, limit], where=where):
+                yield Ref(self._name(thread_id), text_of(ns), text_of(own_id))
+        except DatabaseUnreachable as error:
+            if "JSON path" in error.message:
+                raise FilterRefused(f"a key of this filter isn't a JSON path: {error.__cause__}") from error
+            raise
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """Read one row at a time, by its key."""

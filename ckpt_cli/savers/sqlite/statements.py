@@ -76,6 +76,10 @@ METADATA = """
     SELECT {id}, {metadata} FROM checkpoints WHERE thread_id {thread} AND {ns} {is_ns} AND {some}
 """
 
+SELECT = "SELECT thread_id, {ns}, {id} FROM checkpoints {where} ORDER BY {id} DESC LIMIT ?"
+BEFORE = "{id} < CAST(? AS TEXT)"
+AT_PATH = "json_extract(CAST({metadata} AS TEXT), ?) {is_value}"
+
 WRITES = """
     SELECT {write_ns}, {write_id}, {task_path}, task_id, idx, channel, {write_tag}, {write_size},
         CASE WHEN {write_size} <= ? THEN value END

@@ -13,6 +13,7 @@ from ckpt_cli.savers.in_memory_rows import ReadOnlySaver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.server import threads_with_heads
+from ckpt_cli.savers.selection import FilterKind
 from ckpt_cli.savers.valkey.agentcore_reading import AgentCoreReader
 from ckpt_cli.savers.valkey.base import ScannedSaver
 
@@ -21,7 +22,7 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
     """A database of sessions, each of which belongs to one actor."""
 
     name: ClassVar[str] = "valkey"
-    form = RecordFormat(metadata="msgpack")
+    form = RecordFormat(metadata="msgpack", filter=FilterKind.PRESENT)
     abilities = frozenset({Ability.BRANCHES, Ability.TASK_PATHS})
     why_not = "its writes have no places of their own, so that none could be replaced or taken back"
 

@@ -11,6 +11,7 @@ from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.server import NOBODY, threads_with_heads
+from ckpt_cli.savers.selection import FilterKind
 from ckpt_cli.savers.valkey.base import ScannedSaver
 from ckpt_cli.savers.valkey.expand import CHECKPOINTS, THREADS, Expansion, records_in
 from ckpt_cli.savers.valkey.reading import CheckpointReader, checkpoint_key, refs_of, thread_key
@@ -53,7 +54,7 @@ class ValkeySaver(ScannedSaver):
     """A database of LangGraph's own saver."""
 
     name: ClassVar[str] = "valkey"
-    form = RecordFormat()
+    form = RecordFormat(filter=FilterKind.PRESENT)
 
     def __init__(self, connection: Connection) -> None:
         self._checkpoints = CheckpointReader(connection)
