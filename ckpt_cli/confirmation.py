@@ -81,7 +81,9 @@ def _confirm_and_apply(
     options, saver = session.options, session.reader.saver
     if not options.dry_run:
         settle(session, log)
-    view.rows = [*saver.moment(lambda: list(row_lines(saver, expand()))), *wiped]
+    view.rows = list(saver.moment(lambda: list(row_lines(saver, expand()))))
+    view.locate()
+    view.rows += wiped
     if not view.rows:
         return view
     triggered = _find_side_effects(session, view, log)

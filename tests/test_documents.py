@@ -42,6 +42,7 @@ _IDS = (
 
 _CHANCE = (
     (r"\S*/log\.sqlite", "LOG"),
+    (r"\S+@\S+, ckpt [\d.]+", "WHO"),
     (r"(rows?, )[\d.]+ k?B", r"\1SIZE"),  # packed, so that chance and the clock tell on the size
     (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?)?( (UTC|[+-]\d\d:\d\d))?", "DATE"),
     (r"\d{4},\s+\d{1,2},\s+\d{1,2}\b", "DATE"),

@@ -14,6 +14,16 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
 
+_To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="NEW_THREAD", help="Make a new thread, with the checkpoint's ancestors."),
+]
+_Shallow = Annotated[bool, typer.Option("--shallow", help="With --to: copy only this one checkpoint.")]
+_Pending = Annotated[
+    bool,
+    typer.Option("--with-pending", help="With --to: copy pending writes too: finished tasks, questions, answers."),
+]
+
 
 def fork(
     session: Session,
@@ -24,11 +34,9 @@ def fork(
             metavar="REV", help="The checkpoint to continue from.", autocompletion=complete_revision, show_default=False
         ),
     ],
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="NEW_THREAD", help="Make a new thread, with the checkpoint's ancestors."),
-    ] = None,
-    shallow: Annotated[bool, typer.Option("--shallow", help="With --to: copy only this one checkpoint.")] = False,
+    to: _To = None,
+    shallow: _Shallow = False,
+    pending: _Pending = False,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
@@ -40,23 +48,37 @@ def fork(
     last line printed is the config to use in code.
 
     --to makes a new thread: it contains the checkpoint and its ancestors, with their subgraphs and writes. --metadata
-    then changes all of these checkpoints.
+    then changes all of these checkpoints. The tasks of the checkpoint itself start anew in it; with --with-pending it
+    goes on as the original would: what has finished isn't run again, and an open question can be answered.
 
     Examples:
       ckpt fork support-42 step:3 --reason "wrong route"
       ckpt fork support-42 @~2 --to support-42-again
+      ckpt fork support-42 @ --to support-42-test --with-pending
       ckpt fork support-42 @ --to snapshot --shallow --dry-run
       ckpt fork support-42 @ --to trial --metadata user_id=test --metadata tenant=
     """
     changes = metadata_changes(metadata)
     if to is None:
-        if shallow:
-            raise UsageError("--shallow belongs to --to NEW_THREAD")
+        _must_be_alone(shallow=shallow, pending=pending)
         plan = session.make_plan(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
+    elif shallow and pending:
+        raise UsageError("--shallow copies one checkpoint alone", hint="leave out --shallow or --with-pending")
     elif ns:
         raise UsageError("--to needs a checkpoint of the root graph; its subgraphs are copied with it")
     else:
         plan = session.make_plan(
-            lambda r: fork_to_thread.plan(r, r.resolve(thread, rev), to, shallow=shallow, changes=changes)
+            lambda r: fork_to_thread.plan(
+                r, r.resolve(thread, rev), to, shallow=shallow, pending=pending, changes=changes
+            )
         )
     return session.change(plan)
+
+
+def _must_be_alone(*, shallow: bool, pending: bool) -> None:
+    """Refuse options that only fit ``--to``."""
+    if shallow:
+        raise UsageError("--shallow belongs to --to NEW_THREAD")
+    if pending:
+        what = "a copy in the same thread has a new id, and with it its tasks have new ids"
+        raise UsageError("--with-pending belongs to --to NEW_THREAD", hint=what)

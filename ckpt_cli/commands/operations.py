@@ -1,18 +1,20 @@
 """``ckpt operations``: lists what ckpt did to this database, newest first, and forgets old operations."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 import typer
 
-from ckpt_cli.completion.names import complete_remembered
+from ckpt_cli.completion.names import complete_changed_thread, complete_remembered
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.operations import remembered_reducers, side_effects
+from ckpt_cli.operations.changed_threads import operations_on, read_changed_threads
 from ckpt_cli.operations.forget import is_pending
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.parameters.options import DryRun, SameDatabase, Yes
 from ckpt_cli.session import Session
+from ckpt_cli.views.changed_threads import ChangedNamespace
 from ckpt_cli.views.operations import OperationLine, OperationsView
 from ckpt_cli.views.plan import PlanView, RowLine
 
@@ -21,6 +23,16 @@ _DAY = 86400
 _Numbers = Annotated[
     list[int] | None,
     typer.Argument(metavar="OPERATION", help="With --prune: forget only these operations.", show_default=False),
+]
+_ThreadOption = Annotated[
+    str | None,
+    typer.Option(
+        "--thread",
+        metavar="THREAD",
+        help="Only operations that changed this thread, also a deleted one.",
+        autocompletion=complete_changed_thread,
+        show_default=False,
+    ),
 ]
 _Prune = Annotated[bool, typer.Option("--prune", help="Forget old operations; they can't be undone any more.")]
 _Keep = Annotated[int | None, typer.Option("--keep", metavar="N", min=0, help="With --prune: keep the newest N.")]
@@ -45,6 +57,7 @@ _ForgetReducer = Annotated[
 def operations(
     session: Session,
     numbers: _Numbers = None,
+    thread: _ThreadOption = None,
     prune: _Prune = False,
     keep: _Keep = None,
     older: _Older = None,
@@ -55,25 +68,27 @@ def operations(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> OperationsView | PlanView:
-    """List what ckpt did to this database: when, why, how many rows, and whether it is still in effect.
+    """List what ckpt did to this database: where, when, why, how many rows, and whether it is still in effect.
+
+    Each operation has its threads and namespaces, who made it (user and host) and by which version of ckpt. --thread
+    lists only the operations that changed one thread.
 
     The log keeps the changed rows as they were before. It is stored in $XDG_STATE_HOME/ckpt, never beside the database.
     --prune shows which operations it would forget, asks, and leaves no byte of them in the log. With both --keep and
-    --older it forgets only operations that are older and not among the newest. An operation that you name by its number
-    is forgotten together with its undo, or with the operation that it undid, because both contain the same rows. If an
-    operation was interrupted, --settle finds out how it ended, and so does the next command that changes something.
-    The reducers that you named with --remember are listed too.
+    --older, it forgets what is older and not among the newest; a number is forgotten together with its undo, or with
+    what it undid. --settle finds out how an interrupted operation ended, and so does the next change.
 
     Examples:
       ckpt operations
+      ckpt operations --thread support-42
       ckpt operations --json --query "operations[?state=='done'].number"
       ckpt operations --prune --older 30 --keep 10 --dry-run
       ckpt operations 7 --prune
       ckpt operations --forget-reducer retries
     """
-    _check_options(
-        numbers or (), prune=prune, has_limits=keep is not None or older is not None, confirmed=dry_run or yes
-    )
+    has_limits = keep is not None or older is not None
+    _check_options(numbers or (), prune=prune, has_limits=has_limits, confirmed=dry_run or yes)
+    _must_list(thread, prune=prune)
     session.same_database = same_database
     log = _log_without(session, forget_reducer or (), triggers=forget_triggers)
     if settle or (prune and not dry_run):
@@ -88,7 +103,20 @@ def operations(
             return plan
         if pruned and not yes and not session.ask(plan):
             raise Refused("not confirmed; nothing was forgotten")
-    return run(log, pruned)
+    return run(log, pruned, None if thread is None else _operations_on(session, log, thread), thread)
+
+
+def _operations_on(session: Session, log: OperationLog, thread_id: str) -> set[int]:
+    """The numbers of the operations that changed a thread.
+
+    Raises:
+        NotFound: neither the log nor the database has this thread.
+    """
+    uncounted = [one.number for one in log.operations() if one.counts is None]
+    numbers = operations_on(log, session.reader.saver.record_of, thread_id, uncounted)
+    if not numbers:
+        session.read(lambda reader: reader.thread(thread_id))
+    return numbers
 
 
 def _log_without(session: Session, channels: Sequence[str], *, triggers: bool) -> OperationLog:
@@ -136,6 +164,11 @@ def _check_options(numbers: Sequence[int], *, prune: bool, has_limits: bool, con
     raise UsageError("numbers, --keep and --older belong to --prune")
 
 
+def _must_list(thread_id: str | None, *, prune: bool) -> None:
+    if prune and thread_id is not None:
+        raise UsageError("--thread chooses what is listed, not what --prune forgets", hint="name operations by number")
+
+
 def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
     """The plan that lists the operations that ``--prune`` would forget."""
     rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in pruned]
@@ -144,13 +177,25 @@ def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
     return PlanView("operations", summary if pruned else "--prune finds nothing to forget", rows=rows)
 
 
-def run(log: OperationLog, pruned: Sequence[Operation] = ()) -> OperationsView:
-    """Forget the `pruned` operations, and return the view of the log."""
+def run(
+    log: OperationLog,
+    pruned: Sequence[Operation] = (),
+    listed: Collection[int] | None = None,
+    thread_id: str | None = None,
+) -> OperationsView:
+    """Forget the `pruned` operations, and return the view of the log.
+
+    Args:
+        log: the operation log.
+        pruned: operations to forget.
+        listed: the numbers of the operations to list; None lists all.
+        thread_id: where an operation changed several threads, name this one.
+    """
     numbers = [one.number for one in pruned]
     if numbers:
         log.prune(numbers)
     accepted = side_effects.load_accepted(log)
-    lines = [_line(one) for one in log.operations()]
+    lines = [_line(log, one, thread_id) for one in log.operations() if listed is None or one.number in listed]
     return OperationsView(
         str(log.path),
         lines,
@@ -174,7 +219,7 @@ def operations_to_prune(
     ]
 
 
-def _line(operation: Operation) -> OperationLine:
+def _line(log: OperationLog, operation: Operation, thread_id: str | None) -> OperationLine:
     from datetime import UTC, datetime
 
     at = datetime.fromtimestamp(operation.at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -189,4 +234,14 @@ def _line(operation: Operation) -> OperationLine:
         operation.rows,
         operation.size,
         operation.forgotten or 0,
+        *_where(log, operation, thread_id),
+        *(operation.origin or (None, None, None)),
     )
+
+
+def _where(
+    log: OperationLog, operation: Operation, thread_id: str | None
+) -> tuple[int | None, int | None, tuple[ChangedNamespace, ...]]:
+    """The columns `threads`, `namespaces` and `where` of an operation."""
+    changed = read_changed_threads(log, operation.number, operation.counts, thread_id)
+    return (None, None, ()) if changed is None else (changed.threads, changed.namespaces, changed.named)

@@ -43,6 +43,18 @@ def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return _offers(ctx, threads)
 
 
+def complete_changed_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The threads that the operation log has, also deleted ones, those of the newest operation first."""
+
+    def threads(session: Session) -> Iterator[Offer]:
+        from ckpt_cli.operations.changed_threads import logged_threads
+
+        names = logged_threads(session.log, incomplete, _OFFERED)
+        yield from ((thread_id, "") for thread_id in names)
+
+    return _offers(ctx, threads)
+
+
 def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The head, branches, tags, and the short ids of the newest checkpoints of the thread on the command line."""
     from ckpt_cli.history.lineage.ids import step, unix_time

@@ -8,6 +8,7 @@ from itertools import groupby
 from ckpt_cli import ctrl_c
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, RowChange, Seen, Write
+from ckpt_cli.operations.changed_threads import ThreadCounts
 from ckpt_cli.operations.forget import finish as finish_forgetting
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.settle import settle
@@ -79,7 +80,9 @@ def write(
     def work() -> None:
         confirm(saver, log)
         changes = check_side_effects(saver, expand(), accepted)
-        logged.append(log.begin(heading, changes, witnessing=Choice(saver, candidates), place=place))
+        threads = ThreadCounts(saver.record_of, is_named=not heading.forget)
+        witnessing = Choice(saver, candidates)
+        logged.append(log.begin(heading, changes, witnessing=witnessing, place=place, threads=threads))
         ctrl_c.note_outcome(
             f"operation {logged[0]} is planned: the next change, or `ckpt operations --settle`, finds what was written"
         )

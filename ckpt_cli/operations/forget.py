@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.model import Name, Ref
+from ckpt_cli.operations.changed_threads import recount
 from ckpt_cli.operations.log import REWRITE_NEEDED, OperationLog, Phase
 from ckpt_cli.operations.row_images import from_sqlite, key_text, parse_key, to_sqlite
 from ckpt_cli.savers.contract import Saver
@@ -138,6 +139,7 @@ def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> 
         _store_counts(
             connection, {operation: wiped[operation] for operation in phases if operation in {*wiped, number}}
         )
+        recount(connection, wiped.keys() - {number})
         if phases.get(number) is not Phase.ABANDONED:
             _wipe_texts(log, connection, wiped.keys() - {number}, threads[number])
         connection.execute("DELETE FROM forgetting WHERE operation = ?", (number,))

@@ -9,11 +9,13 @@ Witnesses are digests of checkpoints. They prove later that the log belongs to t
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ckpt_cli.model import Ref, Row, RowChange
+from ckpt_cli.operations.changed_threads import ThreadCounts, read_counts
 from ckpt_cli.operations.log_file import LogFile
 from ckpt_cli.operations.log_index import Index
+from ckpt_cli.operations.origin import Origin, find_origin, read_origins
 from ckpt_cli.operations.proofs import (
     BEFORE_OPERATIONS,
     LEFT_BY_OPERATIONS,
@@ -22,11 +24,8 @@ from ckpt_cli.operations.proofs import (
     add_place,
     store_witnesses,
 )
-from ckpt_cli.operations.row_images import digest, from_sqlite, key_text, pack, parse_key, to_sqlite, unpack
+from ckpt_cli.operations.row_images import from_sqlite, key_text, parse_key, store, to_sqlite, unpack
 from ckpt_cli.savers.about import Place
-
-if TYPE_CHECKING:
-    import sqlite3
 
 REWRITE_NEEDED = "INSERT INTO forgetting VALUES (NULL, NULL)"
 """Marks that rows were wiped, so that `LogFile.scrub` must rewrite the file."""
@@ -57,6 +56,8 @@ class Operation:
         rows: the number of rows that this operation changed.
         size: the size of its images in the log, in bytes.
         forgotten: the number of its rows that were wiped from the log; None if no row was wiped.
+        origin: who made it; None if an older ckpt logged it.
+        counts: the number of threads and of namespaces that it changed; None if an older ckpt logged it.
     """
 
     number: int
@@ -69,6 +70,8 @@ class Operation:
     rows: int
     size: int
     forgotten: int | None = None
+    origin: Origin | None = None
+    counts: tuple[int, int] | None = None
 
     @property
     def is_forgotten(self) -> bool:
@@ -117,6 +120,7 @@ class OperationLog(LogFile):
         *,
         witnessing: Witnessing | None = None,
         place: Place | None = None,
+        threads: ThreadCounts | None = None,
     ) -> int:
         """Write an operation with all its images, and give its number; all is on disk when this returns.
 
@@ -125,21 +129,24 @@ class OperationLog(LogFile):
             changes: the operation's row changes, which are read one by one.
             witnessing: chooses the operation's witnesses when all its rows are known.
             place: where the database is.
+            threads: counts the operation's threads.
         """
         with self.transaction() as connection:
             texts = to_sqlite(heading.reason), to_sqlite(heading.summary)
-            values = (heading.at, heading.verb, *texts, Phase.PLANNED, heading.undoes)
+            values = (heading.at, heading.verb, *texts, Phase.PLANNED, heading.undoes, *map(to_sqlite, find_origin()))
             number = connection.execute(
-                "INSERT INTO operations (at, verb, reason, summary, state, undoes, rows, bytes)"
-                " VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
+                "INSERT INTO operations (at, verb, reason, summary, state, undoes, user, host, version, rows, bytes)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)",
                 values,
             ).lastrowid
             names = [(number, to_sqlite(thread_id)) for thread_id in heading.forget]
             connection.executemany("INSERT INTO forgetting VALUES (?, ?)", names)
             rows = size = 0
-            for rows, change in enumerate(changes, 1):
-                size += _add(connection, number or 0, rows, change)
+            for rows, change in enumerate(changes if threads is None else threads.count(changes), 1):
+                size += store(connection, number or 0, rows, change)
             connection.execute("UPDATE operations SET rows = ?, bytes = ? WHERE number = ?", (rows, size, number))
+            if threads is not None:
+                threads.store(connection, number or 0)
             if witnessing is not None:
                 store_witnesses(connection, number or 0, witnessing)
             if place is not None:
@@ -178,10 +185,12 @@ class OperationLog(LogFile):
         """All operations, newest first."""
         found = self.rows(f"SELECT {_COLUMNS} FROM operations ORDER BY number DESC")  # noqa: S608 - a constant
         wiped = dict(self.rows("SELECT operation, rows FROM forgotten", since=2))
+        origins, counts = read_origins(self), read_counts(self)
         operations = []
         for number, at, verb, reason, summary, phase, undoes, rows, size in found:
             texts = from_sqlite(reason), from_sqlite(summary)
-            operations.append(Operation(number, at, verb, *texts, Phase(phase), undoes, rows, size, wiped.get(number)))
+            first = (number, at, verb, *texts, Phase(phase), undoes, rows, size)
+            operations.append(Operation(*first, wiped.get(number), origins.get(number), counts.get(number)))
         return operations
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
@@ -281,13 +290,3 @@ class OperationLog(LogFile):
             connection.executemany("DELETE FROM operations WHERE number = ?", ((number,) for number in numbers))
             connection.execute(REWRITE_NEEDED)
         self.scrub()
-
-
-def _add(connection: "sqlite3.Connection", number: int, position: int, change: RowChange) -> int:
-    before, after = pack(change.before), pack(change.after)
-    images = (before, after, digest(change.before), digest(change.after))
-    connection.execute(
-        "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (number, position, change.relation, key_text(change.key), *images),
-    )
-    return len(before or b"") + len(after or b"")

@@ -43,7 +43,23 @@ CREATE TABLE reducers (channel TEXT PRIMARY KEY, name TEXT NOT NULL, at REAL NOT
 """
 """The reducers that a person named with ``--remember``."""
 
-_MIGRATIONS = (_FIRST, _SECOND, _THIRD)
+_FOURTH = """
+ALTER TABLE operations ADD COLUMN user TEXT;
+ALTER TABLE operations ADD COLUMN host TEXT;
+ALTER TABLE operations ADD COLUMN version TEXT;
+ALTER TABLE operations ADD COLUMN threads INTEGER;
+ALTER TABLE operations ADD COLUMN namespaces INTEGER;
+CREATE TABLE changed_threads (
+  operation INTEGER NOT NULL REFERENCES operations ON DELETE CASCADE, thread_id TEXT NOT NULL, ns TEXT NOT NULL,
+  records INTEGER NOT NULL, PRIMARY KEY (operation, thread_id, ns)) WITHOUT ROWID;
+CREATE INDEX changed_threads_by_thread ON changed_threads (thread_id, operation);
+"""
+"""Who made an operation, with which version of ckpt, and the threads that it changed.
+
+The new columns are NULL in operations that were logged before.
+"""
+
+_MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """The scripts, each of which makes a version of the schema from the version before."""
 
 VERSION = len(_MIGRATIONS)

@@ -4,9 +4,12 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.model import Row
+from ckpt_cli.model import Row, RowChange
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _END = b"\x00"  # JSON in ASCII has no such byte
 
@@ -42,6 +45,17 @@ def key_text(key: Row) -> str:
     """A row's key as text; equal keys give equal texts."""
     columns = {k: [b64encode(v).decode()] if isinstance(v, bytes) else v for k, v in key.items()}
     return json.dumps(columns, sort_keys=True)
+
+
+def store(connection: "sqlite3.Connection", number: int, position: int, change: RowChange) -> int:
+    """Store the images of a row change in an operation, and give their size in bytes."""
+    before, after = pack(change.before), pack(change.after)
+    images = (before, after, digest(change.before), digest(change.after))
+    connection.execute(
+        "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (number, position, change.relation, key_text(change.key), *images),
+    )
+    return len(before or b"") + len(after or b"")
 
 
 def to_sqlite(text: str) -> str | bytes:

@@ -17,7 +17,7 @@ def then_undo(command_line: str, operation: Operation, aside: str = "") -> str:
 def hint_make_room(clash: Clash, operation: Operation) -> str:
     """The hint to delete the checkpoints that were added to a thread since the operation."""
     options = [] if clash.at is None else ["--after", clash.at.checkpoint_id, *_ns_option(clash.at.ns)]
-    keeps = command("ckpt fork", clash.thread_id, "@", options=["--to", "NEW_THREAD"])
+    keeps = command("ckpt fork", clash.thread_id, "@", options=["--to", "NEW_THREAD", "--with-pending"])
     besides = f" (before that, `{keeps}` keeps a copy of what is there now)"
     return then_undo(command("ckpt delete", clash.thread_id, options=options), operation, besides)
 

@@ -1,8 +1,9 @@
 """The plan of ``ckpt fork --to``: a checkpoint with all its ancestors is copied to another thread id.
 
 Checkpoint ids stay the same, so task ids, parents and the histories of delta channels stay valid. LangGraph can
-continue the copied thread. Two things are not copied: the writes stored on the forked checkpoint itself, and the
-subgraphs that its tasks called.
+continue the copied thread. Two things are only copied with ``--with-pending``: the writes stored on the forked
+checkpoint itself, and the subgraphs that its tasks called. With them, the copy goes on as the original would: a task id
+is a hash of the checkpoint's id and namespace, not of the thread's id, so finished tasks and questions are found again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,14 +12,22 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
-from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
-from ckpt_cli.plans.wording import describe_next, describe_reruns, recently_written, short_ids
+from ckpt_cli.plans.wording import (
+    describe_next,
+    describe_remaining,
+    describe_reruns,
+    describe_taken,
+    recently_written,
+    short_ids,
+)
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.same import same
 
@@ -27,9 +36,23 @@ CopiedIds = dict[str, set[str]]
 
 
 def plan(
-    reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False, changes: MetadataChanges = UNCHANGED
+    reader: Reader,
+    row: CheckpointRow,
+    to: str,
+    *,
+    shallow: bool = False,
+    pending: bool = False,
+    changes: MetadataChanges = UNCHANGED,
 ) -> Plan:
-    """The plan that adds a thread whose head is this checkpoint; `changes` apply to the metadata of each checkpoint.
+    """The plan that adds a thread whose head is this checkpoint.
+
+    Args:
+        reader: the database.
+        row: the checkpoint.
+        to: the id of the new thread.
+        shallow: copy this checkpoint alone, without its ancestors.
+        pending: copy the writes stored on this checkpoint too, and the subgraphs that its tasks called.
+        changes: changes of the metadata of each checkpoint.
 
     Raises:
         UsageError: the new id is empty.
@@ -39,40 +62,62 @@ def plan(
         raise UsageError("a thread id can't be empty")
     if reader.saver.thread(to) is not None:
         raise Refused(f"there is a thread {to!r} already; nothing was written", hint="name one that doesn't exist")
-    copied = {"": {row.checkpoint_id}} if shallow else _find_copied(reader, row)
+    copied = {"": {row.checkpoint_id}} if shallow else _find_copied(reader, row, pending=pending)
     rename = _Rename(reader, row.thread_id, to, changes)
-    records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, row, copied, rename))
+    without = None if pending else row
+    records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, copied, rename, without))
     snapshot, short = Inspection(reader, row.ref).snapshot(), short_ids(reader, row.ref)
     count = sum(isinstance(record, Checkpoint) for record in records)
     what = "that checkpoint alone" if shallow else f"{count} checkpoint{'' if count == 1 else 's'}"
+    next_text = (
+        f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
+    )
     return Plan(
         reason="",
         add=records,
-        basis=(
-            basis_of(reader.saver, Ref(to, ANY_NS, "")),
-            *(
-                basis_of(reader.saver, ref, writes=ref == row.ref)
-                for ref in (Ref(row.thread_id, ns, i) for ns in copied for i in sorted(copied[ns]))
-            ),
-        ),
+        basis=(basis_of(reader.saver, Ref(to, ANY_NS, "")), *_basis(reader, row, copied, pending=pending)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="fork",
-        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}; {describe_next(snapshot)}",
+        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}{next_text}",
         notes=(
-            *describe_reruns(reader, row, snapshot),
-            *(("the checkpoints of its subgraphs are not copied",) if shallow else ()),
+            *_describe_pending(reader, row, snapshot, shallow=shallow, pending=pending),
             *changes.describe(reader.state(row.ref).metadata),
         ),
         result=Ref(to, "", ""),  # the head: with an id in the config, the library would make a copy before it runs
     )
 
 
-def _find_copied(reader: Reader, row: CheckpointRow) -> CopiedIds:
-    """The checkpoint, its ancestors, and the checkpoints of subgraphs that tasks of these ancestors called."""
+def _basis(reader: Reader, row: CheckpointRow, copied: CopiedIds, *, pending: bool) -> Iterator[Seen]:
+    """The basis of the copied checkpoints: with the writes of those whose tasks may still be running."""
+    for ns, ids in copied.items():
+        for ref in (Ref(row.thread_id, ns, checkpoint_id) for checkpoint_id in sorted(ids)):
+            yield basis_of(reader.saver, ref, writes=ref == row.ref or (pending and bool(ns)))
+
+
+def _describe_pending(
+    reader: Reader, row: CheckpointRow, snapshot: Snapshot, *, shallow: bool, pending: bool
+) -> Iterator[str]:
+    """Lines about the tasks of the checkpoint: what is taken along, or what runs again in the copy."""
+    if pending:
+        yield describe_taken(reader, row, snapshot)
+        return
+    left_behind = list(describe_reruns(reader, row, snapshot))
+    yield from left_behind
+    if shallow:
+        yield "the checkpoints of its subgraphs are not copied"
+    elif left_behind:
+        yield "--with-pending takes them along"
+
+
+def _find_copied(reader: Reader, row: CheckpointRow, *, pending: bool) -> CopiedIds:
+    """The checkpoint, its ancestors, and the checkpoints of subgraphs that tasks of these ancestors called.
+
+    With `pending`, the subgraphs that the tasks of the checkpoint itself called belong to them too.
+    """
     line = set(reader.lineage(row.thread_id).line(row.checkpoint_id))
-    ancestors = line - {row.checkpoint_id}
-    copied: CopiedIds = {"": ancestors}
-    ran = {write.task_id for write in reader.saver.writes(row.thread_id, "", ancestors, values=0)}
+    callers = line if pending else line - {row.checkpoint_id}
+    copied: CopiedIds = {"": callers}
+    ran = {write.task_id for write in reader.saver.writes(row.thread_id, "", callers, values=0)}
     namespaces = [ns for ns in reader.saver.namespaces(row.thread_id) if ns]
     for ns in sorted(namespaces, key=lambda ns: (ns.count("|"), ns)):
         lineage = reader.lineage(row.thread_id, ns)
@@ -96,13 +141,16 @@ def _was_called_by_copied(metadata: Mapping[str, Any], ns: str, copied: CopiedId
     return all(parent in copied.get(space, ()) for space, parent in parents.items())
 
 
-def _copy_records(reader: Reader, row: CheckpointRow, copied: CopiedIds, rename: "_Rename") -> Iterator[Record]:
+def _copy_records(
+    reader: Reader, copied: CopiedIds, rename: "_Rename", without: CheckpointRow | None
+) -> Iterator[Record]:
+    """The copies of checkpoints and their writes; of the checkpoint `without`, the writes are left out."""
     for ns, ids in copied.items():
-        refs = [Ref(row.thread_id, ns, checkpoint_id) for checkpoint_id in sorted(ids)]
+        refs = [Ref(rename.thread_id, ns, checkpoint_id) for checkpoint_id in sorted(ids)]
         for stored in reader.saver.checkpoints(refs):
             yield rename.checkpoint(stored)
-        ids_with_writes = ids if ns else ids - {row.checkpoint_id}
-        for write in reader.saver.writes(row.thread_id, ns, ids_with_writes):
+        ids_with_writes = ids - {without.checkpoint_id} if without is not None and not ns else ids
+        for write in reader.saver.writes(rename.thread_id, ns, ids_with_writes):
             yield write._replace(thread_id=rename.to)
 
 

@@ -71,6 +71,23 @@ def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> I
         yield f"{names} {had} an answer at that checkpoint, which is not copied; after the new one {asks} again"
 
 
+def describe_remaining(snapshot: Snapshot) -> str:
+    """``next: a, b``: the nodes of the tasks that a copy with all writes has still to run."""
+    remaining = snapshot._replace(tasks=[task for task in snapshot.tasks if task.status is not Status.FINISHED])
+    if snapshot.tasks and snapshot.complete and not remaining.tasks:
+        return "next: what follows its finished tasks"
+    return describe_next(remaining)
+
+
+def describe_taken(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> str:
+    """A line about the tasks whose writes a copy of the checkpoint takes along."""
+    if started := count_names(f"{task.node or 'a task'} ({task.status})" for task in snapshot.tasks if task.writes):
+        return f"taken along: {', '.join(started)}"
+    if count := len(reader.writes(row.ref, values=0)):
+        return f"taken along: {count} write{'' if count == 1 else 's'}"
+    return "nothing is pending at that checkpoint"
+
+
 def describe_end(tasks: Snapshot) -> list[str]:
     """Lines for an update as END: the tasks with kept writes, the abandoned tasks, and the tasks with lost answers."""
     if tasks.consumed:

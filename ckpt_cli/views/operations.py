@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.changed_threads import ChangedNamespace
 from ckpt_cli.views.side_effects import SideEffectLine
 
 
@@ -19,6 +20,12 @@ class OperationLine:
         rows: the number of physical rows that the operation changed.
         bytes: the size of the row images that the log keeps of the operation.
         forgotten: the number of its rows that were wiped from the log and can't be restored.
+        threads: the number of threads that the operation changed; null if an older ckpt logged it.
+        namespaces: the number of namespaces in these threads; null if an older ckpt logged it.
+        where: the first of these namespaces, at most ten; with ``--thread``, those of that thread.
+        user: who made the operation; null if an older ckpt logged it.
+        host: the machine on which it was made; null if an older ckpt logged it.
+        version: the version of ckpt that made it; null if an older ckpt logged it.
     """
 
     number: int
@@ -31,6 +38,12 @@ class OperationLine:
     rows: int
     bytes: int
     forgotten: int = 0
+    threads: int | None = None
+    namespaces: int | None = None
+    where: tuple[ChangedNamespace, ...] = ()
+    user: str | None = None
+    host: str | None = None
+    version: str | None = None
 
 
 @dataclass

@@ -3,11 +3,13 @@
 It also says how to continue.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.base import View
+from ckpt_cli.views.changed_threads import ChangedNamespace, changed_threads
 from ckpt_cli.views.side_effects import SideEffectLine
 
 
@@ -54,6 +56,9 @@ class PlanView(View):
         log: the file that keeps the deleted rows for undo; null if no rows are kept.
         forgets: whether the deleted data is wiped from the operation log too.
         config: the config with which the graph continues from the result; null if there is nothing to continue from.
+        threads: the number of threads whose checkpoints or writes are changed.
+        namespaces: the number of namespaces in these threads.
+        where: the first of these namespaces, at most ten.
     """
 
     verb: ClassVar[str] = "plan"
@@ -74,3 +79,14 @@ class PlanView(View):
     undo: str | None = None
     log: str | None = None
     forgets: bool = False
+    threads: int = 0
+    namespaces: int = 0
+    where: tuple[ChangedNamespace, ...] = ()
+
+    def locate(self) -> None:
+        """Set the number of threads and namespaces, and the first of them, from the rows."""
+        counts = Counter(
+            (row.thread_id, row.ns) for row in self.rows if row.thread_id is not None and row.ns is not None
+        )
+        places = changed_threads(counts)
+        self.threads, self.namespaces, self.where = places.threads, places.namespaces, places.named

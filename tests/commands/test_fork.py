@@ -42,3 +42,22 @@ def test_a_thread_of_its_own(ckpt: Callable[..., Json], capsys: pytest.CaptureFi
     ckpt("fork", THREAD, "@", "--to", "x", "--ns", "sub", code=2)
     ckpt("fork", THREAD, "@", "--to", "alone", "--shallow", "--yes")
     assert len(ckpt("log", "alone")["steps"]) == 1
+
+
+def test_pending_writes_are_named(ckpt: Callable[..., Json]) -> None:
+    """The plan says which tasks start anew in the copy, or are taken along, and what is still to run."""
+    again = ckpt("fork", "error-sibling", "@", "--to", "copy", "--dry-run")
+    assert again["notes"][-2:] == [
+        "good has finished at that checkpoint; after the new one it runs again",
+        "--with-pending takes them along",
+    ]
+    taken = ckpt("fork", "error-sibling", "@", "--to", "copy", "--with-pending", "--yes")
+    assert taken["summary"].endswith("with its pending writes; next: bad")
+    assert taken["notes"][-1] == "taken along: bad (failed), good (finished)"
+    assert ckpt("writes", "copy")["tasks"] == ckpt("writes", "error-sibling")["tasks"]
+    past = ckpt("fork", "error-sibling", "step:0", "--to", "past", "--with-pending", "--dry-run")
+    assert past["summary"].endswith("next: what follows its finished tasks")
+    done = ckpt("fork", THREAD, "@", "--to", "done", "--with-pending", "--dry-run")
+    assert done["notes"][-1] == "nothing is pending at that checkpoint"
+    for words in (["--with-pending"], ["--to", "x", "--with-pending", "--shallow"]):
+        ckpt("fork", THREAD, "@", *words, code=2)

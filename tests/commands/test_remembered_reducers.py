@@ -14,6 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from ckpt_cli.app import run
 from tests.graphs.scored import Best, scored
 from tests.operations.databases import dump
+from tests.operations.old_logs import take_back_to
 from tests.test_completion import complete
 
 Ckpt = Callable[..., Any]
@@ -115,8 +116,7 @@ def test_a_log_of_an_earlier_version_remembers_from_its_next_write(ckpt: Ckpt, p
     """Reading leaves it as it is: it has no reducers, and its tags stay."""
     ckpt("tag", "mine", "@", "good")
     log = Path(ckpt("operations")["log"])
-    with closing(sqlite3.connect(log)) as connection:
-        connection.executescript("DROP TABLE reducers; PRAGMA user_version = 2")
+    take_back_to(2, log)
     before = log.read_bytes()
     assert (ckpt("info")["reducers"], ckpt("operations", "--forget-reducer", "score")[0]) == ({}, 4)
     assert log.read_bytes() == before

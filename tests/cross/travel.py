@@ -21,6 +21,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.plans import other_threads
 from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
+from tests.cross.pending import HALF_DONE, with_memory
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says
 from tests.graphs.kinds import failing
@@ -335,6 +336,38 @@ class Travel:
                 costs.append(reads.total())
             assert costs[1] <= costs[0] + 2
             assert saver.page == 1 or costs[1] < 40, reads
+
+    @pytest.mark.parametrize("name", HALF_DONE)
+    def test_pending_writes_come_along(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """A copy with pending writes runs what the original would run, asks what it asks, and comes to the same end.
+
+        The original stays as it is; undo leaves nothing of the copy.
+        """
+        case, ran = HALF_DONE[name], list[str]()
+        with backend.official() as official:
+            graph = case.build(official, ran)
+            for _ in range(2 if case.build is with_memory else 1):
+                start(graph, MINE, case.given)
+            if case.words:
+                ckpt(backend, list(case.words), capsys)
+            before, mine, history = contents(backend), contents_of(backend, MINE), history_of(graph, MINE)
+            plan = ckpt(backend, ["fork", "@", "--to", "copy", "--with-pending"], capsys)
+            assert any(note.startswith("taken along: ") for note in plan["notes"])
+            ckpt(backend, ["undo"], capsys, thread=False)
+            assert contents(backend) == before
+            ckpt(backend, ["fork", "@", "--to", "copy", "--with-pending"], capsys)
+            assert (contents_of(backend, MINE), history_of(graph, "copy")) == (mine, history)
+            ends, runs = [], []
+            for thread_id in ("copy", MINE):
+                ran.clear()
+                resume = None if case.words else answers(graph, on(thread_id))
+                ends.append(finish(graph, thread_id, resume if resume and resume.resume else None))
+                runs.append(sorted(ran))
+                if thread_id == "copy":
+                    assert history_of(graph, MINE) == history
+            assert (ends[0], runs[0]) == (ends[1], runs[1])
+            assert history_of(graph, "copy") == history_of(graph, MINE)
+            assert graph.get_state(on("copy")).next == () and ran and "good" not in ran
 
     def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """A thread forked with its ancestry continues to the same end as the one it was forked from."""

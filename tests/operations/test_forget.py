@@ -89,11 +89,18 @@ def operations(ckpt: Callable[..., Any]) -> dict[int, Any]:
     return {one["number"]: one for one in ckpt("operations")["operations"]}
 
 
+def where(ckpt: Callable[..., Any], number: int) -> tuple[int, set[str]]:
+    """The number of threads that an operation changed, and those that the log names."""
+    operation = operations(ckpt)[number]
+    return operation["threads"], {one["thread_id"] for one in operation["where"]}
+
+
 def test_nothing_is_left_of_them_and_all_of_others(ckpt: Callable[..., Any], path: Path, state: Path) -> None:
     """No byte of the threads' rows, ids, tags and reasons stays; what other threads' operations kept can be undone."""
     lived(ckpt)
     sought = pieces(log_of(path).path, [GONE, COPY])
     assert len(sought) > 100 and left(state, sought)
+    assert where(ckpt, 4) == (2, {COPY, KEPT})
     other = ckpt("show", KEPT)
     planned = ckpt("delete", GONE, COPY, "--forget", "--dry-run")
     assert {row["table"] for row in planned["rows"]} == {"checkpoints", "writes", "the operation log", "the tags"}
@@ -113,6 +120,8 @@ def test_nothing_is_left_of_them_and_all_of_others(ckpt: Callable[..., Any], pat
         (known[2]["rows"], "forgotten"),
     ]
     assert (known[3]["forgotten"], known[3]["reason"]) == (0, "another thread")
+    assert [where(ckpt, number) for number in (1, 3, 4, 7)] == [(0, set()), (1, {KEPT}), (1, {KEPT}), (2, set())]
+    assert [one["number"] for one in ckpt("operations", "--thread", KEPT)["operations"]] == [5, 4, 3]
     assert (known[4]["forgotten"] > 0, known[4]["reason"]) == (True, "…: too much")
     assert [tag["name"] for tag in ckpt("tag", "--list")["tags"]] == ["there"]
     for number in ("", str(done["operation"]), "1", "2", "6"):

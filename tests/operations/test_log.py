@@ -16,6 +16,7 @@ from ckpt_cli.operations.log import OperationLog, Phase
 from ckpt_cli.operations.log_paths import default_path
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.savers.memory import MemorySaver
+from tests.operations.old_logs import take_back_to
 from tests.operations.plans import adding, phases, replacing
 
 DAY = 86400
@@ -86,10 +87,7 @@ def test_a_damaged_log_is_said(log: OperationLog, saver: MemorySaver) -> None:
 def first_version(log: OperationLog) -> None:
     """Make a log what the first version of ckpt would have made of it."""
     log.close()
-    with closing(sqlite3.connect(log.path)) as connection:
-        for table in ("settings", "witnesses", "places", "forgotten", "forgetting", "reducers"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute("PRAGMA user_version = 1")
+    take_back_to(1, log.path)
 
 
 def test_settings(log: OperationLog, saver: MemorySaver) -> None:

@@ -54,7 +54,7 @@ def test_a_thread_made_anew(seconds: float, log: OperationLog) -> None:
         Refused, match="thread 't' was created again since, and two histories would be mixed"
     ) as refused:
         undone(saver, log, 1)
-    keeps = "before that, `ckpt fork t @ --to NEW_THREAD` keeps a copy of what is there now"
+    keeps = "before that, `ckpt fork t @ --to NEW_THREAD --with-pending` keeps a copy of what is there now"
     assert refused.value.hint == f"`ckpt delete t` first ({keeps}), then `ckpt undo 1`"
     assert [row.checkpoint_id for row in saver.rows("t")] == [new]
 

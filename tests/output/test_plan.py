@@ -27,10 +27,10 @@ def test_looks() -> None:
     golden.check("plan/nothing", PlanView("prune", "nothing is old enough"))
     many = [RowLine("add", table, "t", "", "1", None, None, 0, 9) for table in ("checkpoints", "checkpoint_blobs")]
     golden.check("plan/tables", PlanView("delete", "of 1 thread", rows=[*many, WRITE, replace(ROW, change="change")]))
-    golden.check(
-        "plan/undone",
-        PlanView("undo", "of operation 7 (fork)", rows=[ROW], applied=True, operation=8, undo="ckpt undo 8"),
-    )
+    rows = [ROW, replace(ROW, thread_id="another"), WRITE]
+    undone = PlanView("undo", "of operation 7 (fork)", rows=rows, applied=True, operation=8, undo="ckpt undo 8")
+    undone.locate()
+    golden.check("plan/undone", undone)
     tags = [TagLine("good", "t", "", ROW.checkpoint_id or "", False, "2026-11-21T09:28:05Z")]
     tags.append(TagLine("v1.2/中", "t", "sub:1", "1", True, "2026-11-21T09:28:05Z"))
     golden.check("tag/listed", TagView("listed", tags))

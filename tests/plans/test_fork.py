@@ -250,6 +250,29 @@ def since(home: Home, thread_id: str, config: Config) -> list[tuple[Any, Any]]:
     return [(s.values, s.next) for s in home.history(thread_id) if s.config["configurable"]["checkpoint_id"] >= start]
 
 
+@pytest.mark.parametrize(("thread_id", "place"), PLACES)
+def test_pending_writes_come_along(homes: Callable[[], Home], thread_id: str, place: int) -> None:
+    """The copy of every checkpoint has its tasks under their ids, and goes on to the end that the original came to."""
+    home, original = homes(), homes()
+    states = home.history(thread_id)
+    checkpoint_id = states[place].config["configurable"]["checkpoint_id"]
+    home.plan(lambda r: fork_to_thread.plan(r, r.resolve(thread_id, checkpoint_id), "new", pending=True))
+    assert all(written_on(home, "new", state) == written_on(home, thread_id, state) for state in states[place:])
+    copy = home.graph.get_state({"configurable": {"thread_id": "new", "checkpoint_id": checkpoint_id}})
+    assert copy._replace(config=None, parent_config=None, metadata=None) == states[place]._replace(
+        config=None, parent_config=None, metadata=None
+    )
+    end = next((state.values for state in states[place::-1] if not state.next), None)
+    assert carry_on(home, on("new")) == (end or carry_on(original, on(thread_id)))
+
+
+def written_on(home: Home, thread_id: str, state: Any) -> list[tuple[str, int, str]]:
+    """Task, index and channel of the writes of a checkpoint, in any thread."""
+    with closing(open_file(home.path)) as saver:
+        writes = saver.writes(thread_id, "", [state.config["configurable"]["checkpoint_id"]], values=0)
+        return [(write.task_id, write.idx, write.channel) for write in writes]
+
+
 @pytest.mark.parametrize("shallow", [False, True])
 @pytest.mark.parametrize(("thread_id", "place"), PLACES)
 def test_a_thread_of_its_own_carries_on(homes: Callable[[], Home], thread_id: str, place: int, shallow: bool) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from ckpt_cli.output.cells import fit
+from ckpt_cli.output.cells import fit, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import ago, size
+from ckpt_cli.output.text.changed_threads import ids_text, names_text, summary_spans
 from ckpt_cli.output.theme import OPERATION_STATES, quoted
 from ckpt_cli.views.operations import OperationLine, OperationsView
 
@@ -28,7 +29,7 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
         if page.width is None:
             yield _row(operation)
         else:
-            yield from _lines(operation, page)
+            yield from _lines(operation, page, page.width)
 
 
 def _row(operation: OperationLine) -> Line:
@@ -44,27 +45,44 @@ def _row(operation: OperationLine) -> Line:
         ("", str(operation.rows)),
     ]
     cells += [("", str(operation.bytes)), ("muted", str(operation.forgotten))]
+    counts = ("" if count is None else str(count) for count in (operation.threads, operation.namespaces))
+    cells += [("", count) for count in counts]
+    cells += [("title", ids_text(operation.threads, operation.where))]
+    cells += [("muted", text or "") for text in (operation.user, operation.host, operation.version)]
     return row([cell] for cell in cells)
 
 
-def _lines(operation: OperationLine, page: Page) -> Iterator[Line]:
+def _lines(operation: OperationLine, page: Page, width: int) -> Iterator[Line]:
+    """The lines of an operation. Where and by whom it was made is in the first line if there is room for it."""
+    where, who = summary_spans(operation.threads, operation.namespaces, operation.where), _who(operation)
+    heads = [(_head(operation, page, *parts), parts) for parts in ((where, who), (where, []), ([], []))]
+    head, parts = next((one for one in heads if line_len(one[0]) <= width), heads[-1])
+    yield fit(head, width)
+    names = names_text(operation.threads, operation.namespaces, operation.where)
+    more: list[Line] = [[] if parts[0] else where, [("muted", names)], [("", operation.summary)]]
+    more += [[("value", quoted(operation.reason) if operation.reason else "")], [] if parts[1] else who]
+    yield from (fit([("", "     "), *line], width) for line in more if line_len(line))
+
+
+def _head(operation: OperationLine, page: Page, where: Line, who: Line) -> Line:
+    """The first line of an operation, with or without `where` and `who`."""
     when = ago(datetime.fromisoformat(operation.at).timestamp(), page.now)
-    rows = "1 row" if operation.rows == 1 else f"{operation.rows} rows"
-    head: Line = [
-        ("id", f"{operation.number:>3}"),
-        ("", "  "),
-        (OPERATION_STATES[operation.state], f"{operation.state:<9}"),
-        ("", "  "),
-    ]
-    kept_bytes = size(operation.bytes)
-    if operation.forgotten:
-        kept_bytes = (
-            "forgotten"
-            if operation.forgotten == operation.rows
-            else f"{operation.forgotten:,} of them forgotten, {kept_bytes}"
-        )
-    head += [("title", operation.command), ("muted", f"  {when}  {rows}, {kept_bytes}")]
-    yield fit(head, page.width)
-    yield fit([("", f"     {operation.summary}")], page.width)
-    if operation.reason:
-        yield fit([("value", f"     {quoted(operation.reason)}")], page.width)
+    rows = "1 row" if operation.rows == 1 else f"{operation.rows:,} rows"
+    state: Line = [(OPERATION_STATES[operation.state], f"{operation.state:<9}")]
+    head: Line = [("id", f"{operation.number:>3}"), ("", "  "), *state, ("", "  "), ("title", operation.command)]
+    head += [("", " "), *where] if where else []
+    return [*head, ("muted", f"  {when}  {rows}, {_kept_bytes(operation)}"), *([("", "  "), *who] if who else [])]
+
+
+def _kept_bytes(operation: OperationLine) -> str:
+    if not operation.forgotten:
+        return size(operation.bytes)
+    if operation.forgotten == operation.rows:
+        return "forgotten"
+    return f"{operation.forgotten:,} of them forgotten, {size(operation.bytes)}"
+
+
+def _who(operation: OperationLine) -> Line:
+    if operation.user is None:
+        return []
+    return [("muted", f"{operation.user}@{operation.host}, ckpt {operation.version}")]

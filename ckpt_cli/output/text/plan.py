@@ -7,9 +7,10 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from ckpt_cli.output.cells import cell_len, flow, line_len
+from ckpt_cli.output.cells import cell_len, fit, flow, line_len
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.quantities import size
+from ckpt_cli.output.text.changed_threads import names_text, summary_spans
 from ckpt_cli.output.theme import ROW_CHANGES
 from ckpt_cli.views.plan import PlanView
 
@@ -48,6 +49,7 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
     first, *more = _wrapped(f"{view.command} {view.summary}", page, 0)
     yield [("title", view.command), ("", first[len(view.command) :])]
     yield from ([("", part)] for part in more)
+    yield from _where(view, page)
     if view.changes:
         from ckpt_cli.output.text.diff import difference_lines
 
@@ -63,6 +65,17 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
             yield [("muted", f"{intro} {view.log}")]
         else:
             yield from ([("muted", text)] for text in (intro, f"  {view.log}"))
+
+
+def _where(view: PlanView, page: Page) -> Iterator[Line]:
+    """Where an undo changes rows; the words of other commands name their threads."""
+    if view.command != "undo":
+        return
+    spans = summary_spans(view.threads, view.namespaces, view.where)
+    names = names_text(view.threads, view.namespaces, view.where)
+    for line in ([("", "in "), *spans] if spans else [], [("muted", names)]):
+        if line_len(line):
+            yield fit([("", "  "), *line], page.width)
 
 
 def _side_effects(view: PlanView) -> Iterator[str]:
