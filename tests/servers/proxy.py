@@ -113,7 +113,8 @@ class CountingProxy:
 
     def _to_client(self, server: socket.socket, client: socket.socket, answered: threading.Event) -> None:
         for data in _received(server):
-            answered.set()
+            with self._lock:  # never between a look at `answered` and its clearing
+                answered.set()
             _pass_on(client, data)
         client.close()
         server.close()
