@@ -140,4 +140,5 @@ def test_calls(where: Where, kind: str) -> None:
     ours, theirs = counts
     for name in CALLS:
         assert 0 < ours[name].statements <= theirs[name].statements, name
-        assert ours[name].trips <= theirs[name].trips, name
+        # the end of a pipeline may count as the trip of the call before: no call waits for less than one answer
+        assert ours[name].trips <= max(theirs[name].trips, 1), name
