@@ -39,6 +39,10 @@ class DatabaseUnreachable(CkptError):
     exit_code = 3
 
 
+class NoCheckpoints(DatabaseUnreachable):
+    """The database can be opened, but it doesn't have LangGraph's tables."""
+
+
 class DatabaseDamaged(DatabaseUnreachable):
     """A part of the database can't be read; other parts may be readable."""
 

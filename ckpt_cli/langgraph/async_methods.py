@@ -1,7 +1,7 @@
 """`AsyncMethods`: each ``a…`` method runs its sync version in a thread; the event loop isn't blocked."""
 
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -13,6 +13,14 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
+
+
+class Done:
+    """The result of a method that may be awaited or not, because LangGraph has a sync and an async version of it."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        """Wait for nothing."""
+        yield from ()
 
 
 class AsyncMethods(BaseCheckpointSaver[Any]):

@@ -5,7 +5,7 @@ The agent uses it from any Python thread.
 
 from pathlib import Path
 
-from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.errors import DatabaseUnreachable, NotSupported
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.url import open_database, sqlite_file
 
@@ -27,6 +27,17 @@ def open_for_agent(database: str | Path) -> Saver:
         if path.exists():
             raise
         raise DatabaseUnreachable(error.message, hint="CkptSaver.create(path) makes a new database") from error
+
+
+def must_not_expire(ttl: object) -> None:
+    """Check that no time to live is asked for.
+
+    Raises:
+        NotSupported: LangGraph's own savers of Redis, MongoDB, DynamoDB and Valkey can set one; ckpt doesn't.
+    """
+    if ttl is not None:
+        hint = "LangGraph's own saver of Redis, MongoDB, DynamoDB or Valkey sets it; ckpt opens its databases, too"
+        raise NotSupported("CkptSaver can't set a time to live: what ckpt writes stays until it is deleted", hint=hint)
 
 
 def create_database(path: str | Path) -> Saver:

@@ -42,7 +42,10 @@ def _contained(_: Encoding, wanted: Filter) -> Payload:
 
 
 def _paths(_: Encoding, wanted: Filter) -> Payload:
-    return Payload("json", json.dumps({_path(key): _scalar(value) for key, value in wanted.items()}).encode())
+    scalars = {_path(key): _scalar(value) for key, value in wanted.items()}
+    if any(isinstance(value, int) and not -_INTEGERS <= value < _INTEGERS for value in scalars.values()):
+        raise FilterRefused("SQLite has no integers of more than 64 bits")
+    return Payload("json", json.dumps(scalars).encode())
 
 
 def _path(key: str) -> str:
@@ -54,8 +57,6 @@ def _path(key: str) -> str:
 
 def _scalar(value: Any) -> str | int | float | None:
     """What ``json_extract`` must give (``utils.py: _where_value``)."""
-    if isinstance(value, int) and not -_INTEGERS <= value < _INTEGERS:
-        raise FilterRefused(f"SQLite has no integer as large as {value}")
     if value is None or isinstance(value, str | int | float):
         return value
     return json.dumps(value, separators=(",", ":")) if isinstance(value, dict | list) else str(value)

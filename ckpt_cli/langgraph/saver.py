@@ -22,12 +22,13 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ckpt_cli.langgraph import record_sets
-from ckpt_cli.langgraph.async_methods import AsyncMethods
+from ckpt_cli.langgraph.async_methods import AsyncMethods, Done
 from ckpt_cli.langgraph.configs import ConfigKeys, config_of
-from ckpt_cli.langgraph.databases import create_database, open_for_agent
+from ckpt_cli.langgraph.databases import create_database, must_not_expire, open_for_agent
 from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
 from ckpt_cli.langgraph.listing import Listing
+from ckpt_cli.langgraph.new_tables import NotSetUp, open_or_make
 from ckpt_cli.langgraph.tuples import Tuples
 from ckpt_cli.langgraph.writing import task_writes
 from ckpt_cli.model import CheckpointRow, Plan, Ref
@@ -43,17 +44,25 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     Args:
         database: a URL, a path or a name from the config file, as for ``--db``; or an open saver of ckpt's own.
         serde: the serializer of values; the default is LangGraph's own.
+        ttl: always refused, because no document that `CkptSaver` writes expires.
 
     Raises:
         DatabaseUnreachable: the database doesn't exist, can't be reached, or has none of LangGraph's tables; nothing is
             created.
-        NotSupported: the serializer encrypts, but this kind of database can't keep encrypted checkpoints.
+        NotSupported: the serializer encrypts, but this kind of database can't keep encrypted checkpoints; or there is
+            a `ttl`.
     """
 
-    def __init__(self, database: str | Path | Saver, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self, database: str | Path | Saver, *, serde: SerializerProtocol | None = None, ttl: object = None
+    ) -> None:
+        must_not_expire(ttl)
         super().__init__(serde=serde)
-        self._saver = database if isinstance(database, Saver) else open_for_agent(database)
         self._lock = RLock()
+        self._use(database if isinstance(database, Saver) else open_for_agent(database))
+
+    def _use(self, saver: Saver) -> None:
+        self._saver = saver
         try:
             self._encoding.check_serializer()
         except BaseException:
@@ -62,8 +71,36 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         self._rows = self._saver.agent_rows()
 
     @classmethod
+    def from_conn_string(cls, conn_string: str, *, serde: SerializerProtocol | None = None, ttl: object = None) -> Self:
+        """Open a database as ``from_conn_string`` of LangGraph's own savers does; for ``with`` and ``async with``.
+
+        As with the own savers, a missing SQLite file is created, ``:memory:`` is a database that is never stored,
+        and on Postgres, MySQL and Redis the first program must call `setup`.
+
+        Raises:
+            DatabaseUnreachable: the database can't be reached.
+            NotSupported: see the class.
+        """
+        must_not_expire(ttl)
+        return cls(open_or_make(conn_string), serde=serde)
+
+    def setup(self) -> Done:
+        """Make LangGraph's tables if there are none, by the setup of LangGraph's own saver; may also be awaited.
+
+        Existing tables stay as they are: `CkptSaver` writes rows of any of their generations.
+
+        Raises:
+            MissingExtra: LangGraph's own saver of this kind of database isn't installed.
+            Failed: the server refused.
+        """
+        with self._lock:
+            if isinstance(self._saver, NotSetUp):
+                self._use(self._saver.set_up())
+        return Done()
+
+    @classmethod
     def create(cls, path: str | Path, *, serde: SerializerProtocol | None = None) -> Self:
-        """Create a SQLite database and open it; on a server, ``setup()`` of LangGraph's own saver makes the tables.
+        """Create a SQLite database and open it; on a server, `setup` makes the tables.
 
         Raises:
             Refused: the file exists already.

@@ -7,7 +7,7 @@ pass through `safe_text`.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ckpt_cli.errors import DatabaseUnreachable, Failed, PayloadCorrupt, Refused
+from ckpt_cli.errors import DatabaseUnreachable, Failed, NoCheckpoints, PayloadCorrupt, Refused
 from ckpt_cli.masking import hide
 from ckpt_cli.model import LOST, Name, Payload, in_words
 
@@ -100,9 +100,9 @@ def no_database(location: str, what: str = "database", hint: str = "") -> Databa
     return DatabaseUnreachable(f"{location}: no such {what}", hint=hint or "check the name behind the last /")
 
 
-def no_checkpoints(location: str, hint: str) -> DatabaseUnreachable:
+def no_checkpoints(location: str, hint: str) -> NoCheckpoints:
     """The database exists but isn't LangGraph's; the hint lists its contents or other places to look."""
-    return DatabaseUnreachable(f"{location}: no LangGraph checkpoints in it", hint=hint)
+    return NoCheckpoints(f"{location}: no LangGraph checkpoints in it", hint=hint)
 
 
 def no_table(location: str, name: str, what: str) -> DatabaseUnreachable:

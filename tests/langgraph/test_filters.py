@@ -155,7 +155,7 @@ def test_no_more_is_read_than_needed(filtered: Filtered, monkeypatch: pytest.Mon
 def test_redis_without_its_index(filtered: Filtered, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Redis' index can't be used, the same fields are compared as the index compares them."""
     random = Random(FILTERS)
-    chosen = list(islice(filters(random, filtered.stored), 10 * FILTERS))
+    chosen = list(islice(filters(random, filtered.stored), 5 * FILTERS))
     indexed = [outcome(lambda: ids_of_all(filtered, wanted)) for wanted in chosen]  # noqa: B023
     monkeypatch.setattr(filtered.mine._saver, "_index", None)
     assert [outcome(lambda: ids_of_all(filtered, wanted)) for wanted in chosen] == indexed  # noqa: B023

@@ -4,12 +4,12 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from ckpt_cli.errors import CkptError, DatabaseDamaged, DatabaseUnreachable, Failed, Refused
+from ckpt_cli.errors import CkptError, DatabaseDamaged, DatabaseUnreachable, Failed, NoCheckpoints, Refused
 from ckpt_cli.savers.half_written import HalfWrittenError
 from ckpt_cli.savers.sqlite.driver import connect
 
 
-class NotCheckpoints(DatabaseUnreachable):
+class NotCheckpoints(NoCheckpoints):
     """An SQLite database without LangGraph's tables."""
 
 

@@ -38,6 +38,19 @@ CREATE TABLE IF NOT EXISTS writes (
 """
 
 
+def make_tables(path: Path) -> None:
+    """Make the tables that are missing in a file; the file is created if it doesn't exist.
+
+    Raises:
+        Failed: the file or its tables can't be made.
+    """
+    try:
+        with closing(connect(path, "mode=rwc")) as driver:
+            driver.executescript(_SETUP)
+    except sqlite3.DatabaseError as error:
+        raise Failed(f"can't make LangGraph's tables in {path}: {error}") from error
+
+
 def create(path: Path) -> SqliteSaver:
     """Make a new, empty database and open it.
 

@@ -13,7 +13,11 @@ from ckpt_cli.savers.sqlite.schema import Schema
 def select_conditions(
     selection: Selection, schema: Schema, find_thread: Callable[[str], tuple[str, Scalar]]
 ) -> tuple[str, list[Scalar]]:
-    """The WHERE clause and its parameters; as in checkpoint-sqlite 3.1, ``utils.py: search_where``."""
+    """The WHERE clause and its parameters.
+
+    The conditions have the order of checkpoint-sqlite 3.1 (``utils.py: search_where``): SQLite reads a wrong path only in
+    rows that meet the conditions before it.
+    """
     found: list[tuple[str, list[Scalar]]] = []
     if selection.thread_id is not None:
         is_thread, stored_id = find_thread(selection.thread_id)
@@ -22,10 +26,10 @@ def select_conditions(
         if name is not None:
             is_name, stored = equals(name)
             found.append((f"{schema.columns[column]} {is_name}", [stored]))
-    if selection.before is not None:
-        found.append((schema.sql(sql.BEFORE), [bound(selection.before)]))
     if selection.metadata is not None:
         found += _at_paths(selection.metadata, schema)
+    if selection.before is not None:
+        found.append((schema.sql(sql.BEFORE), [bound(selection.before)]))
     where = " AND ".join(condition for condition, _ in found)
     return f"WHERE {where}" if where else "", [value for _, values in found for value in values]
 
