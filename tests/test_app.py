@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 from ckpt_cli.app import VERBS, run
 from ckpt_cli.typer_commands import readable
+from ckpt_cli.unknown_verb import OTHER_WORDS
 
 Database = Callable[[str], Path]
 Done = subprocess.CompletedProcess[str]
@@ -52,6 +54,14 @@ def test_alone_it_shows_the_verbs_and_the_database(database: Database, monkeypat
     assert f"Database: {path.name}" in out or f"Database: ./{path.name}" in out
 
 
+def test_words_of_other_tools_name_verbs() -> None:
+    """Each word leads to a command line that exists; no word is itself a verb, and none leads to more than two."""
+    words = Counter(word for words in OTHER_WORDS.values() for word in words.split())
+    assert not VERBS.keys() & words.keys()
+    assert max(words.values()) == 2
+    assert {line.split()[0] for line in OTHER_WORDS} - {"--help", "--version"} == VERBS.keys()
+
+
 def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
     """Without a database the overview says so and how to get one; that is no error."""
     done = ckpt(cwd=tmp_path)
@@ -64,6 +74,24 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
     [
         (["thread"], 2, "hint: did you mean 'threads', 'tree'?"),
         (["xyzzy"], 2, "ckpt: no such command 'xyzzy'"),
+        (["xyzzy"], 2, "hint: ckpt --help"),
+        (["lgo"], 2, "hint: did you mean 'log'?"),
+        (["ls"], 2, "hint: `ckpt threads`: list threads: what each was about, its status, which ones wait for you"),
+        (["history", "a-thread"], 2, "hint: `ckpt log`: list the checkpoints of a thread"),
+        (["histroy"], 2, "hint: `ckpt log`: list the checkpoints of a thread"),
+        (
+            ["checkout"],
+            2,
+            "start a new branch or a new thread from any checkpoint; `ckpt rollback`: make an",
+        ),
+        (["revert"], 2, "; `ckpt undo`: take back what ckpt did to this database"),
+        (
+            ["status"],
+            2,
+            "which ones wait for you; `ckpt info`: describe this database",
+        ),
+        (["waiting"], 2, "hint: `ckpt threads --status waiting`"),
+        (["help"], 2, "hint: `ckpt --help`"),
         (["--db", "x", "threads"], 2, "hint: options come after the command: ckpt COMMAND --db …"),
         (["info", "--jsn"], 2, "hint: did you mean --json?"),
         (["info", "extra"], 2, "hint: ckpt info --help"),

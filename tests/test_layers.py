@@ -52,8 +52,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers
     "fast_start": {"ctrl_c"},
+    "unknown_verb": set(),
     "typer_commands": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "commands"},
-    "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "typer_commands", "commands"},
+    "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "typer_commands", "commands", "unknown_verb"},
     "__main__": {"app"},
 }
 """What each part may import beside itself; the package's own `__init__` (the version) is free to all."""
