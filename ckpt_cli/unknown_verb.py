@@ -1,4 +1,4 @@
-"""The hint for a verb that ckpt doesn't have: the nearest one, or the one that does what other tools call so."""
+"""The hint for a verb that ckpt doesn't have: the nearest verb, or the one that other tools call so."""
 
 from collections.abc import Mapping
 

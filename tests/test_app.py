@@ -4,9 +4,11 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +16,13 @@ from pathlib import Path
 import pytest
 
 from ckpt_cli.app import VERBS, run
+from ckpt_cli.installing import install_extra
+from ckpt_cli.savers import registry
+from ckpt_cli.savers.kinds import KINDS
 from ckpt_cli.typer_commands import readable
 from ckpt_cli.unknown_verb import OTHER_WORDS
 
+ROOT = Path(__file__).parent.parent
 Database = Callable[[str], Path]
 Done = subprocess.CompletedProcess[str]
 
@@ -66,7 +72,35 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
     """Without a database the overview says so and how to get one; that is no error."""
     done = ckpt(cwd=tmp_path)
     assert "ckpt demo" in done.stdout
+    assert all(kind.label in done.stdout and kind.example in done.stdout for kind in KINDS)
     assert (done.returncode, done.stderr) == (0, "")
+    refused = ckpt("threads", cwd=tmp_path)
+    assert (refused.returncode, "`ckpt` alone shows how, for each kind" in refused.stderr) == (2, True)
+    unreachable = ckpt(cwd=tmp_path, CKPT_DB="no-such.sqlite").stdout
+    assert "no-such.sqlite" in unreachable and KINDS[0].example not in unreachable
+
+
+def test_every_extra_has_its_exact_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line installs the packages that the extra declares, into the Python that runs ckpt."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    for extra in {backend.extra for backend in registry.SCHEMES.values()} | {"aes", "langgraph"}:
+        assert shlex.split(install_extra(extra)) == [sys.executable, "-m", "pip", "install", *extras[extra]]
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    assert shlex.split(install_extra("aes"))[:2] == ["pip", "install"]
+
+
+def test_a_kind_whose_driver_is_missing_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only where no database was named."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CKPT_DB", raising=False)
+    monkeypatch.setitem(registry.SCHEMES, "mongodb", registry.Backend("mongodb", "mongodb", ("no_such_driver",)))
+    assert run([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    [place] = [number for number, line in enumerate(lines) if "mongodb://" in line]
+    assert lines[place + 1].strip() == install_extra("mongodb")
 
 
 @pytest.mark.parametrize(

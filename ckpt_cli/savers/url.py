@@ -23,6 +23,10 @@ _TOML_PLACE = re.compile(r" \(at [\w ,]+\)$")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
 
+class NoDatabaseError(UsageError):
+    """No database was named, and the current folder has none."""
+
+
 def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
     """Open the database that ``--db`` names; without a name, open this folder's only database and show its name.
 
@@ -192,8 +196,8 @@ def _open_here(say: Callable[[str], None]) -> Saver:
     databases = [str(path) for path in files if _holds_checkpoints(path)]
     databases += [_DEV] if Path(_DEV, ".langgraph_checkpoint.1.pckl").is_file() else []
     if not databases:
-        hint = "name one with --db or $CKPT_DB; `ckpt demo` makes one to look around in"
-        raise UsageError("no database named, and no checkpoint database in this folder", hint=hint)
+        hint = "name one with --db or $CKPT_DB: `ckpt` alone shows how, for each kind; `ckpt demo` makes one to try"
+        raise NoDatabaseError("no database named, and no checkpoint database in this folder", hint=hint)
     if len(databases) > 1:
         raise UsageError(
             f"no database named, and {len(databases)} checkpoint databases in this folder",
