@@ -78,6 +78,21 @@ class _VerbGroup(TyperGroup):
         for name, verb in VERBS.items():
             self.add_command(_LazyCommand(name, help=verb.help, rich_help_panel=verb.panel))
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb that the first word names.
+
+        Raises:
+            UsageError: there is no such verb; the hint names the nearest one.
+        """
+        word = args[0] if args else ""
+        if word in VERBS or word.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from ckpt_cli.errors import UsageError
+        from ckpt_cli.unknown_verb import hint
+
+        helps = {name: verb.help for name, verb in VERBS.items()}
+        raise UsageError(f"no such command {word!r}", hint=hint(word, helps))
+
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, including ``--help``, prepared for a fast start."""
         params: list[Any] = super().get_params(ctx)

@@ -34,7 +34,7 @@ _DB = Annotated[
         envvar="CKPT_DB",
         show_envvar=True,
         autocompletion=complete_database,
-        help="A path, a URL (sqlite:///path) or a name from the config file. Default: the one database in this folder.",
+        help="A path, a URL, service=NAME, or a name from the config file. Default: the one database in this folder.",
         rich_help_panel=_DATABASE,
     ),
 ]

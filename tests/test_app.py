@@ -4,17 +4,25 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ckpt_cli.app import VERBS, run
+from ckpt_cli.installing import install_extra
+from ckpt_cli.savers import registry
+from ckpt_cli.savers.kinds import KINDS
 from ckpt_cli.typer_commands import readable
+from ckpt_cli.unknown_verb import OTHER_WORDS
 
+ROOT = Path(__file__).parent.parent
 Database = Callable[[str], Path]
 Done = subprocess.CompletedProcess[str]
 
@@ -52,11 +60,47 @@ def test_alone_it_shows_the_verbs_and_the_database(database: Database, monkeypat
     assert f"Database: {path.name}" in out or f"Database: ./{path.name}" in out
 
 
+def test_words_of_other_tools_name_verbs() -> None:
+    """Each word leads to a command line that exists; no word is itself a verb, and none leads to more than two."""
+    words = Counter(word for words in OTHER_WORDS.values() for word in words.split())
+    assert not VERBS.keys() & words.keys()
+    assert max(words.values()) == 2
+    assert {line.split()[0] for line in OTHER_WORDS} - {"--help", "--version"} == VERBS.keys()
+
+
 def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
     """Without a database the overview says so and how to get one; that is no error."""
     done = ckpt(cwd=tmp_path)
     assert "ckpt demo" in done.stdout
+    assert all(kind.label in done.stdout and kind.example in done.stdout for kind in KINDS)
     assert (done.returncode, done.stderr) == (0, "")
+    refused = ckpt("threads", cwd=tmp_path)
+    assert (refused.returncode, "`ckpt` alone shows how, for each kind" in refused.stderr) == (2, True)
+    unreachable = ckpt(cwd=tmp_path, CKPT_DB="no-such.sqlite").stdout
+    assert "no-such.sqlite" in unreachable and KINDS[0].example not in unreachable
+
+
+def test_every_extra_has_its_exact_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line installs the packages that the extra declares, into the Python that runs ckpt."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    for extra in {backend.extra for backend in registry.SCHEMES.values()} | {"aes", "langgraph"}:
+        assert shlex.split(install_extra(extra)) == [sys.executable, "-m", "pip", "install", *extras[extra]]
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    assert shlex.split(install_extra("aes"))[:2] == ["pip", "install"]
+
+
+def test_a_kind_whose_driver_is_missing_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only where no database was named."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CKPT_DB", raising=False)
+    monkeypatch.setitem(registry.SCHEMES, "mongodb", registry.Backend("mongodb", "mongodb", ("no_such_driver",)))
+    assert run([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    [place] = [number for number, line in enumerate(lines) if "mongodb://" in line]
+    assert lines[place + 1].strip() == install_extra("mongodb")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +108,24 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
     [
         (["thread"], 2, "hint: did you mean 'threads', 'tree'?"),
         (["xyzzy"], 2, "ckpt: no such command 'xyzzy'"),
+        (["xyzzy"], 2, "hint: ckpt --help"),
+        (["lgo"], 2, "hint: did you mean 'log'?"),
+        (["ls"], 2, "hint: `ckpt threads`: list threads: what each was about, its status, which ones wait for you"),
+        (["history", "a-thread"], 2, "hint: `ckpt log`: list the checkpoints of a thread"),
+        (["histroy"], 2, "hint: `ckpt log`: list the checkpoints of a thread"),
+        (
+            ["checkout"],
+            2,
+            "start a new branch or a new thread from any checkpoint; `ckpt rollback`: make an",
+        ),
+        (["revert"], 2, "; `ckpt undo`: take back what ckpt did to this database"),
+        (
+            ["status"],
+            2,
+            "which ones wait for you; `ckpt info`: describe this database",
+        ),
+        (["waiting"], 2, "hint: `ckpt threads --status waiting`"),
+        (["help"], 2, "hint: `ckpt --help`"),
         (["--db", "x", "threads"], 2, "hint: options come after the command: ckpt COMMAND --db …"),
         (["info", "--jsn"], 2, "hint: did you mean --json?"),
         (["info", "extra"], 2, "hint: ckpt info --help"),

@@ -18,7 +18,7 @@ from ckpt_cli.views.plan import PlanView
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
-_GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "masking"}
+_GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "masking", "installing"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _READING = {"layouts", "row_reading", "reading", "inspection"}
 _BELOW_COMMANDS = {"session", "operations", "plans", "output", "demo"} | _READING | _LOGIC | _GROUND
@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "model": {"errors"},
     "values": {"model", "errors"},
     "views": _GROUND,
-    "savers": {"model", "errors", "ctrl_c", "masking"},  # they work on checkpoints nobody can decode
+    "savers": {"model", "errors", "ctrl_c", "masking", "installing"},  # they work on checkpoints nobody can decode
     "serde": _GROUND,
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
@@ -52,8 +52,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers
     "fast_start": {"ctrl_c"},
+    "unknown_verb": set(),
+    "installing": {"shell_words"},
     "typer_commands": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "commands"},
-    "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "typer_commands", "commands"},
+    "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "typer_commands", "commands", "unknown_verb"},
     "__main__": {"app"},
 }
 """What each part may import beside itself; the package's own `__init__` (the version) is free to all."""
@@ -85,7 +87,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "langgraph": ("langgraph.*", "savers.custom.*"),
     "langchain_core": ("langgraph.*",),
     "subprocess": ("output.pager", "output.editor"),
-    "importlib": ("app", "output.printer", "savers.url", "savers.registry", "savers.custom.*"),
+    "importlib": ("app", "output.printer", "savers.url", "savers.registry", "savers.custom.*", "installing"),
     "pickletools": ("serde.*",),
     # Nothing in a database is ever run:
     "pickle": (),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from ckpt_cli.errors import MissingExtra, UsageError
+from ckpt_cli.installing import install_extra
 from ckpt_cli.savers.contract import Saver
 
 GROUP = "ckpt_cli.savers"
@@ -74,7 +75,7 @@ def open_registered(scheme: str, url: str, masked: str) -> Saver:
         if (error.name or "").partition(".")[0] not in backend.drivers:
             raise
         what = f"{masked}: the driver {error.name} isn't installed"
-        raise MissingExtra(what, hint=f"pip install 'langgraph-ckpt[{backend.extra}]'") from error
+        raise MissingExtra(what, hint=install_extra(backend.extra)) from error
 
 
 def open_special(path: Path) -> Saver | None:

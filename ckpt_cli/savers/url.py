@@ -1,4 +1,4 @@
-"""What ``--db`` names: URL, path, name in the config file, ``module:attribute``, this folder's database.
+"""What ``--db`` names: URL, path, libpq string, configured name, ``module:attribute``, this folder's database.
 
 Only the user's own words cause an import, never a database's contents. A password goes to the driver and nowhere else:
 every printed text passes through `database_name.mask_database`.
@@ -19,8 +19,14 @@ _ENDINGS = (".sqlite", ".sqlite3", ".db")
 _DEV = ".langgraph_api"
 _CONFIG_LINES = 'below [databases] it has lines like NAME = "path or URL"'
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)", re.DOTALL)
+_CONNINFO = re.compile(r"\s*(service|host|hostaddr|port|dbname|user|password|passfile|options|ssl\w+)\s*=")
+"""The beginning of a string of libpq (libpq 15, "Keyword/Value Connection Strings"): one of its usual parameters."""
 _TOML_PLACE = re.compile(r" \(at [\w ,]+\)$")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
+
+
+class NoDatabaseError(UsageError):
+    """No database was named, and the current folder has none."""
 
 
 def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
@@ -33,8 +39,8 @@ def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
     """
     if not database:
         return _open_here(say)
-    opened = _open_url(database) or _open_path(Path(database), database) or _open_named(database)
-    return opened or _open_attribute(database) or _no_such(database)
+    opened = _open_url(database) or _open_path(Path(database), database) or _open_conninfo(database)
+    return opened or _open_named(database) or _open_attribute(database) or _no_such(database)
 
 
 def sqlite_file(database: str) -> Path | None:
@@ -115,7 +121,7 @@ def _open_named(name: str) -> Saver | None:
         return None
     if not isinstance(url, str):
         raise UsageError(f'{config}: {name} needs a line like {name} = "path or URL"')
-    saver = _open_url(url) or _open_path(_at_home(url), url) or _open_attribute(url)
+    saver = _open_url(url) or _open_path(_at_home(url), url) or _open_conninfo(url) or _open_attribute(url)
     if saver is None:
         raise DatabaseUnreachable(f"no such file: {mask_database(url)}", hint=f"{config} calls it {name}")
     return saver
@@ -124,6 +130,13 @@ def _open_named(name: str) -> Saver | None:
 def _at_home(path: str) -> Path:
     """The path with a leading ``~`` replaced by the home directory; unchanged where there is no home."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises an error there
+
+
+def _open_conninfo(database: str) -> Saver | None:
+    """The database that a string of libpq names: ``service=prod``, ``host=… dbname=…``; None for other texts."""
+    if _CONNINFO.match(database) is None:
+        return None
+    return registry.open_registered("postgresql", database, "the libpq string")
 
 
 def _open_attribute(name: str) -> Saver | None:
@@ -192,8 +205,8 @@ def _open_here(say: Callable[[str], None]) -> Saver:
     databases = [str(path) for path in files if _holds_checkpoints(path)]
     databases += [_DEV] if Path(_DEV, ".langgraph_checkpoint.1.pckl").is_file() else []
     if not databases:
-        hint = "name one with --db or $CKPT_DB; `ckpt demo` makes one to look around in"
-        raise UsageError("no database named, and no checkpoint database in this folder", hint=hint)
+        hint = "name one with --db or $CKPT_DB: `ckpt` alone shows how, for each kind; `ckpt demo` makes one to try"
+        raise NoDatabaseError("no database named, and no checkpoint database in this folder", hint=hint)
     if len(databases) > 1:
         raise UsageError(
             f"no database named, and {len(databases)} checkpoint databases in this folder",

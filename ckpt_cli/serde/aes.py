@@ -53,8 +53,10 @@ def _cipher(key: bytes | None, nonce: bytes) -> Any:
     try:
         from Crypto.Cipher import AES
     except ImportError as error:
-        hint = "pip install 'langgraph-ckpt[aes]'"
-        raise MissingExtra("encrypted: reading it needs pycryptodome", hint=hint) from error
+        from ckpt_cli.installing import install_extra
+
+        what = "encrypted: reading it needs pycryptodome"
+        raise MissingExtra(what, hint=install_extra("aes")) from error
     try:
         return AES.new(key, AES.MODE_EAX, nonce=nonce, mac_len=_TAG)
     except ValueError as error:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -164,6 +165,8 @@ CASES = {
     ),
 }
 
+SERVERS = ("postgresql", "mysql", "redis", "valkey", "mongodb")
+
 UNDONE = ("end", "update before a join")
 """After these nothing runs."""
 
@@ -203,6 +206,14 @@ class Travel:
             assert graph.get_state(on(MINE)).next == graph.get_state(on(THEIRS)).next == ()
             assert history_of(graph, MINE)[-1][2] == history_of(graph, THEIRS)[-1][2]
             assert run(["undo", "-d", backend.url, "--yes"]) == (0 if name in UNDONE else 7)  # where nothing came after
+
+    def test_a_server_says_its_version_and_the_user(self, backend: Backend) -> None:
+        """Every server that has users, by each of its savers; a file and a service in the cloud have none."""
+        with backend.official() as official, closing(backend.saver()) as saver:
+            start(stopping(official), THEIRS, {"log": [], "n": 1})
+            facts = saver.about().facts
+        is_server = backend.url.partition(":")[0] in SERVERS
+        assert (bool(facts.get("user")), re.search(r"\d+\.\d", facts.get("server", "")) is not None) == (is_server,) * 2
 
     def test_one_moment_or_not(self, backend: Backend) -> None:
         """If the saver says so, all reads of a moment agree; other savers may see a new checkpoint in between."""

@@ -78,7 +78,7 @@ def test_without_the_extra_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(builtins, "__import__", without)
     node = Codec(KEY).decode(stored_before)
-    assert node.needs_key and "pip install 'langgraph-ckpt[aes]'" in node.problem
+    assert node.needs_key and "pip install 'pycryptodome>=3.20'" in node.problem
 
 
 stored_before = stored([1])

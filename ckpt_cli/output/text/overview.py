@@ -8,6 +8,7 @@ from ckpt_cli.output.line import Line, Page
 from ckpt_cli.views.overview import OverviewView
 
 _NAME = 11
+_KIND = 15
 
 
 def render(view: OverviewView, page: Page) -> Iterator[Line]:
@@ -32,12 +33,20 @@ def _database(view: OverviewView, page: Page) -> Iterator[Line]:
         return
     for part in _wrapped(view.problem, page, 0):
         yield [("muted", part)]
+    for part in _wrapped(view.hint, page, 0) if view.hint else ():
+        yield [("key", part)]
     yield [
-        ("key", "--db PATH"),
+        ("key", "--db DATABASE"),
+        ("muted", " or "),
+        ("key", "export CKPT_DB=…"),
         ("muted", " names a database, "),
         ("key", "ckpt demo"),
         ("muted", " writes an example."),
     ]
+    for kind in view.kinds:
+        yield [("", "  "), ("", pad(kind.label, _KIND)), ("id", kind.example)]
+        for part in _wrapped(kind.install, page, _KIND + 2) if kind.install else ():
+            yield [("", " " * (_KIND + 2)), ("key", part)]
 
 
 def _wrapped(text: str, page: Page, indent: int) -> list[str]:

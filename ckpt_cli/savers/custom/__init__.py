@@ -39,6 +39,7 @@ def open_path(path: Path) -> Saver:
 
 def _open(target: "Target", folders: list[Path]) -> Saver:
     from ckpt_cli.errors import MissingExtra
+    from ckpt_cli.installing import install_extra
 
     try:
         from ckpt_cli.savers.custom.saver import CustomSaver
@@ -46,7 +47,7 @@ def _open(target: "Target", folders: list[Path]) -> Saver:
         if (error.name or "").partition(".")[0] not in ("langgraph", "langchain_core"):
             raise
         what = f"{target}: LangGraph isn't installed here ({error.name})"
-        raise MissingExtra(what, hint="pip install 'langgraph-ckpt[langgraph]'") from error
+        raise MissingExtra(what, hint=install_extra("langgraph")) from error
     from ckpt_cli.savers.custom.checkpointer import open_checkpointer
 
     return CustomSaver(open_checkpointer(target, folders), target)

@@ -91,6 +91,13 @@ class Connection:
         known = [str(ids[name]) for name in names if ids.get(name) is not None]
         return "/".join(known), str(hello.get("electionId") or process or "")
 
+    @property
+    def user(self) -> str:
+        """The user with the database of the login: ``name@admin``; a word if the server asks for no login."""
+        with translate_errors(self.address.location):
+            users = self._client.admin.command("connectionStatus")["authInfo"].get("authenticatedUsers", [])
+        return ", ".join(f"{one.get('user')}@{one.get('db')}" for one in users) or "none (the server asks for no login)"
+
     def find(
         self, relation: str, where: Document, columns: Sequence[str], sort: Mapping[str, int], limit: int = 0
     ) -> Iterator[Document]:

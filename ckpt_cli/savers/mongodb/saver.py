@@ -80,7 +80,7 @@ class MongoSaver(WrittenColumns):
     def about(self) -> About:
         """The server, the collections, and which saver wrote them."""
         server = "replica set or cluster" if self._connection.is_cluster else "one server"
-        facts = {"server": f"{self._connection.version}, {server}", **self._schema.facts}
+        facts = {"server": f"{self._connection.version}, {server}", "user": self._connection.user, **self._schema.facts}
         return About("MongoDB", self._connection.address.location, self._schema.generation, "mongodb", facts)
 
     def totals(self) -> Totals:

@@ -56,9 +56,10 @@ def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
     if number in GONE:
         return faults.lost(address.location)
     if isinstance(error, RuntimeError):
-        return DatabaseUnreachable(
-            f"{address.location}: {faults.safe_text(text)}", hint="pip install 'PyMySQL[rsa]', or use TLS"
-        )
+        from ckpt_cli.installing import install
+
+        what = f"{address.location}: {faults.safe_text(text)}"
+        return DatabaseUnreachable(what, hint=f"{install('PyMySQL[rsa]')}, or use TLS")
     if number in _DENIED:
         return faults.may_not_read(address.location, text, "to read, this user needs SELECT on LangGraph's tables")
     return DatabaseUnreachable(f"{address.location}: {faults.safe_text(text)}", hint=_HINTS.get(number, ""))

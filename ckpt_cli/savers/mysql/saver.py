@@ -14,7 +14,7 @@ from ckpt_cli.savers.mysql.connection import Connection
 from ckpt_cli.savers.mysql.engine import MySQLEngine
 from ckpt_cli.savers.mysql.equal_ids import SharedBlobs, must_not_have_equal_ids
 from ckpt_cli.savers.mysql.listing import Head, Listing
-from ckpt_cli.savers.mysql.schema import Schema, detect, size
+from ckpt_cli.savers.mysql.schema import Schema, catalogue_text, detect, size
 from ckpt_cli.savers.mysql.whereabouts import has_checkpoints, whereabouts
 from ckpt_cli.savers.selection import FilterKind
 from ckpt_cli.savers.sql.saver import SqlSaver
@@ -85,6 +85,8 @@ class MySQLSaver(SqlSaver):
         """The generation, the server, and the collation by which the server compares ids."""
         schema, connection = self._schema, self._connection
         facts = {"server": f"{'MariaDB' if connection.is_mariadb else 'MySQL'} {connection.number}"}
+        ((user,),) = connection.query("SELECT CURRENT_USER()")
+        facts["user"] = catalogue_text(user)
         facts["ids compare by"] = schema.collations.get(("checkpoints", "thread_id"), "")
         if schema.others:
             facts["other tables"] = ", ".join(schema.others)

@@ -4,7 +4,7 @@ from ckpt_cli.savers.contract import Saver
 
 
 def open_url(url: str) -> Saver:
-    """Open an existing database: ``postgresql://user:password@host:5432/database?schema=name``.
+    """Open an existing database: ``postgresql://user:password@host:5432/database?schema=name``, or a string of libpq.
 
     Raises:
         UsageError: the URL can't be read.

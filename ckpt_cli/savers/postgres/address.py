@@ -1,9 +1,10 @@
-"""Parses a URL of Postgres into the parameters for libpq and the location that may be shown to people.
+"""Parses a URL of Postgres, or a string of libpq, into libpq's parameters and the location that may be shown.
 
-The URL may have all options of libpq (libpq 15, "Connection URIs"), and ``schema``.
+Both may have all options of libpq (libpq 15, "Connection Strings"), ``service`` too; a URL also has ``schema``.
 """
 
 import os
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -12,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Conninfo
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.masking import keep_secret
 from ckpt_cli.savers.url_options import unknown_option
 
 _CONNECT_TIMEOUT = 5  # seconds
@@ -68,12 +70,54 @@ def parse_url(url: str) -> Address:
             what = f"the {scheme} URL has {unknown_option([unknown], _option_names())}"
         hint = "postgresql://user:password@host:port/database; in names and passwords write @ : / ? # % as %40 %3A …"
         raise UsageError(what, hint=hint) from None
-    host = url_parameters.get("host") or url_parameters.get("hostaddr") or os.environ.get("PGHOST") or _LOCAL
-    port = url_parameters.get("port") or os.environ.get("PGPORT") or "5432"
-    name = url_parameters.get("dbname") or os.environ.get("PGDATABASE") or url_parameters.get("user") or ""
-    parameters: dict[str, str | int] = dict(_DEFAULTS)
-    parameters.update(url_parameters)
-    return Address(parameters, schema, host, port, name)
+    return _address(url_parameters, schema)
+
+
+def parse_conninfo(text: str) -> Address:
+    """The address that a libpq string names: ``host=… dbname=…``, ``service=prod`` (libpq 15, 34.1.1.1).
+
+    Raises:
+        UsageError: libpq can't read it; libpq's message may quote the password, so it is not repeated.
+    """
+    try:
+        parameters = {key: str(value) for key, value in conninfo_to_dict(text).items() if value is not None}
+    except ProgrammingError:
+        hint = "host=… port=… dbname=… user=…, or service=…; a value with blanks is in single quotes"
+        raise UsageError("the libpq string can't be read", hint=hint) from None
+    return _address(parameters, "")
+
+
+def _address(named: Mapping[str, str], schema: str) -> Address:
+    """The address of the named parameters, completed from a service of libpq and from libpq's variables."""
+    service = named.get("service") or os.environ.get("PGSERVICE")
+    values = {**(_service_values(service) if service else {}), **named}
+    keep_secret(*(values[name] for name in ("password", "sslpassword") if name in values))
+    host = values.get("host") or values.get("hostaddr") or os.environ.get("PGHOST") or _LOCAL
+    port = values.get("port") or os.environ.get("PGPORT") or "5432"
+    database = values.get("dbname") or os.environ.get("PGDATABASE") or values.get("user") or ""
+    parameters = {name: value for name, value in _DEFAULTS.items() if name == "client_encoding" or name not in values}
+    if "options" in values:
+        parameters["options"] = values["options"]
+    parameters.update(named)
+    return Address(parameters, schema, host, port, database)
+
+
+def _service_values(service: str) -> dict[str, str]:
+    """The parameters that libpq reads for a service from ``~/.pg_service.conf``; none if there is no such service.
+
+    libpq only reads a service for its defaults (libpq 15, ``fe-connect.c: conninfo_add_defaults``), and takes the name
+    from $PGSERVICE. The defaults have also what other variables set.
+    """
+    before = os.environ.get("PGSERVICE")
+    os.environ["PGSERVICE"] = service
+    try:
+        defaults = Conninfo.get_defaults()
+    finally:
+        if before is None:
+            del os.environ["PGSERVICE"]
+        else:
+            os.environ["PGSERVICE"] = before
+    return {one.keyword.decode(): one.val.decode() for one in defaults if one.val and one.keyword != b"service"}
 
 
 def _first_unknown(pairs: list[tuple[str, str]]) -> str:

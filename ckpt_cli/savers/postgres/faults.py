@@ -30,6 +30,11 @@ _REASONS = (
         "the server has no connection left",
         "try again later",
     ),
+    (
+        r"definition of service|service file",
+        "libpq has no such service",
+        "services are in ~/.pg_service.conf, or in the file that $PGSERVICEFILE names",
+    ),
     (r"no pg_hba.conf entry", "the server doesn't let this machine in", "its pg_hba.conf says who may connect"),
     (
         r"unsupported startup parameter",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
-from ckpt_cli.savers.postgres.address import parse_url
+from ckpt_cli.savers.postgres.address import parse_conninfo, parse_url
 from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Schema, detect
@@ -26,7 +26,7 @@ def open_url(url: str) -> "PostgresSaver":
         UsageError: the URL can't be read.
         DatabaseUnreachable: the server can't be reached, or the database can't be read or holds no checkpoints.
     """
-    connection = Connection(parse_url(url))
+    connection = Connection(parse_url(url) if "://" in url.partition("=")[0] else parse_conninfo(url))
     try:
         return PostgresSaver(connection, connection.moment(lambda: detect(connection)))
     except BaseException:
@@ -69,7 +69,9 @@ class PostgresSaver(SqlSaver):
         schema, name = self._schema, self._schema.schema_names[CHECKPOINTS]
         ((size,),) = self._engine.query(SIZE, [[*schema.names()]])
         others = [table for (table,) in self._engine.query(OTHERS, [name, [*TABLES, MIGRATIONS]])]
-        facts = {"server": schema.server, "tables in": name, "collation": schema.collation}
+        ((user, login),) = self._engine.query("SELECT current_user, session_user")
+        facts = {"server": schema.server, "user": user if user == login else f"{user}, logged in as {login}"}
+        facts |= {"tables in": name, "collation": schema.collation}
         if schema.layout.version is not None:
             facts["migration"] = f"{schema.layout.version} of {self._newest}"
         if others:

@@ -68,7 +68,9 @@ def must_list_whole_clusters(location: str, version: str = driver_version) -> No
     """
     if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _FIRST_COMPLETE:
         what = f"{location} is a cluster; redis {version} for Python misses some of its keys without an error"
-        raise MissingExtra(what, hint=f"pip install 'redis>={'.'.join(map(str, _FIRST_COMPLETE))}'")
+        from ckpt_cli.installing import install
+
+        raise MissingExtra(what, hint=install(f"redis>={'.'.join(map(str, _FIRST_COMPLETE))}"))
 
 
 class _TlsConnection(SSLConnection):

@@ -49,6 +49,16 @@ class Connection:
         with translate_errors(address.location):
             self._client = cluster_client(address)
 
+    @property
+    def user(self) -> dict[str, str]:
+        """The ACL user, as a fact of `About`; none if the server has no users (before 6.0) or doesn't say."""
+        try:
+            with translate_errors(self.address.location):
+                name = self._client.execute_command("ACL WHOAMI")
+        except CkptError:
+            return {}
+        return {"user": name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)}
+
     def instance(self) -> str:
         """The server's run id, or a cluster's lowest node id: the same id whichever address the URL uses."""
         if not self.is_cluster:

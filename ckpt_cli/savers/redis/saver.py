@@ -80,7 +80,7 @@ class RedisSaver(KeySaver):
         server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
         server += ", replica" if self._connection.is_replica else ""
         index = "RediSearch" if self._index is not None else "none that is whole: all keys are scanned"
-        facts = {"server": server, "index": index, **self._schema.facts}
+        facts = {"server": server, **self._connection.user, "index": index, **self._schema.facts}
         return About("Redis", self._connection.address.location, self._schema.generation, self._schema.layout, facts)
 
     def totals(self) -> Totals:

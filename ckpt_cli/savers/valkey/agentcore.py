@@ -38,6 +38,7 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
         server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
         facts = {
             "server": server,
+            **self._connection.user,
             "index": "none: each command scans the database's keys",
             "thread ids": "as stored; actor_id/thread_id where several actors have the same one",
             "places of writes": "counted by task: they aren't stored",

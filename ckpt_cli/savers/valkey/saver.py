@@ -69,7 +69,7 @@ class ValkeySaver(ScannedSaver):
     def about(self) -> About:
         """Facts about the server and the scan of its keys."""
         server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
-        facts = {"server": server, "index": "none: each command scans the database's keys"}
+        facts = {"server": server, **self._connection.user, "index": "none: each command scans the database's keys"}
         return About("Valkey", self._connection.address.location, "checkpoint-aws (ValkeySaver)", "valkey", facts)
 
     def totals(self) -> Totals:
