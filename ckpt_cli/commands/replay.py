@@ -11,7 +11,7 @@ from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.tasks.snapshot import Status, Task
-from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.parameters.reducers import ReducerOption, change_and_remember, named_reducers, remember
@@ -108,7 +108,7 @@ def _commit(
     named: NamedReducers,
     changes: MetadataChanges,
 ) -> PlanView:
-    def make_plan(reader: Reader) -> tuple[CheckpointRow, Plan]:
+    def make_plan(reader: Reader) -> tuple[CheckpointRow, update.PlannedUpdate]:
         row, end_run = reader.resolve(thread, rev, ns), [[Update(None, END)]]
         mint = Mint(session.clock)
         return row, update.plan(reader, row, mint, end_run, reducers=named, verb="replay", changes=changes)

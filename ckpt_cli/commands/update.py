@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
@@ -78,7 +78,7 @@ def update(
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
     named, changes = named_reducers(session, reducer), metadata_changes(metadata)
 
-    def make_plan(reader: Reader) -> tuple[CheckpointRow, Plan]:
+    def make_plan(reader: Reader) -> tuple[CheckpointRow, plans.PlannedUpdate]:
         row, mint = reader.resolve(thread, rev, ns), Mint(session.clock)
         return row, plans.plan(reader, row, mint, steps, reducers=named, finished=finished, changes=changes)
 
