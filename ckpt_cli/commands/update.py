@@ -67,7 +67,9 @@ def update(
     It does what graph.update_state does, without the graph. ckpt learns the channels' reducers and the node's next
     nodes from the recorded steps, and shows the evidence. If the thread's own steps don't decide, those of other
     threads of the same graph count. A reducer that you name counts for this command, with --remember also for later
-    ones, in all threads of this database. Other waiting tasks are cleared; the plan says which.
+    ones, in all threads of this database. Other waiting tasks are cleared; the plan says which. update_state follows
+    only the edges of a node, and evaluates conditional ones anew: if that may lead elsewhere than the recorded runs, or
+    if the node went on by Command(goto=...), name the next nodes with --next.
 
     Examples:
       ckpt update support-42 --values '{"route": "human"}' --as-node classify

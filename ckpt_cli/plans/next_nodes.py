@@ -86,13 +86,13 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
 def describe_doubt(node: str, route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -> Iterator[str]:
     """One line if ``update_state`` may not take a recorded route.
 
-    ``update_state`` runs the edges of a node, but not the node. It never takes a way that the node chose by
-    ``Command(goto=…)`` (1.2 ``graph/state.py: attach_node``), and both leave the same writes. Only joins, and the edges
-    of ``__start__``, can't come from a Command.
+    ``update_state`` runs the edges of a node, but not the node. It evaluates conditional edges on the new state, and
+    never takes a way that the node chose by ``Command(goto=…)`` (1.2 ``graph/state.py: attach_node``). All leave the
+    same writes; only joins, and the edges of ``__start__``, can't come from a Command.
     """
     if hops is None and node != START and any(channel.startswith("branch:to:") for channel, _ in route):
-        end = "--next names the nodes to which its edges lead, or END"
-        yield f"update_state follows only edges: if {node} went there by Command(goto=…), {end}"
+        when = f"if they lead elsewhere, or if {node} went there by Command(goto=…), name the nodes with --next"
+        yield f"update_state follows only edges, and evaluates conditional ones anew: {when}"
 
 
 def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:

@@ -1,20 +1,23 @@
 """Tasks that begin again after an update or a copy: the plan names them, and the run of the real library agrees."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
+from pydantic import SecretStr
 
 from ckpt_cli.app import run
 from tests.graphs import Graph
 from tests.graphs.building import Bag, Log, line, on
+from tests.graphs.recent import Deltas
 
 Ran = list[str]
 Open = Callable[[str], Any]
@@ -176,26 +179,28 @@ def goes(state: Any) -> Any:
 
 
 def routed(saver: Any, kind: str) -> Graph:
-    """`x` goes to `y` by an edge, by a Command, or by both to `y` and `z`."""
+    """`x` goes to `y` by an edge, by a condition on the state, by a Command, or by both to `y` and `z`."""
     builder = StateGraph(Log)
-    builder.add_node("x", (lambda state: {"log": ["x"]}) if kind == "edge" else goes)
+    builder.add_node("x", goes if kind in ("command", "both") else lambda state: {"log": ["x"]})
     for name in ("y", "z"):
         builder.add_node(name, lambda state: {"log": ["late"]})
     builder.add_edge(START, "x")
     if kind == "edge":
         builder.add_edge("x", "y")
+    if kind == "condition":
+        builder.add_conditional_edges("x", lambda state: "z" if "u" in state["log"] else "y", ["y", "z"])
     if kind == "both":
         builder.add_edge("x", "z")
     return builder.compile(checkpointer=saver)
 
 
 DOUBT = (
-    "update_state follows only edges: if x went there by Command(goto=…), "
-    "--next names the nodes to which its edges lead, or END"
+    "update_state follows only edges, and evaluates conditional ones anew: if they lead elsewhere, or if x went there "
+    "by Command(goto=…), name the nodes with --next"
 )
 
 
-@pytest.mark.parametrize("kind", ["edge", "command", "both"])
+@pytest.mark.parametrize("kind", ["edge", "condition", "command", "both"])
 def test_a_route_may_be_a_commands(kind: str, database: tuple[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     """The real call takes only edges, and no stored data tells them from a Command: the plan says so, unless --next."""
     path, saver = database
@@ -203,7 +208,7 @@ def test_a_route_may_be_a_commands(kind: str, database: tuple[str, Any], capsys:
     for thread in ("real", "told", "guessed"):
         graph.invoke({"log": []}, on(thread))
     graph.update_state(on("real"), {"log": ["u"]}, as_node="x")
-    expected = {"edge": ("y",), "command": (), "both": ("z",)}[kind]
+    expected = {"edge": ("y",), "condition": ("z",), "command": (), "both": ("z",)}[kind]
     assert graph.get_state(on("real")).next == expected
     words = [*UPDATE, "--as-node", "x"]
     assert DOUBT in plan_of(path, [*words, "guessed"], capsys)["notes"]
@@ -232,3 +237,45 @@ def test_an_update_shows_what_it_makes_of_the_state(
     assert (before["n"], after["n"]) == (1, 3)
     assert {one["path"]: (one["before"], one["after"]) for one in view["changes"]}["n"] == (1, 3)
     assert {one["path"] for one in view["changes"]} == {name for name in after if after[name] != before.get(name)}
+
+
+def test_the_change_of_a_delta_channel(database: tuple[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """Its value is rebuilt on both sides, as the real graph reads it."""
+    path, saver = database
+    graph = line(saver, "one", "two", schema=Deltas)
+    for turn in range(3):
+        graph.invoke({"log": [turn]}, on("t"))
+    before = graph.get_state(on("t")).values["log"]
+    (change,) = plan_of(path, [*UPDATE, "t", "--as-node", "two", "--next", "END"], capsys)["changes"]
+    assert graph.get_state(on("t")).values["log"] == [*before, "u"]
+    assert (change["counts"]["kept"], change["counts"]["added"]) == (len(before), 1)
+    assert [(part["path"], part["after"]) for part in change["parts"]] == [(f"log[{len(before)}]", "u")]
+
+
+class Keys(TypedDict, total=False):
+    """A secret, and much else."""
+
+    key: SecretStr
+    many: dict[str, int]
+    text: str
+
+
+def test_the_changes_are_bounded_and_masked(database: tuple[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """No secret is printed, a channel with many differences hides no other, and a long new text takes one line."""
+    path, saver = database
+    many = {f"k{number}": number for number in range(60)}
+    node = {"keep": lambda state: {"key": SecretStr("hunter2"), "many": many}}
+    line(saver, "keep", schema=Keys, nodes=node).invoke({"many": {}}, on("t"))
+    values = {"key": "open", "many": dict.fromkeys(many, -1), "text": "long " * 9000}
+    words = ["update", "t", "--as-node", "keep", "--next", "END", "--values", json.dumps(values), "-d", path]
+    words += ["--reducer", "key=last", "--reducer", "many=last", "--reducer", "text=last", "--dry-run"]
+    assert run(words) == 0
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) < 30
+    assert "… 50 more differences (--json has all)" in shown
+    assert re.search(r"~ key +SecretStr\(.*→ “open”", shown)
+    assert re.search(r"[+] text +“long long .*…”", shown)
+    assert run([*words, "--json"]) == 0
+    caught = capsys.readouterr().out
+    assert len(json.loads(caught)["changes"]) == 3
+    assert "hunter2" not in shown + caught
