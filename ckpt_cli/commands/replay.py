@@ -125,7 +125,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         reader.short(row.thread_id)(row.checkpoint_id),
         state.step,
         outcome.tasks.consumed,
-        [_task(task, state) for task in outcome.tasks.tasks],
+        [_task(task, state, consumed=outcome.tasks.consumed) for task in outcome.tasks.tasks],
         differences(outcome.before, outcome.after),
         list(outcome.evidence),
         dict(outcome.unknown),
@@ -133,13 +133,13 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
     )
 
 
-def _task(task: Task, state: State) -> ReplayedTask:
+def _task(task: Task, state: State, *, consumed: bool) -> ReplayedTask:
     finished = task.status is Status.FINISHED
     writes = [WriteLine(w.channel, w.value) for w in task.writes if not is_control(w.channel, state)]
     return ReplayedTask(
         task.node,
         str(task.status),
-        not finished,
+        not finished and not consumed,
         task.error,
         [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],
