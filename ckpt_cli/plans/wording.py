@@ -106,7 +106,8 @@ def describe_cleared(before: Snapshot, again: Sequence[Task], *, kept: bool) -> 
         again: those of them that are due again after the update.
         kept: whether the results of finished tasks were applied.
     """
-    cleared = [task for task in before.tasks if not before.consumed and not any(task is one for one in again)]
+    kept_due = {id(task) for task in again}
+    cleared = [task for task in before.tasks if not before.consumed and id(task) not in kept_due]
     open_ = [f"{t.node} ({t.status})" for t in cleared if t.status is not Status.FINISHED]
     finished = count_names(str(t.node) for t in cleared if t.status is Status.FINISHED and not kept)
     lines = [f"cleared: {', '.join(open_)}"] if open_ else []
