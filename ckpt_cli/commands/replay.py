@@ -11,7 +11,7 @@ from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.tasks.snapshot import Status, Task
-from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.parameters.reducers import ReducerOption, change_and_remember, named_reducers, remember
@@ -108,7 +108,7 @@ def _commit(
     named: NamedReducers,
     changes: MetadataChanges,
 ) -> PlanView:
-    def make_plan(reader: Reader) -> tuple[CheckpointRow, Plan]:
+    def make_plan(reader: Reader) -> tuple[CheckpointRow, update.PlannedUpdate]:
         row, end_run = reader.resolve(thread, rev, ns), [[Update(None, END)]]
         mint = Mint(session.clock)
         return row, update.plan(reader, row, mint, end_run, reducers=named, verb="replay", changes=changes)
@@ -125,7 +125,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         reader.short(row.thread_id)(row.checkpoint_id),
         state.step,
         outcome.tasks.consumed,
-        [_task(task, state) for task in outcome.tasks.tasks],
+        [_task(task, state, consumed=outcome.tasks.consumed) for task in outcome.tasks.tasks],
         differences(outcome.before, outcome.after),
         list(outcome.evidence),
         dict(outcome.unknown),
@@ -133,13 +133,13 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
     )
 
 
-def _task(task: Task, state: State) -> ReplayedTask:
+def _task(task: Task, state: State, *, consumed: bool) -> ReplayedTask:
     finished = task.status is Status.FINISHED
     writes = [WriteLine(w.channel, w.value) for w in task.writes if not is_control(w.channel, state)]
     return ReplayedTask(
         task.node,
         str(task.status),
-        not finished,
+        not finished and not consumed,
         task.error,
         [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],

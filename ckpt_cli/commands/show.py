@@ -10,6 +10,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.tasks import nesting
+from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
@@ -72,22 +73,21 @@ def run(
     """The view of a checkpoint: the named `channels`, or the graph's state, or `everything` with control channels."""
     ns = reader.namespace(thread, ns)
     row = _readable_row(reader, thread, rev, ns)
-    lineage, short = reader.lineage(thread, ns), reader.short(thread)
+    lineage = reader.lineage(thread, ns)
     parent_id = lineage.parent(row.checkpoint_id)
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
     state = reader.state(row.ref)
     snapshot, neighbours = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)
     all_channels = _channels(reader, state, lineage, raw)
-    wanted = _named_channels(all_channels, channels, thread) if channels else {}
-    _refuse_broken(wanted, raw)
+    _refuse_broken(wanted := _named_channels(all_channels, channels, thread), raw)
     shown = wanted or {name: channel for name, channel in all_channels.items() if everything or not channel.control}
     graph_input = all_channels[START] if START in all_channels and not all_channels[START].empty else None
-    is_hidden = {name: name not in shown and (graph_input is None or name != START) for name in all_channels}
-    return ShowView(
+    hidden = [name for name in all_channels if name not in shown and (graph_input is None or name != START)]
+    view = ShowView(
         thread_id=thread,
         ns=ns,
         checkpoint_id=row.checkpoint_id,
-        short=short(row.checkpoint_id),
+        short=reader.short(thread)(row.checkpoint_id),
         step=state.step,
         source=state.source,
         nodes=neighbours.nodes,
@@ -98,7 +98,7 @@ def run(
         marks=[*marks(lineage, row.checkpoint_id), *_tags(reader, row)],
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
-        hidden=0 if channels else sum(is_hidden.values()),
+        hidden=0 if channels else len(hidden),
         next=snapshot.next,
         tasks=_tasks(reader, row.ref, snapshot),
         consumed=snapshot.consumed,
@@ -108,6 +108,8 @@ def run(
         given=graph_input,
         metadata_problem=state.metadata_problem or None,
     )
+    view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
+    return view
 
 
 def _readable_row(reader: Reader, thread: str, rev: str, ns: str) -> CheckpointRow:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
@@ -67,7 +67,9 @@ def update(
     It does what graph.update_state does, without the graph. ckpt learns the channels' reducers and the node's next
     nodes from the recorded steps, and shows the evidence. If the thread's own steps don't decide, those of other
     threads of the same graph count. A reducer that you name counts for this command, with --remember also for later
-    ones, in all threads of this database. Other waiting tasks are cleared; the plan says which.
+    ones, in all threads of this database. Other waiting tasks are cleared; the plan says which. update_state follows
+    only the edges of a node, and evaluates conditional ones anew: if that may lead elsewhere than the recorded runs, or
+    if the node went on by Command(goto=...), name the next nodes with --next.
 
     Examples:
       ckpt update support-42 --values '{"route": "human"}' --as-node classify
@@ -78,7 +80,7 @@ def update(
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
     named, changes = named_reducers(session, reducer), metadata_changes(metadata)
 
-    def make_plan(reader: Reader) -> tuple[CheckpointRow, Plan]:
+    def make_plan(reader: Reader) -> tuple[CheckpointRow, plans.PlannedUpdate]:
         row, mint = reader.resolve(thread, rev, ns), Mint(session.clock)
         return row, plans.plan(reader, row, mint, steps, reducers=named, finished=finished, changes=changes)
 

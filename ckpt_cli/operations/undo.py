@@ -152,10 +152,13 @@ def _write_owners(saver: Saver, change: RowChange) -> set[Ref]:
 def _must_be_done(log: OperationLog, operation: Operation) -> None:
     if operation.phase is Phase.DONE:
         return
+    if operation.phase is Phase.PLANNED:
+        what = f"operation {operation.number} was interrupted, or is running now: what it wrote isn't known"
+        raise Refused(what, hint="`ckpt operations --settle` finds out how it ended, if the rows show it")
     undo_number = log.undone_by(operation.number)
-    hint = (
-        f"`ckpt undo {undo_number}` brings it back" if undo_number is not None else "nothing of it is in the database"
-    )
+    hint = f"`ckpt undo {undo_number}` brings it back" if undo_number is not None else ""
+    if operation.phase is Phase.ABANDONED:
+        hint = "it was interrupted, and changed nothing or was taken back"
     raise Refused(f"operation {operation.number} is {operation.phase} already", hint=hint)
 
 

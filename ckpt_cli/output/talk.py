@@ -21,6 +21,8 @@ BUG = 70
 PIPE_CLOSED = 141
 """128 + SIGPIPE: what a shell shows for a program whose reader (``head``) closed the pipe."""
 
+_MOST_CANDIDATES = 20  # as text; JSON has all of them
+
 
 def on_terminal() -> bool:
     """Whether stderr is a terminal."""
@@ -139,8 +141,10 @@ def _write_json(error_report: ErrorReport) -> None:
 
 def _write_text(message: str, candidates: Sequence[str], hint: str) -> None:
     say(f"ckpt: {message}")
-    for candidate in candidates:
+    for candidate in candidates[:_MOST_CANDIDATES]:
         say(f"  {candidate}")
+    if len(candidates) > _MOST_CANDIDATES:
+        say(f"  … and {len(candidates) - _MOST_CANDIDATES:,} more (--json lists all)")
     if hint:
         say(f"hint: {hint}")
 

@@ -83,6 +83,8 @@ TASK_STATUS = _by_word(
 )
 ASKED = Look("muted", DUE, "asked")
 """A task that waited for an answer at a checkpoint that the thread has left."""
+LEFT_NOTHING = Look("muted", DUE, "left nothing")
+"""A task without any record at a checkpoint that the thread has left; whether it ran isn't known."""
 VERDICTS = {
     "agrees": Look("good", FINISHED, "as recorded"),
     "differs": Look("bad", FAILED, "recorded otherwise"),
@@ -118,6 +120,12 @@ PLAIN_BOX = "fill:white,stroke:#6b7280"
 def quoted(text: str) -> str:
     """A text between quotes."""
     return f"{OPEN_QUOTE}{text}{CLOSE_QUOTE}"
+
+
+def task_look(status: str, *, consumed: bool) -> Look:
+    """The look of a task's status; at a `consumed` checkpoint, nothing waits or is due any more."""
+    left = {"waiting": ASKED, "due": LEFT_NOTHING} if consumed else {}
+    return left.get(status) or TASK_STATUS[status]
 
 
 def thread_style(status: str) -> str:

@@ -9,7 +9,8 @@ from ckpt_cli.completion.names import complete_reducer
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.reducers.names import NamedReducers, named, names
 from ckpt_cli.history.reducers.reducers import Reducer
-from ckpt_cli.model import CheckpointRow, Plan, Ref
+from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.plans.update import PlannedUpdate
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
@@ -55,7 +56,7 @@ def parse_reducer(text: str) -> tuple[str, Reducer]:
 
 
 def change_and_remember(
-    session: Session, texts: Sequence[str] | None, make_plan: Callable[[Reader], tuple[CheckpointRow, Plan]]
+    session: Session, texts: Sequence[str] | None, make_plan: Callable[[Reader], tuple[CheckpointRow, PlannedUpdate]]
 ) -> PlanView:
     """Show, confirm and apply a plan, and then remember the named reducers if ``--remember`` says so.
 
@@ -64,10 +65,10 @@ def change_and_remember(
         texts: the values of ``--reducer``.
         make_plan: gives the checkpoint that the plan starts from, and the plan.
     """
-    row, plan = session.make_plan(make_plan)
+    row, (plan, changes) = session.make_plan(make_plan)
     if session.options.remember and texts:
         plan = plan._replace(notes=(*plan.notes, f"remembers for this database: {_in_words(texts)}"))
-    view = session.change(plan)
+    view = session.change(plan, changes)
     if view.applied:
         remember(session, texts, row.ref)
     return view

@@ -5,7 +5,7 @@ those that a person names.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
@@ -81,6 +81,18 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
         raise Refused(f"{node} sends tasks with arguments that ckpt can't know: {_describe_route(route)}", hint=hint)
     where = "" if own else " in other threads"
     return _route_writes(route), f"then {_describe_route(route)}, as in {times} of {times} runs{where}"
+
+
+def describe_doubt(node: str, route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -> Iterator[str]:
+    """One line if ``update_state`` may not take a recorded route.
+
+    ``update_state`` runs the edges of a node, but not the node. It evaluates conditional edges on the new state, and
+    never takes a way that the node chose by ``Command(goto=…)`` (1.2 ``graph/state.py: attach_node``). All leave the
+    same writes; only joins, and the edges of ``__start__``, can't come from a Command.
+    """
+    if hops is None and node != START and any(channel.startswith("branch:to:") for channel, _ in route):
+        when = f"if they lead elsewhere, or if {node} went there by Command(goto=…), name the nodes with --next"
+        yield f"update_state follows only edges, and evaluates conditional ones anew: {when}"
 
 
 def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:

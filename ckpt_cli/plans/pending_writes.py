@@ -8,12 +8,12 @@ long ago. Since 1.0.3, an update as a node drops them (``pregel/main.py: update_
 from collections.abc import Iterator
 from enum import StrEnum
 
-from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.errors import Refused
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, INTERRUPT
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
-from ckpt_cli.plans.step_start import StepStart
+from ckpt_cli.plans.step_start import StepStart, not_of_state_graph
 from ckpt_cli.plans.superstep import TaskOutput, written_triggers
 from ckpt_cli.plans.thread_history import count_sends, task_path_at
 from ckpt_cli.reading import Reader
@@ -52,7 +52,7 @@ def task_outputs(at: StepStart) -> list[tuple[Task, TaskOutput]]:
         writes = [(w.channel, w.value) for w in task.writes if finished and w.channel not in CONTROL_WRITES]
         triggers = _PUSHED if place < sends else tuple(written_triggers(task.node or "", at.channels.versions))
         if not triggers:
-            raise NotSupported("a step can only be made in threads of a StateGraph")
+            raise not_of_state_graph()
         path = task.path or task_path_at(place, task.node, sends)
         outputs.append((task, TaskOutput(path, task.node or "", writes, triggers)))
     return outputs

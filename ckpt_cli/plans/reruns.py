@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN
-from ckpt_cli.history.tasks.snapshot import Snapshot, Status
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.model import NULL_TASK, CheckpointRow
 from ckpt_cli.reading import Reader
@@ -26,7 +26,7 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
     if rerun or snapshot.consumed:
         return
     finished = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
-    started, calls = list(_started_subgraphs(reader, snapshot, row)), finished_calls(reader, snapshot, row)
+    started, calls = list(started_subgraphs(reader, snapshot, row)), finished_calls(reader, snapshot, row)
     if finished or started or calls:
         parts = [f"{', '.join([*count_names(finished), *calls])} finished"] * bool(finished or calls)
         parts += [f"{', '.join(started)} ran in part"] * bool(started)
@@ -60,10 +60,12 @@ def finished_calls(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> li
     return [f"{count} call{'' if count == 1 else 's'} of {name}" for name, count in counts.items()]
 
 
-def _started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
-    """The unfinished tasks that called a subgraph, if the subgraph has checkpoints.
+def started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
+    """The unfinished tasks that called a subgraph, if the subgraph has checkpoints that a new task doesn't find.
 
-    The namespace of a subgraph contains the id of the task that called it.
+    The namespace of a subgraph contains the id of the task that called it. Only a subgraph with ``checkpointer=True``
+    has a namespace without this id (langgraph 1.2 ``pregel/_algo.py``): whether it continues or starts again depends on
+    the config of the next run (seen), so nothing is said about it.
     """
     prefix = f"{row.ns}|" if row.ns else ""
     spaces = {outer for ns in reader.namespaces(row.thread_id) for outer in accumulate(ns.split("|"), "{}|{}".format)}
@@ -73,12 +75,29 @@ def _started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -
             yield f"{task.node} (a subgraph)"
 
 
+def due_again(before: Snapshot, after: Snapshot, *, sends_before: int, sends_after: int | None) -> list[Task]:
+    """The tasks of a checkpoint that are due again after an update of it.
+
+    An update as a node ends the step: Sends are lost, and a node is due again only if the update leads to it. An input
+    leaves all that was due (langgraph 1.2 ``pregel/_algo.py: apply_writes``: without a trigger there is no new step).
+
+    Args:
+        before: the tasks at the updated checkpoint.
+        after: the tasks at the new checkpoint.
+        sends_before: the number of tasks in `before` that Sends called; they come first.
+        sends_after: the same for `after`; None if the Sends of `before` are still there.
+    """
+    if before.consumed:
+        return []
+    start = 0 if sends_after is None else sends_before
+    due = {task.node for task in after.tasks[sends_after or 0 :]}
+    return [task for task in before.tasks[start:] if task.node is not None and task.node in due]
+
+
 def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
     """Lines about records of an unfinished step that a new child of its checkpoint doesn't inherit."""
     if snapshot.consumed:
         return
-    if started := list(_started_subgraphs(reader, snapshot, row)):
-        yield f"{', '.join(started)} ran in part; after the new checkpoint it starts again"
     writes = reader.writes(row.ref, values=0)
     if any(write.channel == RESUME for write in writes):
         yield "an answer that was recorded there is not copied: the question is asked again"

@@ -28,6 +28,7 @@ from ckpt_cli.values.state import TaskWrite
 
 _RESUME_IDX = -4  # the ``idx`` of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
 _HIGHEST_IDX = 1 << 31  # no task has this many writes
+_MOST_NAMED = 10  # a plan names at most this many of the questions that stay open
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,9 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     _remove_old_answers(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
     answered = {id(question) for question, _ in chosen}
     open_questions = [question for question in waiting if id(question) not in answered]
-    change.notes += [f"still waits: {describe_question(q)}" for q in open_questions]
+    change.notes += [f"still waits: {describe_question(q)}" for q in open_questions[:_MOST_NAMED]]
+    if (unnamed := len(open_questions) - _MOST_NAMED) > 0:
+        change.notes.append(f"{unnamed:,} more still wait" if unnamed > 1 else "1 more still waits")
     names = ", ".join(describe_question(question) for question, _ in chosen)
     count = "1 answer" if len(chosen) == 1 else f"{len(chosen)} answers"
     return Plan(

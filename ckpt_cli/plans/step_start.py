@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ckpt_cli.errors import Refused
-from ckpt_cli.history.state.channels import unwrapped
+from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.plans.new_checkpoint import Origin
@@ -36,6 +36,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
 
     Raises:
         Refused: the value of a delta channel isn't known.
+        NotSupported: the thread isn't a StateGraph's.
     """
     ref, state, past = origin.ref, origin.state, reducers.history
     values = {channel: unwrapped(value) for channel, value in state.values.items()}
@@ -55,4 +56,17 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
     )
     taken = frozenset((write.task_id, write.row.idx) for write in writes)
     touched = frozenset(write.channel for write in writes if write.channel in past.deltas)
-    return StepStart(origin, channels, Inspection(reader, ref).snapshot(), taken, touched)
+    snapshot = Inspection(reader, ref).snapshot()
+    if START in state.values and snapshot.tasks and all(task.node not in (None, START) for task in snapshot.tasks):
+        raise not_of_state_graph()  # an input goes to the entrypoint itself, and not to the node `__start__`
+    return StepStart(origin, channels, snapshot, taken, touched)
+
+
+def not_of_state_graph() -> NotSupported:
+    """The error for a thread in which ckpt can't make steps, with the commands that work there."""
+    return NotSupported(
+        "a step can only be made in threads of a StateGraph, not of the functional API (@entrypoint) or of bare Pregel "
+        "nodes; nothing was written",
+        hint="`ckpt writes` shows what has finished, `ckpt edit` changes what was saved, `ckpt resume` answers a "
+        "question, and `ckpt fork` goes back",
+    )

@@ -15,6 +15,7 @@ from ckpt_cli.plans.delta_snapshots import as_snapshot, bumped_seen
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint
+from ckpt_cli.plans.step_start import not_of_state_graph
 from ckpt_cli.plans.superstep import Channels
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import Version
@@ -56,7 +57,7 @@ def must_allow_steps(origin: Origin, *, of_state_graph: bool) -> None:
     if is_javascript(state):
         raise NotSupported("a step can't be made in a thread of LangGraph.js")
     if not of_state_graph or (START not in state.versions and state.versions):
-        raise NotSupported("a step can only be made in threads of a StateGraph")
+        raise not_of_state_graph()
 
 
 def make_successor(

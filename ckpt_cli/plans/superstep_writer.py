@@ -17,7 +17,7 @@ from ckpt_cli.plans.messages import as_messages
 from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import make_origin
-from ckpt_cli.plans.next_nodes import Hop, choose_route
+from ckpt_cli.plans.next_nodes import Hop, choose_route, describe_doubt
 from ckpt_cli.plans.pending_writes import Finished, steps_before_update
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.replay import end_tasks
@@ -117,7 +117,7 @@ class SuperstepWriter:
             self._store(task_id, "", writes)
         updated = self.at.channels.apply([TaskOutput("", INPUT, writes)], self._next_version)
         step = self.at.origin.step + 1
-        self.notes.append("as input")
+        self.notes.append("as input, which the next run takes into the state")
         stored_whole = self.at.written_deltas if self._is_first else ()
         self._add_checkpoint(StepInfo("input", step, step, updated, stored_whole))
         if self.rules.follows_langgraph_0_6:
@@ -154,7 +154,8 @@ class SuperstepWriter:
                 free.remove((node, task_id))
             writes = [(channel, self._value(channel, value)) for channel, value in (update.values or {}).items()]
             route, why = choose_route(self.rules.reducers, node, update.next)
-            self.notes += [f"as {node}: {why}", *nodes.describe_unknown(update.next or ())]
+            self.notes += [f"as {node}: {why}", *describe_doubt(node, route, update.next)]
+            self.notes += nodes.describe_unknown(update.next or ())
             task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
             outputs.append((task_id or self._task_id(place), task))
         return outputs

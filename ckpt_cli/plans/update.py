@@ -4,14 +4,17 @@ The records are those that ``graph.update_state`` writes. The plan follows langg
 is that old or if a person says so (`plans.pending_writes`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
-from ckpt_cli.history.state.channels import END
-from ckpt_cli.history.tasks.snapshot import Snapshot
+from ckpt_cli.history.state.channels import END, is_control
+from ckpt_cli.history.state.paths import spell
+from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
@@ -19,19 +22,31 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
 from ckpt_cli.plans.pending_writes import Finished, follows_old_update
 from ckpt_cli.plans.reducer_choice import Reducers
-from ckpt_cli.plans.reruns import finished_calls
-from ckpt_cli.plans.step_start import read_step_start
+from ckpt_cli.plans.reruns import due_again, finished_calls
+from ckpt_cli.plans.step_start import StepStart, read_step_start
 from ckpt_cli.plans.successor import must_allow_steps
 from ckpt_cli.plans.superstep_writer import INPUT, SuperstepWriter, Update, UpdateRules
+from ckpt_cli.plans.thread_history import count_sends
 from ckpt_cli.plans.wording import (
     describe_cleared,
     describe_end,
+    describe_finished_again,
     describe_new_head,
     describe_next,
+    describe_unfinished_again,
     recently_written,
     short_ids,
 )
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.difference import Difference
+from ckpt_cli.values.state import State
+
+
+class PlannedUpdate(NamedTuple):
+    """The plan of an update, and what it changes in the user's channels."""
+
+    plan: Plan
+    changes: Sequence[Difference]
 
 
 def plan(
@@ -45,7 +60,7 @@ def plan(
     new_id: Callable[[], str] = lambda: str(uuid4()),
     verb: str = "update",
     changes: MetadataChanges = UNCHANGED,
-) -> Plan:
+) -> PlannedUpdate:
     """The plan that adds the checkpoints and writes that the real call would make: one checkpoint for each superstep.
 
     Each new checkpoint takes over the application's own metadata keys from the previous checkpoint, then `changes` are
@@ -58,18 +73,18 @@ def plan(
     """
     if not supersteps or not all(supersteps):
         raise UsageError("there is nothing to update")
-    origin = read_origin(reader, row.ref)
-    learned = Reducers(reader, row.ref, reducers, new_id)
+    origin, learned = read_origin(reader, row.ref), Reducers(reader, row.ref, reducers, new_id)
     must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
     start, head_id = read_step_start(reader, origin, learned), reader.head(row.thread_id, row.ns).checkpoint_id
-    follows_langgraph_0_6 = follows_old_update(reader, start, finished)
-    rules = UpdateRules(reader, mint, learned, finished, follows_langgraph_0_6, new_id, changes)
-    writer = SuperstepWriter(rules, start, head_id)
+    before = _users_channels(start.channels.values, origin.state)
+    old_way = follows_old_update(reader, start, finished)
+    writer = SuperstepWriter(UpdateRules(reader, mint, learned, finished, old_way, new_id, changes), start, head_id)
     for updates in supersteps:
         writer.run(updates)
-    made = [record for record in writer.records if isinstance(record, Checkpoint)]
-    short = short_ids(reader, row.ref, *(one.row.checkpoint_id for one in made))
-    return Plan(
+    made = [record.row for record in writer.records if isinstance(record, Checkpoint)]
+    short = short_ids(reader, row.ref, *(row.checkpoint_id for row in made))
+    made_changes = differences(before, _users_channels(writer.at.channels.values, origin.state))
+    plan = Plan(
         reason="",
         add=tuple(writer.records),
         basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
@@ -77,13 +92,17 @@ def plan(
         verb=verb,
         summary=f"of {short(row.checkpoint_id)} (step {origin.step}): {_describe_last(writer, short)}",
         notes=(
-            *writer.notes,
-            *_notes(supersteps, start.tasks, writer, finished_calls(reader, start.tasks, row)),
+            *_notes(reader, row, supersteps, start, writer, made_changes),
             *describe_new_head(reader, row, short),
             *describe_changes(origin.metadata, changes),
         ),
-        result=made[-1].row.ref,
+        result=made[-1].ref,
     )
+    return PlannedUpdate(plan, made_changes)
+
+
+def _users_channels(values: Mapping[str, Any], state: State) -> dict[str, Any]:
+    return {channel: value for channel, value in values.items() if not is_control(channel, state)}
 
 
 def _describe_last(writer: SuperstepWriter, short: ShortIds) -> str:
@@ -92,15 +111,39 @@ def _describe_last(writer: SuperstepWriter, short: ShortIds) -> str:
     return f"{made}; {describe_next(writer.at.tasks)}"
 
 
+def _describe_unchanged(supersteps: Sequence[Sequence[Update]], changes: Sequence[Difference]) -> Iterator[str]:
+    """One line that names the channels that are written to and keep their value."""
+    updates = [update for updates in supersteps for update in updates if update.as_node != INPUT]
+    written = dict.fromkeys(channel for update in updates for channel in update.values or ())
+    changed = {spell([channel]) for channel in written} & {difference.path for difference in changes}
+    if same := [channel for channel in written if spell([channel]) not in changed]:
+        yield f"the same as before: {', '.join(same)}"
+
+
 def _notes(
-    supersteps: Sequence[Sequence[Update]], before: Snapshot, writer: SuperstepWriter, calls: Sequence[str]
+    reader: Reader,
+    row: CheckpointRow,
+    supersteps: Sequence[Sequence[Update]],
+    start: StepStart,
+    writer: SuperstepWriter,
+    changes: Sequence[Difference],
 ) -> Iterator[str]:
+    """Lines about the updates, the reducers that were used, and what becomes of the tasks at the updated checkpoint."""
+    yield from writer.notes
+    yield from _describe_unchanged(supersteps, changes)
     used = [f"{channel} {words}" for channel, words in writer.rules.reducers.used.items()]
     if used:
         yield f"reducers: {', '.join(used)}"
-    first = supersteps[0][0].as_node
-    if len(supersteps) == 1 and first == END:
+    before, again = start.tasks, list[Task]()
+    if supersteps[0][0].as_node == END:
         yield from describe_end(before)
-    elif first != INPUT:
-        yield from describe_cleared(before, writer.at.tasks, kept=writer.rules.finished is Finished.KEEP)
-    yield from (f"dropped: the results of {call}" for call in calls)
+    else:
+        only_inputs = all(updates[0].as_node == INPUT for updates in supersteps)
+        sends_after = None if only_inputs else count_sends(writer.at.origin.state)
+        sends_before = count_sends(start.origin.state)
+        again = due_again(before, writer.at.tasks, sends_before=sends_before, sends_after=sends_after)
+        kept = writer.rules.finished is Finished.KEEP
+        yield from () if only_inputs else describe_cleared(before, again, kept=kept)
+    yield from describe_finished_again(before._replace(tasks=again))
+    yield from (f"dropped: the results of {call}" for call in finished_calls(reader, before, row))
+    yield from describe_unfinished_again(reader, row, before._replace(tasks=again))

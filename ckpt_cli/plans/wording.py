@@ -1,12 +1,12 @@
 """Texts for plans: short ids, nodes that run next or again and how often, a new head, dropped results."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.tasks.snapshot import Snapshot, Status
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.reruns import count_names, finished_calls
+from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
 from ckpt_cli.reading import Reader
 
 _RECENT = 60
@@ -52,23 +52,38 @@ def describe_new_head(
 
 def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
     """Lines about stored results that the new checkpoint doesn't inherit, so that its tasks run again."""
+    yield from describe_finished_again(snapshot)
+    if calls := finished_calls(reader, snapshot, row):
+        yield f"{', '.join(calls)} finished at that checkpoint; the results are not copied, so they run again"
+    yield from describe_unfinished_again(reader, row, snapshot)
+
+
+def describe_finished_again(snapshot: Snapshot) -> Iterable[str]:
+    """One line that names the finished tasks, which run again after the new checkpoint."""
     finished = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     if finished and not snapshot.consumed:
         had, again = ("has", "it runs") if len(finished) == 1 else ("have", "they run")
         yield f"{', '.join(count_names(finished))} {had} finished at that checkpoint; after the new one {again} again"
-    if calls := finished_calls(reader, snapshot, row):
-        yield f"{', '.join(calls)} finished at that checkpoint; the results are not copied, so they run again"
+
+
+def describe_unfinished_again(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
+    """Lines about tasks that wait, were answered, or ran a part of a subgraph, and begin again."""
+    if snapshot.consumed:
+        return
     waiting = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
-    if waiting and not snapshot.consumed:
+    if waiting:
         waits, again = (
             ("waits", "it runs again and asks again") if len(waiting) == 1 else ("wait", "they run again and ask again")
         )
         yield f"{', '.join(count_names(waiting))} {waits} for an answer at that checkpoint; after the new one {again}"
     answered = [task.node or "a task" for task in snapshot.tasks if task.status is Status.ANSWERED]
-    if answered and not snapshot.consumed:
+    if answered:
         had, asks = ("has", "it asks") if len(answered) == 1 else ("have", "they ask")
         names = ", ".join(count_names(answered))
         yield f"{names} {had} an answer at that checkpoint, which is not copied; after the new one {asks} again"
+    if started := list(started_subgraphs(reader, snapshot, row)):
+        starts = "it starts" if len(started) == 1 else "they start"
+        yield f"{', '.join(count_names(started))} ran in part; after the new checkpoint {starts} again"
 
 
 def describe_remaining(snapshot: Snapshot) -> str:
@@ -100,11 +115,17 @@ def describe_end(tasks: Snapshot) -> list[str]:
     return [*lines, *([f"lost: the answer that was recorded for {', '.join(lost)}"] if lost else [])]
 
 
-def describe_cleared(before: Snapshot, after: Snapshot, *, kept: bool) -> list[str]:
-    """Lines that name the tasks that an update clears; `kept`: the results of finished tasks were applied."""
-    remaining = [task.node for task in after.tasks]
-    cleared = [task for task in before.tasks if task.node not in remaining and not before.consumed]
+def describe_cleared(before: Snapshot, again: Sequence[Task], *, kept: bool) -> list[str]:
+    """Lines that name the tasks that an update clears.
+
+    Args:
+        before: the tasks at the updated checkpoint.
+        again: those of them that are due again after the update.
+        kept: whether the results of finished tasks were applied.
+    """
+    kept_due = {id(task) for task in again}
+    cleared = [task for task in before.tasks if not before.consumed and id(task) not in kept_due]
     open_ = [f"{t.node} ({t.status})" for t in cleared if t.status is not Status.FINISHED]
-    finished = [str(t.node) for t in cleared if t.status is Status.FINISHED and not kept]
+    finished = count_names(str(t.node) for t in cleared if t.status is Status.FINISHED and not kept)
     lines = [f"cleared: {', '.join(open_)}"] if open_ else []
     return [*lines, *([f"dropped: the results of {', '.join(finished)}"] if finished else [])]

@@ -167,7 +167,14 @@ class ThreadStatus:
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,
             statuses=self.statuses,
+            answered=[task.node for task in tasks if task.status is Status.ANSWERED],
+            nothing_since=source if isinstance(source, str) and self._is_untouched(source) else None,
         )
+
+    def _is_untouched(self, source: str) -> bool:
+        """Whether an update or a fork made the head, and no task has left anything since."""
+        tasks = self.snapshot.tasks if self.snapshot is not None else []
+        return source in ("update", "fork") and bool(tasks) and all(task.status is Status.DUE for task in tasks)
 
     def _title(self, first: str) -> str:
         title = titles.from_values(self.state.values) if self.state is not None else ""

@@ -43,7 +43,7 @@ class ReplayView(View):
     """A checkpoint after its pending writes are applied; nothing is stored.
 
     Attributes:
-        consumed: whether a child has already applied the writes, so that none is pending.
+        consumed: whether the checkpoint has a child, so that none of the writes is pending.
         changes: how the writes change the state.
         reducers: texts; each names a channel and its reducer, with the evidence.
         unknown: the written channels whose new value can't be known, each with the reason. They are not in `changes`,

@@ -48,7 +48,8 @@ class TaskLine(NamedTuple):
 
     Attributes:
         node: null if it can't be known.
-        status: ``finished``, ``waiting``, ``answered``, ``failed`` or ``due``.
+        status: ``finished``, ``waiting``, ``answered``, ``failed`` or ``due``. If the checkpoint has a child, ``due``
+            only means that the task has left nothing there.
         namespaces: the namespaces of the subgraphs that the task called.
         answers: the recorded answers that the task has not taken yet.
     """
@@ -108,6 +109,8 @@ class ShowView(View):
     verb: ClassVar[str] = "show"
     full = False
     only_channels = False
+    can_replay = False
+    """Whether `replay` can apply what finished tasks wrote: only in a StateGraph's threads of the current format."""
 
     thread_id: str
     ns: str

@@ -48,6 +48,9 @@ class ThreadView:
             (Postgres, MySQL) is only asked for it with ``--sort size`` or ``--wide``.
         metadata: the head's metadata, without the keys that every checkpoint has.
         metadata_problem: which part of the head's metadata can't be read; null if all of it can.
+        answered: the nodes of tasks whose questions have a recorded answer that they have not taken yet.
+        nothing_since: ``update`` or ``fork`` if that made the head of an unfinished thread, and no task has left
+            anything since; else null.
     """
 
     thread_id: str
@@ -71,6 +74,8 @@ class ThreadView:
     problem: str | None = None
     metadata_problem: str | None = None
     statuses: list[str] = field(default_factory=list)
+    answered: list[str | None] = field(default_factory=list)
+    nothing_since: str | None = None
 
 
 @dataclass(slots=True)

@@ -1,11 +1,17 @@
 """``ckpt resume`` lists the questions that wait, and the command that it suggests answers them."""
 
+import json
 import re
 import shlex
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Send, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.resume import resume
@@ -14,6 +20,7 @@ from ckpt_cli.output.text.resume import render
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 from tests import golden
 from tests.commands.asking import look
+from tests.graphs.building import Log, on
 
 Database = Callable[[str], Path]
 WAITING = {"one": "interrupt-single", "several": "interrupt-multi", "below": "subgraph-interrupted"}
@@ -47,3 +54,27 @@ def test_questions_of_one_node_are_named_by_id() -> None:
     view = QuestionsView("a b", [QuestionLine(one, "ask", "", "?", 0) for one in ids], "sub:1")
     last = plain(list(render(view, Page(200, 0)))[-1])
     assert last == "    ckpt resume 'a b' -i 0123456789=JSON -i 0123456780=JSON --ns sub:1"
+
+
+def test_many_questions_are_not_all_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An ambiguous answer and a plan name some of them and how many more wait; JSON has all that might be meant."""
+    path = tmp_path / "many.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        builder = StateGraph(Log)
+        builder.add_node("ask", lambda number: {"log": [interrupt(number)]})
+        builder.add_conditional_edges(START, lambda _: [Send("ask", number) for number in range(60)], ["ask"])
+        builder.compile(checkpointer=SqliteSaver(connection)).invoke({"log": []}, on("t"))
+    ends = ["-d", str(path), "--dry-run"]
+    assert run(["resume", "t", "-i", "ask=1", *ends]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "ckpt: 'ask' fits 60 questions"
+    assert lines[20].startswith("  ask (")
+    assert lines[21] == "  … and 40 more (--json lists all)"
+    assert run(["resume", "t", "-i", "ask=1", *ends, "--json"]) == 2
+    candidates = json.loads(capsys.readouterr().err)["error"]["candidates"]
+    assert len({re.sub(r"ask \((.*)\)", r"\1", one) for one in candidates}) == 60
+    chosen = candidates[0].removeprefix("ask (").removesuffix(")")
+    assert run(["resume", "t", "-i", f"{chosen}=1", *ends, "--json"]) == 0
+    notes = [note for note in json.loads(capsys.readouterr().out)["notes"] if "wait" in note]
+    assert len(notes) == 11
+    assert notes[-1] == "49 more still wait"

@@ -41,7 +41,7 @@ def in_bulk(
         row, said = reader.resolve(thread_id, rev, ns), dict[str, Any]()
         while True:
             try:
-                return update.plan(reader, row, Mint(), supersteps, **said)
+                return update.plan(reader, row, Mint(), supersteps, **said).plan
             except (Refused, UsageError) as error:
                 if "--reducer" in (error.hint or "") and "reducers" not in said:
                     said["reducers"] = SAID
@@ -251,7 +251,7 @@ def test_finished_tasks_count_as_the_person_says(copies: Copies, name: str, thre
 
         def make(reader: Reader, said: Finished = said) -> Plan:
             row = reader.resolve(thread_id, rev)
-            return update.plan(reader, row, Mint(), [[given]], reducers=SAID, finished=said)
+            return update.plan(reader, row, Mint(), [[given]], reducers=SAID, finished=said).plan
 
         notes = twin.apply(make).notes
         assert sum("kept: the results of" in note for note in notes) == count

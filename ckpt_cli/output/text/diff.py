@@ -18,6 +18,7 @@ from ckpt_cli.views.diff import DiffView, End
 
 _VERSION = re.compile(r"(\d{32})(\..*)")
 _MOST_DIFFERENCES = 30
+_MOST_IN_CHANNEL = 10
 _LABEL_CELLS = 32
 _LONG_TEXT = 32
 
@@ -67,28 +68,52 @@ def _side(end: End) -> Line:
     return [("id", end.short), ("muted", f" step {end.step}" if end.step is not None else "")]
 
 
-def difference_lines(differences: Sequence[Difference], page: Page, indent: int = 0) -> Iterator[Line]:
-    """The lines of differences on a terminal, indented by `indent` cells."""
-    return _Screen(page, False).differences(differences, indent)
+def difference_lines(
+    differences: Sequence[Difference], page: Page, indent: int = 0, *, summary: bool = False
+) -> Iterator[Line]:
+    """The lines of differences on a terminal, indented by `indent` cells.
+
+    A `summary` has a line for a new text, however long, and only the first differences of each channel, so that a
+    channel with many of them doesn't hide the next one.
+    """
+    screen = _Screen(page, False, most=_MOST_IN_CHANNEL if summary else _MOST_DIFFERENCES, rest="--json has all")
+    screen.is_summary = summary
+    return screen.channels(differences, indent) if summary else screen.differences(differences, indent)
 
 
 class _Screen:
     """Renders differences for one page."""
 
-    def __init__(self, page: Page, full: bool) -> None:
+    def __init__(self, page: Page, full: bool, *, most: int = _MOST_DIFFERENCES, rest: str = "--full") -> None:
         self._page = page
         self._full = full
+        self._most = most
+        self._rest = rest
+        self.is_summary = False
+
+    def channels(self, differences: Sequence[Difference], indent: int) -> Iterator[Line]:
+        """The lines of the differences of each channel, of which no more than `most` are shown."""
+        by_channel = [list(_flat(difference)) for difference in differences]
+        shown = [part for parts in by_channel for part in parts[: self._most]]
+        column = min(max((cell_len(_label(part, "")) for part in shown), default=0), _LABEL_CELLS)
+        for parts in by_channel:
+            for part in parts[: self._most]:
+                yield from self._difference(part, _label(part, ""), column, indent)
+            yield from self._more(len(parts) - self._most, indent)
+
+    def _more(self, count: int, indent: int) -> Iterator[Line]:
+        if count > 0:
+            yield [("", " " * indent), ("muted", f"{MORE} {count} more differences ({self._rest})")]
 
     def differences(self, differences: Sequence[Difference], indent: int, base: str = "") -> Iterator[Line]:
         """The lines of all differences; an object that differs is shown as the paths of its differing fields."""
         flat = [part for difference in differences for part in _flat(difference)]
         labels = [_label(difference, base) for difference in flat]
         column = min(max((cell_len(label) for label in labels), default=0), _LABEL_CELLS)
-        shown = flat if self._full else flat[:_MOST_DIFFERENCES]
+        shown = flat if self._full else flat[: self._most]
         for difference, label in zip(shown, labels, strict=False):
             yield from self._difference(difference, label, column, indent)
-        if len(shown) < len(flat):
-            yield [("", " " * indent), ("muted", f"{MORE} {len(flat) - len(shown)} more differences (--full)")]
+        yield from self._more(len(flat) - len(shown), indent)
 
     def _difference(self, difference: Difference, label: str, column: int, indent: int) -> Iterator[Line]:
         width = max(column, cell_len(label))
@@ -166,7 +191,7 @@ class _Screen:
         line = inline(value, self._page, line_len(head))
         if line is not None:
             yield [*head, (style, line[1])]
-        elif self._full or isinstance(value, str):
+        elif self._full or (isinstance(value, str) and not self.is_summary):
             yield [*head, ("muted", size_of(value))]
             yield from block(value, self._page, indent + 4, full=self._full)
         else:

@@ -53,7 +53,7 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
     if view.changes:
         from ckpt_cli.output.text.diff import difference_lines
 
-        yield from difference_lines(view.changes, page._replace(width=page.width or _WIDTH), 2)
+        yield from difference_lines(view.changes, page._replace(width=page.width or _WIDTH), 2, summary=True)
     for note in view.notes:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
     for text in _side_effects(view):

@@ -6,7 +6,7 @@ from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, 
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines
-from ckpt_cli.output.theme import TASK_STATUS
+from ckpt_cli.output.theme import task_look
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 
 
@@ -19,7 +19,8 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
         return
     if page.width is None:
         for task in view.tasks:
-            cells = (task.node or "", task.status, "again" if task.again else "kept", _summary(task, None, page))
+            outcome = "again" if task.again else "kept" if task.status == "finished" else ""
+            cells = (task.node or "", task.status, outcome, _summary(task, None, page))
             yield row([("", cell)] for cell in cells)
         return
     yield [("title", view.thread), ("", "  "), ("id", view.short), ("muted", f"  step {view.step}")]
@@ -28,24 +29,26 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
         return
     column = max(cell_len(task.node or "unknown node") for task in view.tasks)
     for task in view.tasks:
-        yield _task(task, column, page)
+        yield _task(task, column, page, consumed=view.consumed)
     yield from _state(view, page)
 
 
-def _task(task: ReplayedTask, column: int, page: Page) -> Line:
+def _task(task: ReplayedTask, column: int, page: Page, *, consumed: bool) -> Line:
     outcome = (
-        "continues when resumed"
+        ""
+        if consumed
+        else "continues when resumed"
         if task.status == "answered"
         else "would run again"
         if task.again
         else "kept, not run again"
     )
-    status = TASK_STATUS[task.status].span if task.status in TASK_STATUS else ("muted", task.status)
+    status = task_look(task.status, consumed=consumed).span
     node = pad(task.node or "unknown node", column)
     line: Line = [("node", node), ("", "  "), status, ("", "  ")]
     room = (page.width or 0) - line_len(line) - len(outcome) - 2
     summary: Line = [("", truncate(_summary(task, None, page), max(room, 8)))]
-    return fit([*line, *summary, ("muted", f"  {outcome}" if summary[0][1] else outcome)], page.width)
+    return fit([*line, *summary, ("muted", f"  {outcome}" if summary[0][1] and outcome else outcome)], page.width)
 
 
 def _summary(task: ReplayedTask, room: int | None, page: Page) -> str:
@@ -53,7 +56,7 @@ def _summary(task: ReplayedTask, room: int | None, page: Page) -> str:
         return ", ".join(brief(answer, room, reveal=page.reveal) for answer in task.answers)
     if task.asks:
         return brief(task.asks[0], room, reveal=page.reveal)
-    if task.error is not None and task.again:
+    if task.error is not None and task.status != "finished":
         return task.error if isinstance(task.error, str) else brief(task.error, room, reveal=page.reveal)
     return ", ".join(f"{write.channel} {brief(write.value, room, reveal=page.reveal)}" for write in task.writes)
 
@@ -69,7 +72,7 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
         yield from _wrapped("muted", f"Reducers: {', '.join(view.reducers)}", page)
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
     if view.consumed:
-        yield [("muted", "The checkpoint has a child, which applied these writes: none is pending.")]
+        yield [("muted", "The checkpoint has a child: none of these writes is pending.")]
         return
     runs = f"{', '.join(again)} would run." if again else "the step would end; all of its tasks have finished."
     runs = f"If resumed now: {runs}"

@@ -14,6 +14,7 @@ from ckpt_cli.output.text.config import config_lines
 from ckpt_cli.output.text.tasks import task_lines
 from ckpt_cli.output.text.values import block, brief, inline, value_after
 from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNREADABLE
+from ckpt_cli.shell_words import command
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
@@ -166,7 +167,7 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
     elif view.consumed:
         yield [("key", "was next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
     elif view.next:
-        yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next))]
+        yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next)), ("muted", _nothing_since(view))]
     elif view.tasks:
         yield [("key", "next"), ("", "  "), ("muted", "nothing more in this step: it ends when the thread is resumed")]
     else:
@@ -176,3 +177,27 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
     column = max((cell_len(task.node or "") for task in view.tasks), default=0)
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=view.consumed)
+    if not view.consumed and any(task.status == "finished" for task in view.tasks):
+        yield from _unapplied(view, page)
+
+
+def _nothing_since(view: ShowView) -> str:
+    """A remark if an update or a fork made the checkpoint and no task has left anything since."""
+    is_untouched = view.source in ("update", "fork") and all(task.status == "due" for task in view.tasks)
+    return f"  nothing recorded since the {view.source}" if is_untouched else ""
+
+
+def _unapplied(view: ShowView, page: Page) -> Iterator[Line]:
+    """A remark that the state lacks the results of finished tasks, with a command that shows them.
+
+    If there is no room for both, the command is on a line of its own, so that it isn't broken.
+    """
+    words = [view.thread_id, *([] if "head" in view.marks else [view.short])]
+    options = ["--ns", view.ns] if view.ns else []
+    shown = command("ckpt replay" if view.can_replay else "ckpt writes", *words, options=options)
+    remark = "what has finished is not in this state yet:"
+    if page.width is None or cell_len(remark) + cell_len(shown) + 3 <= page.width:
+        yield [("muted", f"  {remark} {shown}")]
+        return
+    yield [("muted", f"  {remark}")]
+    yield [("muted", f"    {shown}")]

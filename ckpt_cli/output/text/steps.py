@@ -104,27 +104,38 @@ def pad_line(line: Line, cells: int) -> Line:
     return [*line, ("", " " * (cells - line_len(line)))]
 
 
-def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
+def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
     """The lines about the tasks at a tip. Many finished or due tasks of one node share a line with their number."""
+    tasks, due = step.tasks, _due_words(step)
     kinds = Counter((task.status, task.node) for task in tasks)
     counted = set()
     for task in tasks:
         kind = (task.status, task.node)
         count = kinds[kind]
         if task.status in ("waiting", "answered", "failed") or count <= (1 if task.status == "due" else _TASKS):
-            yield from tip_task_lines(task, cells)
+            yield from _task_lines(task, cells, due)
         elif kind not in counted:
             counted.add(kind)
             sign, style = (FINISHED, "good") if task.status == "finished" else (DUE, "muted")
             yield [
                 (style, f"{sign} "),
                 ("node", task.node or "?"),
-                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else _STOPPED}"),
+                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else due}"),
             ]
 
 
-def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
-    """The lines about one task at a tip: its questions, error, answers or writes, or that it would run next."""
+def _due_words(step: StepView) -> str:
+    """The words for tasks that are due at a tip.
+
+    After an update or a fork nothing need have run, but a run that was killed in its first step leaves the same data.
+    """
+    if step.source in ("update", "fork") and all(task.status == "due" for task in step.tasks):
+        return f"would run next; nothing recorded since the {step.source}"
+    return _STOPPED
+
+
+def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
+    """The lines about one task at a tip: its questions, error, answers or writes, or the words `due`."""
     name: Line = [("node", task.node or "?")]
     room = None if cells is None else max(cells - len(task.node or "?") - 4, 20)
     if task.status == "waiting":
@@ -142,7 +153,7 @@ def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
         answers = ", ".join(brief(answer, room) for answer in task.answers)
         yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", answers)]
     else:
-        yield [("muted", f"{DUE} "), *name, ("muted", f"  {_STOPPED}")]
+        yield [("muted", f"{DUE} "), *name, ("muted", f"  {due}")]
 
 
 def error(value: Any, cells: int | None) -> str:

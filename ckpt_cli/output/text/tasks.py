@@ -6,7 +6,7 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.values import brief, value_after
-from ckpt_cli.output.theme import ASKED, TASK_STATUS
+from ckpt_cli.output.theme import task_look
 from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
@@ -17,11 +17,11 @@ _ANSWER_CELLS = 24
 def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool) -> Iterator[Line]:
     """The lines of a task: its error, questions and called subgraphs; the node takes at least `column` cells.
 
-    The questions of a `consumed` checkpoint are no longer open.
+    At a `consumed` checkpoint, no question is open and no task is due any more.
     """
     node = task.node or "unknown node"
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
-    line.append(ASKED.span if consumed and task.status == "waiting" else TASK_STATUS[task.status].span)
+    line.append(task_look(task.status, consumed=consumed).span)
     if task.answers and task.status == "answered":
         line += answers(task.answers, page)
     if task.answers and task.status == "failed":

@@ -32,6 +32,7 @@ _STATUS = (26, 44)
 _NARROW = 100
 _GAP = "  "
 _TITLE = 20  # at most this many cells are reserved for titles
+_LEFT_BY = {"update": " (updated)", "fork": " (forked)", None: ""}
 _FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head", "branches", "checkpoints")
 _CUT = {"status": 16, "thread": 16}  # if more room is needed, these columns are cut, but not below this many cells
 
@@ -72,7 +73,8 @@ class _Table:
         self._page = page
         self._width = width
         narrow = width < _NARROW
-        self._status = min(max(line_len(_status(one)) for one in view.threads), _STATUS[not narrow])
+        most = _STATUS[not narrow]
+        self._status = min(max(line_len(_status(one, most)) for one in view.threads), most)
         self._branches = any(one.branches > 1 for one in view.threads)
         self._title = min(max(cell_len(one.title) for one in view.threads), _TITLE)
         self._id = min(max(cell_len(visible(one.thread_id)) for one in view.threads), _ID[not narrow])
@@ -135,7 +137,7 @@ class _Table:
         ]
         if self._branches:
             columns.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
-        columns.append(("status", fit(_status(one), self._status)))
+        columns.append(("status", fit(_status(one, self._status), self._status)))
         more = self._more(one)
         return [*columns, *(column for column in more if self._view.wide or column[0] == self._view.order)]
 
@@ -176,12 +178,15 @@ def _metadata(one: ThreadView) -> str:
     return " ".join(f"{key}={brief(value, 20).strip(OPEN_QUOTE + CLOSE_QUOTE)}" for key, value in one.metadata.items())
 
 
-def _status(one: ThreadView) -> Line:
-    """Each status of a thread, with the nodes that wait, failed or run next."""
+def _status(one: ThreadView, room: int) -> Line:
+    """Each status of a thread, with the nodes that wait, failed, were answered or run next.
+
+    The remark what left the thread unfinished is given only if all of it has room.
+    """
     nodes = {
         "waiting": [question.node or "?" for question in one.interrupts],
         "failed": [error.node or "?" for error in one.errors],
-        "unfinished": one.next or [],
+        "unfinished": [node or "?" for node in one.answered] or one.next or [],
     }
     line: Line = []
     for status in one.statuses or [one.status or "?"]:
@@ -189,7 +194,14 @@ def _status(one: ThreadView) -> Line:
         line.append((thread_style(status), status))
         names = dict.fromkeys(nodes.get(status, ()))
         line += [("muted", ": "), ("node", ", ".join(names))] if names else []
+        remark = _left_by(one) if status == "unfinished" else ""
+        line += [("muted", remark)] if line_len(line) + len(remark) <= room else []
     return line
+
+
+def _left_by(one: ThreadView) -> str:
+    """The words for an unfinished thread in which an answer, an update or a fork is the last that was recorded."""
+    return " (answered)" if one.answered else _LEFT_BY.get(one.nothing_since, "")
 
 
 def _ago(time: str | None, page: Page) -> str:

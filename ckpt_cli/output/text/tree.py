@@ -117,7 +117,7 @@ class _Tree:
             if row.step is not None:
                 yield self._checkpoint(row.step, rails)
                 room = None if self._width is None else self._width - line_len(below)
-                yield from ([*below, *line] for line in tip_lines(row.step.tasks, room))
+                yield from ([*below, *line] for line in tip_lines(row.step, room))
             elif row.fold is not None:
                 yield [*rails, ("muted", f"{FOLDED} "), *_folded(row.fold, row.aside)]
             elif row.aside is not None:

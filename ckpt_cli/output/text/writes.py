@@ -8,7 +8,7 @@ from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.tasks import problem, questions
 from ckpt_cli.output.text.values import value_after
-from ckpt_cli.output.theme import ASKED, TASK_STATUS, WRITE_KINDS
+from ckpt_cli.output.theme import TASK_STATUS, WRITE_KINDS, task_look
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _LABEL_CELLS = 24
@@ -34,8 +34,7 @@ def render(view: WritesView, page: Page) -> Iterator[Line]:
 def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
     line: Line = [("node", _name(task))]
     if task.status:
-        left = view.consumed and task.status == "waiting"
-        line += [("", "  "), ASKED.span if left else TASK_STATUS[task.status].span]
+        line += [("", "  "), task_look(task.status, consumed=view.consumed).span]
     yield [*line, ("muted", f"  {task.id}")] if task.by not in ("input", "update") else line
     shown = [write for write in task.writes if view.full or write.kind != "trigger"]
     column = min(max((cell_len(_label(write)) for write in shown), default=0), _LABEL_CELLS)

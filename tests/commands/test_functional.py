@@ -1,0 +1,41 @@
+"""Threads of the functional API: what can't be done there, and what is named instead."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint
+from langgraph.types import interrupt
+
+from ckpt_cli.app import run
+from tests.graphs.building import on
+
+GIVEN = ["--values", '{"x": 1}', "--reducer", "x=last"]
+
+
+def test_a_functional_thread_is_refused_with_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From its first checkpoint on, with commands that work there."""
+    path = tmp_path / "flow.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        _refuse_steps(path, SqliteSaver(connection), capsys)
+
+
+def _refuse_steps(path: Path, saver: SqliteSaver, capsys: pytest.CaptureFixture[str]) -> None:
+    @entrypoint(checkpointer=saver)
+    def flow(given: int, *, previous: int | None = None) -> int:
+        return given + (previous or 0) + (interrupt("sure?") if given == 1 else 0)
+
+    flow.invoke(1, on("asks"))
+    flow.invoke(2, on("saved"))
+    for thread in ("asks", "saved"):
+        for words in (["replay", thread], ["update", thread, "--as-node", "flow", "--next", "END", *GIVEN]):
+            assert run([*words, "-d", str(path)]) == 6
+            caught = capsys.readouterr()
+            assert "not of the functional API (@entrypoint)" in caught.err
+            assert "`ckpt edit` changes what was saved, `ckpt resume` answers a question" in caught.err
+    assert run(["edit", "saved", "--set", "__previous__=40", "--yes", "-d", str(path)]) == 0
+    assert flow.invoke(2, on("saved")) == 42
+    assert run(["resume", "asks", "--value", "5", "--yes", "-d", str(path)]) == 0
+    assert flow.invoke(None, on("asks")) == 6
