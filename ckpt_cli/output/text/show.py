@@ -175,4 +175,4 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "tasks")]
     column = max((cell_len(task.node or "") for task in view.tasks), default=0)
     for task in view.tasks:
-        yield from task_lines(task, page, column, consumed=view.consumed)
+        yield from task_lines(task, page, column, consumed=view.consumed, full=view.full)
