@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import Refused
+from ckpt_cli.history.tasks.answer_schema import mismatches
 from ckpt_cli.history.tasks.answers import PLACEHOLDER
 from ckpt_cli.plans.open_questions import Question, describe_question, find_question
 from ckpt_cli.values.decisions import Decision, check, decide, summaries
 from ckpt_cli.values.questions import tool_question
+
+_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,32 @@ def answer_value(question: Question, answer: Answer, notes: list[str]) -> Any:
         UsageError: the answer has not the form that the question expects.
         Refused: the question doesn't allow the answer.
     """
+    value = _in_its_form(question, answer, notes)
+    schema = question.response_schema
+    if answer.checked and isinstance(schema, dict) and not _is_known_to_fit(question, value):
+        _must_fit(schema, value, notes)
+    return value
+
+
+def _is_known_to_fit(question: Question, value: Any) -> bool:
+    """Whether a decision was checked already: one of a question about tool calls that has no arguments of its own."""
+    is_about_tools = tool_question(question.value, question.response_schema) is not None
+    return is_about_tools and isinstance(value, dict) and value.get("type") != "edit"
+
+
+def _must_fit(schema: dict[str, Any], value: Any, notes: list[str]) -> None:
+    found = mismatches(schema, value)
+    wrong = [f"{one.where}: {one.what}".removeprefix(": ") for one in found if not one.convertible]
+    if wrong:
+        raise Refused(
+            "the answer doesn't fit the schema that the question gives for it; nothing was recorded",
+            hint="--no-schema records it all the same",
+            candidates=wrong[:_SHOWN],
+        )
+    notes += [f"{one.where}: {one.what}; LangGraph may convert it".removeprefix(": ") for one in found[:_SHOWN]]
+
+
+def _in_its_form(question: Question, answer: Answer, notes: list[str]) -> Any:
     asked = tool_question(question.value, question.response_schema)
     value = answer.value
     if asked is None and isinstance(value, Decision):

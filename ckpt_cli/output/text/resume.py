@@ -31,7 +31,8 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
         yield from _nothing(view, page.width)
     for question_line in view.questions:
         yield fit(_head(question_line), page.width)
-        one = InterruptView(question_line.id, question_line.value, question_line.requests)
+        schema = question_line.response_schema
+        one = InterruptView(question_line.id, question_line.value, question_line.requests, None, schema)
         yield from questions([one], page, 4, 4, is_open=True, full=True)
         if question_line.changed is not None:
             yield from ([("waiting", f"    {part}")] for part in flow(_STALE, page.width - 4))

@@ -81,5 +81,9 @@ def questions(
             yield from rest
         else:
             yield from value_after(head, question.value, page, indent + 2, full=full)
+            if question.response_schema is not None:
+                room = None if page.width is None else max(page.width - line_len(head) - 2, 20)
+                shown = brief(question.response_schema, room, reveal=page.reveal)
+                yield [("", margin), ("muted", f"{pad('fits', column)}  {shown}")]
         if question.id:
             yield [("", margin), ("muted", f"{pad('id', column)}  {question.id}")]
