@@ -150,7 +150,7 @@ def _read(terminal: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], tuple[Path, set[str]]]:
-    """For each page a folder in which somebody just ran ``ckpt demo``, and has an encrypted database.
+    """For each page a folder in which somebody just ran ``ckpt demo``, and has an encrypted database and one of agents.
 
     With it come the last groups of the ids of the demo's own checkpoints, shortened, before anything is changed.
     """
@@ -160,6 +160,7 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], tupl
         folder = tmp_path_factory.mktemp(page.stem)
         assert "wrote ckpt-demo.sqlite" in printed("ckpt demo", folder, {})
         (folder / "encrypted.sqlite").write_bytes(unpacked("encrypted"))
+        (folder / "agents.sqlite").write_bytes(unpacked("hitl"))
         with closing(sqlite3.connect(folder / "ckpt-demo.sqlite")) as database:
             ids = [name for (name,) in database.execute("SELECT checkpoint_id FROM checkpoints")]
         return folder, {name.rpartition("-")[2][:6] for name in ids}

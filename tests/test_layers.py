@@ -70,6 +70,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("output.*",),
     "typer": ("app", "typer_commands", "commands.*", "parameters.*", "completion.*"),
     "jmespath": ("output.query",),
+    "jsonschema": ("history.tasks.answer_schema",),
+    "referencing": ("history.tasks.answer_schema",),
     "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),
     "simpleeval": ("history.state.filters",),

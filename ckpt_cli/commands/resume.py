@@ -1,47 +1,43 @@
 """``ckpt resume``: answers the questions that a thread waits for; the application's next run uses the answers."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from ckpt_cli.completion.names import complete_interrupt
-from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.json_input import parse_json_input
+from ckpt_cli.parameters.answers import (
+    AnswerAll,
+    Approve,
+    Edit,
+    Ignore,
+    Interrupts,
+    NoSchema,
+    Reject,
+    Respond,
+    Value,
+    answers,
+    given_decision,
+)
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import resume as plans
-from ckpt_cli.plans.resume import Answer, Question
+from ckpt_cli.plans.open_questions import Question, failed_nodes, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.shell_words import argument
-from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
-
-_HINT = "text needs quotes of its own: '\"yes\"'"
 
 
 def resume(
     session: Session,
     thread: Thread,
-    value: Annotated[
-        str | None,
-        typer.Option(
-            "--value",
-            metavar="JSON",
-            help="The answer (JSON, @FILE, or @- for stdin) to the only question, or to those that -i names.",
-        ),
-    ] = None,
-    interrupt: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--interrupt",
-            "-i",
-            metavar="ID[=JSON]",
-            help="A question: its id, the beginning of its id, or its node. May be repeated, each with its answer.",
-            autocompletion=complete_interrupt,
-        ),
-    ] = None,
+    value: Value = None,
+    interrupt: Interrupts = None,
+    approve: Approve = False,
+    reject: Reject = None,
+    respond: Respond = None,
+    edit: Edit = None,
+    ignore: Ignore = False,
+    answer_all: AnswerAll = False,
+    no_schema: NoSchema = False,
     ns: Ns = "",
 ) -> PlanView | QuestionsView:
     """Record answers to a thread's waiting questions; without an answer, list the questions.
@@ -50,50 +46,39 @@ def resume(
     application continues as after Command(resume=...). That config must not name a checkpoint: with one, the library
     would drop the answers and ask again.
 
+    A question of LangChain's human in the loop takes --approve, --edit, --reject and --respond, as far as it allows
+    them; its own word is an answer too (-i ID=approve). A word that can't be JSON is taken as text.
+
     Examples:
       ckpt resume support-42
       ckpt resume support-42 --value '{"approved": true}'
-      ckpt resume support-42 -i approve_refund=true -i 92269d82='"why?"' --reason "Ada said so"
+      ckpt resume mail-7 --reject "wrong address"
+      ckpt resume support-42 -i approve_refund=true -i 92269d82=why --reason "Ada said so"
     """
-    if value is None and not interrupt:
+    decision = given_decision(approve=approve, ignore=ignore, reject=reject, respond=respond, edit=edit, value=value)
+    given = answers(decision, value, interrupt or [], every=answer_all, checked=not no_schema)
+    if not given:
         return session.read(lambda reader: run(reader, thread, ns))
-    answers = _answers(value, interrupt or [])
-    return session.change(session.make_plan(lambda reader: plans.plan(reader, thread, answers, ns)))
+    return session.change(session.make_plan(lambda reader: plans.plan(reader, thread, given, ns)))
 
 
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     """The questions that wait at the head of a thread."""
-    open_questions = plans.questions(reader, thread, ns)
+    open_questions = questions(reader, thread, ns)
     changed_subgraphs = ChangedSubgraphs(reader, thread)
-    return QuestionsView(thread, [_line(changed_subgraphs, question) for question in open_questions], ns)
+    lines = [_line(changed_subgraphs, question) for question in open_questions]
+    return QuestionsView(thread, lines, ns, [] if lines else failed_nodes(reader, thread))
 
 
 def _line(changed_subgraphs: ChangedSubgraphs, question: Question) -> QuestionLine:
     source = question.source
     if source is None:
-        return QuestionLine(question.id, question.node, question.ns, question.value, 0)
+        return QuestionLine(question.id, question.node, question.ns, question.value, 0, None, *_form(question))
     changed = changed_subgraphs.find(question.id or "", source)
-    return QuestionLine(question.id, question.node, question.ns, question.value, len(source.answers), changed)
+    count = len(source.answers)
+    return QuestionLine(question.id, question.node, question.ns, question.value, count, changed, *_form(question))
 
 
-def _answers(value: str | None, interrupts: list[str]) -> list[Answer]:
-    if not interrupts:
-        return [Answer(None, _value(value or "", "--value"))]
-    without_answer = [one for one in interrupts if "=" not in one]
-    if without_answer and value is None:
-        raise UsageError(
-            f"what is the answer to {without_answer[0]!r}?",
-            hint=f"--interrupt {argument(without_answer[0] + '=JSON')}, or --value JSON",
-        )
-    if value is not None and not without_answer:
-        raise UsageError("--value isn't used: every --interrupt has an answer of its own")
-    return [_answer(one, value) for one in interrupts]
-
-
-def _answer(interrupt: str, value: str | None) -> Answer:
-    name, sign, text = interrupt.partition("=")
-    return Answer(name, _value(text, f"the answer to {name!r}") if sign else _value(value or "", "--value"))
-
-
-def _value(text: str, what: str) -> Any:
-    return from_json(parse_json_input(text, what, hint=_HINT))
+def _form(question: Question) -> tuple[Any, ...]:
+    """The fields of `InterruptView` after the value."""
+    return interrupt_view(question.id, question.value, question.response_schema)[2:]

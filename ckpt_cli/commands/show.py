@@ -24,7 +24,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State
-from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         status=str(task.status),
         path=task.path,
         error=task.error,
-        interrupts=[InterruptView(interrupt.id, interrupt.value) for interrupt in task.open],
+        interrupts=[interrupt_view(one.id, one.value, one.response_schema) for one in task.open],
         namespaces=namespaces,
         answers=task.answers,
     )

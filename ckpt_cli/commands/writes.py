@@ -20,7 +20,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.state import TaskWrite
-from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _KINDS = {
@@ -159,7 +159,7 @@ def _written(write: TaskWrite, node: str | None) -> Written:
         kind=kind,
         value=sent.arg if sent else write.value,
         to=sent.node if sent else None,
-        interrupts=[InterruptView(one.id, one.value) for one in interrupts],
+        interrupts=[interrupt_view(one.id, one.value, one.response_schema) for one in interrupts],
         tag=payload.tag if payload else "",
         size=len(payload.data) if payload else 0,
     )

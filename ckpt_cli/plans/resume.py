@@ -1,4 +1,4 @@
-"""The plan of ``ckpt resume``: which questions wait, where answers are stored; see `stale_questions` too.
+"""The plan of ``ckpt resume``: where answers are stored; see `open_questions`, `stale_questions` too.
 
 An answer is a write to ``__resume__`` by the task that asked. The value of this write is a list: the earlier answers to
 the task, and the new answer (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). If graphs at several levels have a
@@ -8,57 +8,25 @@ A question from before langgraph 0.2.60 has no id. Its answer is a bare value on
 task takes this value.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ckpt_cli.errors import NotFound, Refused, UsageError
+from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, WaitingQuestions, mark_untaken
-from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
-from ckpt_cli.history.tasks.task_ids import pulled
-from ckpt_cli.inspection import Inspection
+from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, mark_untaken
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.answer_values import Answer, answer_value, answered_questions
+from ckpt_cli.plans.open_questions import Question, describe_question, nothing_waits, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_first
 from ckpt_cli.plans.wording import recently_written
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import command
 from ckpt_cli.values.state import TaskWrite
 
 _RESUME_IDX = -4  # the ``idx`` of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
 _HIGHEST_IDX = 1 << 31  # no task has this many writes
 _MOST_NAMED = 10  # a plan names at most this many of the questions that stay open
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question that waits at the head of a thread.
-
-    Attributes:
-        id: the question's id; None before langgraph 0.2.60.
-        node: the node that asks. If its task's path isn't stored, this is the root graph's node that called the
-            subgraph. None if unknown.
-        source: the recorded question of the task that asked; None if the question has no id.
-    """
-
-    id: str | None
-    node: str | None
-    value: Any
-    source: AskedQuestion | None
-
-    @property
-    def ns(self) -> str:
-        """The namespace of the graph that asks."""
-        return self.source.write.row.ns if self.source else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A person's answer. `to` is the question's id, the start of this id, or its node; None means the only question."""
-
-    to: str | None
-    value: Any
 
 
 @dataclass(slots=True)
@@ -67,37 +35,6 @@ class _Change:
     replace: list[Write] = field(default_factory=list)
     remove: list[WriteKey] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
-    """The questions that wait at the head of a thread; with `ns` only those of this subgraph and its own subgraphs."""
-    reader.thread(thread_id)
-    head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
-    snapshot = Inspection(reader, head).snapshot()
-    waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
-    asked = _waiting_questions(reader, head)
-    by_id: dict[tuple[str | int, str], Question] = {}
-    for task in waiting if not snapshot.consumed else ():
-        for one in _questions_of(task, asked):
-            by_id[one.id or len(by_id), one.source.write.task_id if one.source else ""] = one
-    return [one for one in by_id.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
-
-
-def _waiting_questions(reader: Reader, head: Ref) -> WaitingQuestions:
-    def newest(ns: str) -> list[TaskWrite]:
-        return reader.writes(reader.head(head.thread_id, ns).ref)
-
-    return WaitingQuestions(reader.writes(head), lambda: reader.namespaces(head.thread_id), newest)
-
-
-def _questions_of(task: Task, asked: WaitingQuestions) -> Iterator[Question]:
-    for one in task.open:
-        if one.id is None:
-            yield Question(None, task.node, one.value, None)
-        else:
-            source = asked.find(one.id)
-            node = (pulled(source.write.row.task_path) if source else None) or task.node
-            yield Question(one.id, node, one.value, source)
 
 
 def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = "") -> Plan:
@@ -111,10 +48,11 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     head = reader.head(thread_id).ref
     waiting = questions(reader, thread_id, ns)
     if not waiting:
-        raise NotFound("nothing waits for an answer there", hint=_hint_nothing_waits(reader, head))
-    chosen = [(_find_waiting(waiting, answer.to), answer.value) for answer in answers]
-    _must_be_answerable(chosen)
+        raise nothing_waits(reader, head)
+    answered_by = [(question, answer) for answer in answers for question in answered_questions(waiting, answer)]
+    _must_be_answerable([question for question, _ in answered_by])
     change, changed_subgraphs = _Change(), ChangedSubgraphs(reader, thread_id)
+    chosen = [(question, answer_value(question, answer, change.notes)) for question, answer in answered_by]
     for question, value in chosen:
         changed = changed_subgraphs.find(question.id or "", question.source) if question.source else None
         _record(reader, head, question, value, changed, change)
@@ -140,22 +78,6 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     )
 
 
-def _hint_nothing_waits(reader: Reader, head: Ref) -> str:
-    tasks = Inspection(reader, head).snapshot().tasks
-    failed = next((task for task in tasks if task.status is Status.FAILED and task.answered), None)
-    if failed is None:
-        return "`ckpt show` shows what runs next"
-    fork = f"`{command('ckpt fork', head.thread_id, '@')}`"
-    return f"{failed.node or 'a task'} failed with its answer, and keeps it: after {fork} it asks again"
-
-
-def describe_question(question: Question) -> str:
-    """``child › review (793baa26…)``: the node that asks, after the nodes that called its graph."""
-    callers = graph_of(question.ns).split("|") if question.ns else []
-    name = " › ".join([*callers, question.node or "a task"])
-    return f"{name} ({question.id})" if question.id else name
-
-
 def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:
     """The plan's basis: the heads, and the checkpoints with the questions.
 
@@ -166,25 +88,9 @@ def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) ->
     return (*heads.values(), *(basis_of(reader.saver, ref) for ref in sorted(asking)))
 
 
-def _find_waiting(waiting: Sequence[Question], name: str | None) -> Question:
-    if name is None:
-        fitting = list(waiting)
-    else:
-        exact = [q for q in waiting if name in (q.id, q.node)]
-        fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
-    if not fitting:
-        raise NotFound(f"no question {name!r} waits for an answer", candidates=[*map(describe_question, waiting)])
-    if len(fitting) > 1:
-        what = f"{len(fitting)} questions wait" if name is None else f"{name!r} fits {len(fitting)} questions"
-        raise UsageError(
-            what, hint="--interrupt ID=JSON answers one of them", candidates=[describe_question(q) for q in fitting]
-        )
-    return fitting[0]
-
-
-def _must_be_answerable(chosen: Sequence[tuple[Question, Any]]) -> None:
+def _must_be_answerable(chosen: Sequence[Question]) -> None:
     seen = set[int]()
-    for question, _ in chosen:
+    for question in chosen:
         if id(question) in seen:
             raise UsageError(f"two answers for {describe_question(question)}")
         seen.add(id(question))

@@ -16,7 +16,7 @@ from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
-from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView
 
 
@@ -122,7 +122,8 @@ class StepLines:
         return [self._task_of_writes(writes) for writes in self.attribution.tasks(checkpoint_id).values()]
 
     def _task(self, task: Task) -> TaskView:
-        questions = [InterruptView(i.id, i.value) for i in task.open] if task.status is Status.WAITING else []
+        waiting = task.open if task.status is Status.WAITING else []
+        questions = [interrupt_view(one.id, one.value, one.response_schema) for one in waiting]
         error = task.error if task.status is Status.FAILED else None
         written = self._written(task.writes) if task.status is Status.FINISHED else []
         return TaskView(task.id, task.node, str(task.status), error, questions, written, task.answers)
@@ -136,7 +137,8 @@ class StepLines:
         if channels - CONTROL_WRITES:
             return TaskView(task_id, node, str(Status.FINISHED), changes=self._written(writes))
         if INTERRUPT in channels:
-            return TaskView(task_id, node, str(Status.WAITING), None, [InterruptView(i.id, i.value) for i in questions])
+            waiting = [interrupt_view(one.id, one.value, one.response_schema) for one in questions]
+            return TaskView(task_id, node, str(Status.WAITING), None, waiting)
         return TaskView(task_id, node, str(Status.FAILED if ERROR in channels else Status.DUE), error)
 
     def _written(self, writes: Sequence[TaskWrite]) -> list[ChangeView]:

@@ -19,6 +19,7 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
+from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
 
 _INPUT_BYTES = 65536  # a first checkpoint with more bytes isn't read for a title
@@ -160,7 +161,10 @@ class ThreadStatus:
             title=self._title(first),
             size=sum(sizes) if sizes else None,
             interrupts=[
-                WaitingView(t.node, i.id, i.value) for t in tasks if t.status is Status.WAITING for i in t.open
+                WaitingView(task.node, *interrupt_view(one.id, one.value, one.response_schema))
+                for task in tasks
+                if task.status is Status.WAITING
+                for one in task.open
             ],
             errors=[FailedView(task.node, task.error) for task in tasks if task.status is Status.FAILED],
             metadata={key: value for key, value in self.metadata.items() if key not in _PLAIN},

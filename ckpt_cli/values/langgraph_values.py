@@ -47,11 +47,13 @@ class Interrupt(NamedTuple):
     Attributes:
         id: None if it isn't stored. Before langgraph 0.6 it can be computed from `ns`, if that is stored.
         ns: the namespaces down to the task (langgraph 0.2.60 to 0.5).
+        response_schema: the JSON schema of the answer (langgraph 1.2); None if the graph gave none.
     """
 
     id: str | None
     value: Any
     ns: list[str] | None = None
+    response_schema: Any = None
 
 
 class Send(NamedTuple):
@@ -208,7 +210,8 @@ def interrupts(value: Any) -> list[Interrupt]:
         if fields is not None:
             ns = fields.get("ns")
             all_text = isinstance(ns, list) and all(isinstance(part, str) for part in ns)
-            parsed.append(Interrupt(_str(fields.get("id")), fields.get("value"), ns if all_text else None))
+            namespaces, schema = ns if all_text else None, fields.get("response_schema")
+            parsed.append(Interrupt(_str(fields.get("id")), fields.get("value"), namespaces, schema))
     return parsed
 
 

@@ -1,9 +1,10 @@
 """The view of ``ckpt resume`` without an answer: the open questions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.interrupts import RequestView
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class QuestionLine:
         answers: the number of answers that the task has had before.
         changed: the namespace of a subgraph that was changed after it asked; null if there is none. The next run then
             asks again, perhaps something else.
+        requests, answer_form, response_schema: as in `InterruptView`.
     """
 
     id: str | None
@@ -26,11 +28,18 @@ class QuestionLine:
     value: Any
     answers: int
     changed: str | None = None
+    requests: tuple[RequestView, ...] = ()
+    answer_form: str | None = None
+    response_schema: Any = None
 
 
 @dataclass
 class QuestionsView(View):
-    """The questions that wait at the head of a thread; `ns` is set if only one namespace was asked for."""
+    """The questions that wait at the head of a thread; `ns` is set if only one namespace was asked for.
+
+    Attributes:
+        failed: the nodes of the tasks that failed, if no question waits; null for a node that isn't known.
+    """
 
     verb: ClassVar[str] = "resume"
     rows_field: ClassVar[str] = "questions"
@@ -38,3 +47,4 @@ class QuestionsView(View):
     thread: str
     questions: list[QuestionLine]
     ns: str = ""
+    failed: list[str | None] = field(default_factory=list)

@@ -5,15 +5,19 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.interrupts import RequestView
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingView:
-    """An open question: the node that asks, and the id for ``Command(resume={id: …})`` (null if it has none)."""
+    """An open question: the node that asks, then the fields of `InterruptView`."""
 
     node: str | None
     id: str | None
     value: Any
+    requests: tuple[RequestView, ...] = ()
+    answer_form: str | None = None
+    response_schema: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.undo import find_operation, undo
 from ckpt_cli.plans import delete, resume, rollback
+from ckpt_cli.plans.answer_values import Answer
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.resume import Answer
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.sqlite import open_file

@@ -1,20 +1,18 @@
 """Shows open questions: which node asks what, and the command that answers; in a pipe, one row each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from ckpt_cli.history.tasks.answers import PLACEHOLDER
-from ckpt_cli.output.cells import cell_len, fit, flow
+from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.text.answer_commands import answer_lines
+from ckpt_cli.output.text.questions import cell
 from ckpt_cli.output.text.tasks import questions
-from ckpt_cli.output.text.values import brief
-from ckpt_cli.output.theme import WAITING
-from ckpt_cli.shell_words import argument
+from ckpt_cli.output.theme import FAILED, WAITING
+from ckpt_cli.shell_words import command
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
-_MIN_ID = 8  # an id is shortened to at least this many characters
 _STALE = "out of date: the subgraph was changed after it asked, so the next run asks again, maybe something else"
-_HOW = "to answer, with true, '\"yes\"', '{\"approved\": true}' or the like for JSON:"
 
 
 def render(view: QuestionsView, page: Page) -> Iterator[Line]:
@@ -25,56 +23,39 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
                 question_line.id or "",
                 question_line.node or "",
                 question_line.ns,
-                brief(question_line.value, reveal=page.reveal),
+                cell(question_line, reveal=page.reveal),
             )
             yield row([("", cell)] for cell in cells)
         return
     if not view.questions:
-        yield [("muted", "nothing waits for an answer")]
+        yield from _nothing(view, page.width)
     for question_line in view.questions:
         yield fit(_head(question_line), page.width)
-        yield from questions([InterruptView(question_line.id, question_line.value)], page, 4, 4, is_open=True)
+        schema = question_line.response_schema
+        one = InterruptView(question_line.id, question_line.value, question_line.requests, None, schema)
+        yield from questions([one], page, 4, 4, is_open=True, full=True)
         if question_line.changed is not None:
             yield from ([("waiting", f"    {part}")] for part in flow(_STALE, page.width - 4))
-    yield from _answer(view, page.width)
+    lines = list(answer_lines(view.thread, view.questions, view.ns, page.width))
+    yield from ([[], *lines] if lines else [])
 
 
-def _answer(view: QuestionsView, width: int) -> Iterator[Line]:
-    """The command that answers, to be copied and edited. Unedited, it is refused: the word JSON isn't valid JSON."""
-    open_ = [question_line for question_line in view.questions if question_line.id != PLACEHOLDER]
-    if not open_:
+def _nothing(view: QuestionsView, width: int) -> Iterator[Line]:
+    """That nothing waits; for a thread that failed, what can be done instead."""
+    if not view.failed:
+        yield [("muted", "nothing waits for an answer")]
         return
-    dashed = view.thread.startswith("-")
-    head = "    ckpt resume" if dashed else f"    ckpt resume {argument(view.thread)}"
-    words = (
-        [f"-i {_interrupt_argument(question_line, view.questions)}=JSON" for question_line in open_]
-        if len(view.questions) > 1
-        else ["--value JSON"]
-    )
-    words += [f"--ns {argument(view.ns)}"] if view.ns else []
-    words += [f"-- {argument(view.thread)}"] if dashed else []
-    line = " ".join([head, *words])
-    parts = [line] if cell_len(line) <= width else [head, *(f"        {word}" for word in words)]
-    yield []
-    yield from ([("muted", part)] for part in flow(_HOW, width))
-    yield from ([("", f"{part} \\")] for part in parts[:-1])
-    yield [("", parts[-1])]
-
-
-def _interrupt_argument(question_line: QuestionLine, others: Sequence[QuestionLine]) -> str:
-    """The argument for ``--interrupt``: the node if it asks only one question, else a unique beginning of the id."""
-    if (
-        question_line.node
-        and "=" not in question_line.node
-        and sum(question_line.node in (other.node, other.id) for other in others) == 1
+    names = ", ".join(dict.fromkeys(node or "a task" for node in view.failed))
+    yield [("muted", "nothing waits for an answer: "), ("bad", f"{FAILED} {names} failed")]
+    for remark, line in (
+        (
+            "graph.invoke(None, config) runs it again. What finished beside it, and --commit to give it up:",
+            "replay",
+        ),
+        ("to make this step anew, with its finished tasks too:", "fork"),
     ):
-        return argument(question_line.node)
-    name = question_line.id or ""
-    ids = [other.id for other in others if other.id]
-    for length in range(_MIN_ID, len(name)):
-        if sum(other.startswith(name[:length]) for other in ids) == 1:
-            return argument(name[:length])
-    return argument(name)
+        yield from ([("muted", part)] for part in flow(remark, width))
+        yield [("", f"    {command(f'ckpt {line}', view.thread, *(['@'] if line == 'fork' else []))}")]
 
 
 def _head(question_line: QuestionLine) -> Line:

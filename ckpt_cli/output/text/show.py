@@ -176,7 +176,7 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "tasks")]
     column = max((cell_len(task.node or "") for task in view.tasks), default=0)
     for task in view.tasks:
-        yield from task_lines(task, page, column, consumed=view.consumed)
+        yield from task_lines(task, page, column, consumed=view.consumed, full=view.full)
     if not view.consumed and any(task.status == "finished" for task in view.tasks):
         yield from _unapplied(view, page)
 

@@ -6,15 +6,16 @@ from datetime import datetime
 from typing import Any
 
 from ckpt_cli.history.lineage.printed_times import zone
-from ckpt_cli.output.cells import fit, line_len
+from ckpt_cli.output.cells import fit, line_len, truncate
 from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.text.questions import short_lines
 from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
 from ckpt_cli.views.steps import StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
+_NODE = 24  # a node's name is not cut below this many cells
 _STOPPED = "running, stopped or killed; would run next"  # a breakpoint and a kill leave the same data
-_ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
 def made_by(step: StepView) -> Line:
@@ -136,11 +137,13 @@ def _due_words(step: StepView) -> str:
 
 def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
     """The lines about one task at a tip: its questions, error, answers or writes, or the words `due`."""
-    name: Line = [("node", task.node or "?")]
-    room = None if cells is None else max(cells - len(task.node or "?") - 4, 20)
+    shown = task.node or "?"
+    name: Line = [("node", shown if cells is None else truncate(shown, max(cells // 3, _NODE)))]
+    room = None if cells is None else max(cells - line_len(name) - 4, 20)
     if task.status == "waiting":
         for interrupt in task.interrupts:
-            yield [("waiting", f"{WAITING} "), *name, ("", "  "), *question(interrupt.value, room)]
+            for line in short_lines(interrupt, room):
+                yield [("waiting", f"{WAITING} "), *name, ("", "  "), *line]
         if not task.interrupts:
             yield [("waiting", f"{WAITING} "), *name, ("muted", "  waits")]
     elif task.status == "failed":
@@ -162,30 +165,6 @@ def error(value: Any, cells: int | None) -> str:
         value = f"{value.get('name') or 'Error'}: {value['message']}"
     text = value if isinstance(value, str) else "error not read" if value is None else brief(value, cells)
     return brief(text, None if cells is None else cells + 2)[1:-1] if isinstance(text, str) else text
-
-
-def question(value: Any, cells: int | None) -> Line:
-    """The question of an interrupt in one line: its text, if it has one, then the rest of its value."""
-    wording, rest = split(value)
-    if wording is None:
-        return [("value", brief(value, cells))]
-    text = brief(wording, cells)
-    line: Line = [("value", text)]
-    room = None if cells is None else cells - len(text) - 1
-    if rest and (room is None or room >= 12):
-        line += [("", " "), ("muted", brief(rest, room))]
-    return line
-
-
-def split(value: Any) -> tuple[str | None, dict[str, Any]]:
-    """The text of a question, and the rest of its value. The text is None if none of the usual keys has one."""
-    if isinstance(value, str):
-        return value, {}
-    if isinstance(value, dict):
-        for name in _ASKING:
-            if isinstance(value.get(name), str):
-                return value[name], {key: item for key, item in value.items() if key != name}
-    return None, {}
 
 
 class Clock:

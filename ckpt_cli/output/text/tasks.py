@@ -5,6 +5,7 @@ from typing import Any
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, Span
+from ckpt_cli.output.text.questions import whole_lines
 from ckpt_cli.output.text.values import brief, value_after
 from ckpt_cli.output.theme import task_look
 from ckpt_cli.shell_words import argument
@@ -14,7 +15,7 @@ from ckpt_cli.views.show import TaskLine
 _ANSWER_CELLS = 24
 
 
-def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool) -> Iterator[Line]:
+def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full: bool = False) -> Iterator[Line]:
     """The lines of a task: its error, questions and called subgraphs; the node takes at least `column` cells.
 
     At a `consumed` checkpoint, no question is open and no task is due any more.
@@ -26,10 +27,13 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool) -> It
         line += answers(task.answers, page)
     if task.answers and task.status == "failed":
         line += [("muted", " with the answer "), ("value", _brief(task.answers, page))]
-    if task.error is None and task.id is not None:
-        line += [("muted", f"  {task.id}")]
+    shown_id: Line = [("muted", f"  {task.id}")] if task.error is None and task.id is not None else []
+    fits = page.width is None or line_len([*line, *shown_id]) <= page.width
+    line += shown_id if fits else []
     yield from problem(task.error, line, page) if task.error is not None else [line]
-    yield from questions(task.interrupts, page, 4, 4, is_open=not consumed)
+    if shown_id and not fits:
+        yield [("", "  "), *shown_id]
+    yield from questions(task.interrupts, page, 4, 4, is_open=not consumed, full=full)
     for ns in task.namespaces:
         yield fit([("", "    "), ("muted", "in    "), ("", f"--ns {argument(ns)}")], page.width)
 
@@ -61,12 +65,25 @@ def _javascript(error: Any) -> str:
 
 
 def questions(
-    interrupts: Sequence[InterruptView], page: Page, indent: int, column: int, *, is_open: bool
+    interrupts: Sequence[InterruptView], page: Page, indent: int, column: int, *, is_open: bool, full: bool = False
 ) -> Iterator[Line]:
-    """The questions of a task, each with its id for an answer; labels take `column` cells after the indent."""
+    """The questions of a task, each with its id for an answer; labels take `column` cells after the indent.
+
+    A question about tool calls shows each argument on a line of its own; long values are folded, unless `full`.
+    """
     label: Span = ("waiting", pad("asks", column)) if is_open else ("muted", pad("asked", column))
     margin = " " * indent
     for question in interrupts:
-        yield from value_after([("", margin), label], question.value, page, indent + 2)
+        head: Line = [("", margin), label]
+        if question.requests:
+            first, *rest = whole_lines(question, page, line_len(head) + 2, full=full)
+            yield [*head, ("", "  "), *first[1:]]
+            yield from rest
+        else:
+            yield from value_after(head, question.value, page, indent + 2, full=full)
+            if question.response_schema is not None:
+                room = None if page.width is None else max(page.width - line_len(head) - 2, 20)
+                shown = brief(question.response_schema, room, reveal=page.reveal)
+                yield [("", margin), ("muted", f"{pad('fits', column)}  {shown}")]
         if question.id:
             yield [("", margin), ("muted", f"{pad('id', column)}  {question.id}")]

@@ -7,8 +7,11 @@ from datetime import datetime
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, day, size
+from ckpt_cli.output.text.answer_commands import command_lines
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.steps import error, join_lines, pad_line, question, split
+from ckpt_cli.output.text.questions import cell as question_cell
+from ckpt_cli.output.text.questions import plain_lines, whole_lines
+from ckpt_cli.output.text.steps import error, join_lines, pad_line
 from ckpt_cli.output.theme import (
     BETWEEN,
     CLOSE_QUOTE,
@@ -58,7 +61,7 @@ def _nothing(view: ThreadsView) -> str:
 
 
 def _plain(one: ThreadView) -> Line:
-    questions = [f"{w.node or '?'}: {brief(w.value)}" + (f" [{w.id}]" if w.id else "") for w in one.interrupts]
+    questions = [f"{w.node or '?'}: {question_cell(w)}" + (f" [{w.id}]" if w.id else "") for w in one.interrupts]
     errors = [f"{task.node or '?'}: {error(task.error, None)}" for task in one.errors]
     status = one.status or "?"
     columns: list[Span] = [("title", one.thread_id), ("", f"{one.checkpoints}"), ("", f"{one.branches}")]
@@ -228,11 +231,14 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
         yield fit(join_lines(head, "   "), width)
         column = min(max((cell_len(node or "?") for node in _asking(one)), default=0), 24)
         for interrupt in one.interrupts:
-            yield from _labelled(interrupt.node, column, _question(interrupt, width - column - 6))
+            yield from _labelled(interrupt.node, column, _question(interrupt, page, width - column - 6))
         for failed in one.errors:
             lines = _lines(error(failed.error, None), width - column - 6, 6)
             yield from _labelled(failed.node, column, [[("bad", line)] for line in lines])
-        yield [("muted", f"    {command('ckpt show', one.thread_id)}")]
+        if one.interrupts and not one.errors:
+            yield from command_lines(one.thread_id, one.interrupts, width)
+        else:
+            yield [("muted", f"    {command('ckpt show', one.thread_id)}")]
     if view.more:
         yield []
         yield [("muted", f"{MORE} and more: --limit 0 shows all")]
@@ -252,16 +258,13 @@ def _asking(one: ThreadView) -> list[str | None]:
     return [*(asked.node for asked in one.interrupts), *(failed.node for failed in one.errors)]
 
 
-def _question(interrupt: WaitingView, width: int) -> Iterator[Line]:
-    """A question: its text wrapped, the rest of its value, its id."""
-    text, rest = split(interrupt.value)
-    if text is None:
-        yield question(interrupt.value, width)
+def _question(interrupt: WaitingView, page: Page, width: int) -> Iterator[Line]:
+    """A question whole, as somebody must see it who answers; then its id."""
+    narrow = page._replace(width=max(width, 20))
+    if interrupt.requests:
+        yield from whole_lines(interrupt, narrow, 0, full=True)
     else:
-        yield from ([("value", line)] for line in _lines(text, width, 6))
-    column = min(max((cell_len(key) for key in rest), default=0), 20)
-    for key, value in list(rest.items())[:8]:
-        yield [("key", pad(key, column)), ("", _GAP), ("", brief(value, max(width - column - 2, 16)))]
+        yield from plain_lines(interrupt.value, narrow, max(width, 20))
     known: Line = [("id", interrupt.id)] if interrupt.id else [("muted", "none, resume with a bare value")]
     yield [("muted", "interrupt id  "), *known]
 

@@ -17,7 +17,7 @@ from ckpt_cli.values.langgraph_values import is_conversation
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf
 
-__all__ = ["block", "brief", "inline", "short_id", "value_after"]
+__all__ = ["block", "brief", "entries", "inline", "short_id", "value_after"]
 
 _LABEL = 24
 _DEEPEST = 24
@@ -26,6 +26,11 @@ _DEEPEST = 24
 def block(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Iterator[Line]:
     """The lines of a value, indented by `indent` cells. A pipe gets the whole value, with each text on one line."""
     return _Block(page, full).lines(value, indent, 0)
+
+
+def entries(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Iterator[Line]:
+    """The lines of a list, dict or object, with each part on a line of its own even if all would fit into one."""
+    return _Block(page, full).entries(value, indent, 0)
 
 
 def inline(value: Any, page: Page, indent: int = 0) -> Span | None:
@@ -65,7 +70,7 @@ class _Block:
             if isinstance(value, Node):
                 yield [("", " " * indent), ("muted", class_name(value))]
                 indent += 2
-            yield from self._entries(value, indent, depth)
+            yield from self.entries(value, indent, depth)
 
     def text(self, text: str, indent: int) -> Iterator[Line]:
         """The lines of a long text in quotes: wrapped to the page, or in one line for a pipe."""
@@ -99,7 +104,7 @@ class _Block:
         else:
             yield fit([*head[:-1], (head[-1][0], head[-1][1].rstrip())], self._page.width)
         is_object = isinstance(value, Node) and below is None and not self._is_conversation(value)
-        yield from self._entries(value, indent, 0) if is_object else self.lines(value, indent, 0)
+        yield from self.entries(value, indent, 0) if is_object else self.lines(value, indent, 0)
 
     def _is_conversation(self, value: Any) -> bool:
         cached = self._known_talks.get(id(value))
@@ -108,7 +113,7 @@ class _Block:
         return cached
 
     def _extra_fields(self, fields: dict[str, Any], indent: int) -> Iterator[Line]:
-        return self._entries(fields, indent, 1)
+        return self.entries(fields, indent, 1)
 
     def inline(self, value: Any, indent: int) -> Span | None:
         """See the function `inline`."""
@@ -128,7 +133,7 @@ class _Block:
         text = whole(value, room, reveal=self._page.reveal)
         return None if text is None else ("value", text)
 
-    def _entries(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
+    def entries(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
         """The lines of a list, dict or object: each part begins its own line."""
         total = _count(value)
         first, last = folded(total, self._full, SHOWN if isinstance(value, dict) else FIRST)
@@ -151,7 +156,7 @@ class _Block:
             return
         yield [*head, ("", gap), ("muted", size_of(item))]
         if isinstance(item, Node):
-            yield from self._entries(item, indent + 2, depth + 1)
+            yield from self.entries(item, indent + 2, depth + 1)
         else:
             yield from self.lines(item, indent + 2, depth + 1)
 

@@ -65,7 +65,7 @@ def _write(write: Written, column: int, full: bool, page: Page, *, is_open: bool
     if write.kind == "nothing":
         yield head
     elif write.kind == "interrupt" and write.interrupts:
-        yield from questions(write.interrupts, page, 2, width, is_open=is_open)
+        yield from questions(write.interrupts, page, 2, width, is_open=is_open, full=full)
     elif write.kind == "error":
         yield from problem(write.value, head, page)
     else:

@@ -28,6 +28,7 @@ LAYOUTS = {
     "legacy/py-1.2.22-pickle": "E",
     "legacy/py-upgraded": "E",
     "encrypted": "E",
+    "hitl": "E",
     "real": "E",
 }
 """The generation letters of the databases; those that are not here are D."""

@@ -1,0 +1,125 @@
+"""The questions that wait at the head of a thread; what to do if nothing waits."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ckpt_cli.errors import NotFound, UsageError
+from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
+from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
+from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import command
+from ckpt_cli.values.state import TaskWrite
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that waits at the head of a thread.
+
+    Attributes:
+        id: the question's id; None before langgraph 0.2.60.
+        node: the node that asks. If its task's path isn't stored, this is the root graph's node that called the
+            subgraph. None if unknown.
+        source: the recorded question of the task that asked; None if the question has no id.
+        response_schema: the JSON schema of the answer; None if the graph gave none.
+    """
+
+    id: str | None
+    node: str | None
+    value: Any
+    source: AskedQuestion | None
+    response_schema: Any = None
+
+    @property
+    def ns(self) -> str:
+        """The namespace of the graph that asks."""
+        return self.source.write.row.ns if self.source else ""
+
+
+def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
+    """The questions that wait at the head of a thread; with `ns` only those of this subgraph and its own subgraphs."""
+    reader.thread(thread_id)
+    head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
+    snapshot = Inspection(reader, head).snapshot()
+    waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
+    asked = _waiting_questions(reader, head)
+    by_id: dict[tuple[str | int, str], Question] = {}
+    for task in waiting if not snapshot.consumed else ():
+        for one in _questions_of(task, asked):
+            by_id[one.id or len(by_id), one.source.write.task_id if one.source else ""] = one
+    return [one for one in by_id.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
+
+
+def _waiting_questions(reader: Reader, head: Ref) -> WaitingQuestions:
+    def newest(ns: str) -> list[TaskWrite]:
+        return reader.writes(reader.head(head.thread_id, ns).ref)
+
+    return WaitingQuestions(reader.writes(head), lambda: reader.namespaces(head.thread_id), newest)
+
+
+def _questions_of(task: Task, asked: WaitingQuestions) -> Iterator[Question]:
+    for one in task.open:
+        if one.id is None:
+            yield Question(None, task.node, one.value, None, one.response_schema)
+        else:
+            source = asked.find(one.id)
+            node = (pulled(source.write.row.task_path) if source else None) or task.node
+            yield Question(one.id, node, one.value, source, one.response_schema)
+
+
+def describe_question(question: Question) -> str:
+    """``child › review (793baa26…)``: the node that asks, after the nodes that called its graph."""
+    callers = graph_of(question.ns).split("|") if question.ns else []
+    name = " › ".join([*callers, question.node or "a task"])
+    return f"{name} ({question.id})" if question.id else name
+
+
+def find_question(waiting: Sequence[Question], name: str | None) -> Question:
+    """The waiting question with this id, start of an id, or node; with None, the only question.
+
+    Raises:
+        NotFound: no question fits.
+        UsageError: several questions fit.
+    """
+    if name is None:
+        fitting = list(waiting)
+    else:
+        exact = [q for q in waiting if name in (q.id, q.node)]
+        fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
+    if not fitting:
+        raise NotFound(f"no question {name!r} waits for an answer", candidates=[*map(describe_question, waiting)])
+    if len(fitting) > 1:
+        what = f"{len(fitting)} questions wait" if name is None else f"{name!r} fits {len(fitting)} questions"
+        raise UsageError(
+            what,
+            hint="--interrupt ID=JSON answers one of them, --answer-all answers all",
+            candidates=[describe_question(q) for q in fitting],
+        )
+    return fitting[0]
+
+
+def failed_nodes(reader: Reader, thread_id: str) -> list[str | None]:
+    """The nodes of the tasks that failed at the head of a thread; None for a node that isn't known."""
+    tasks = Inspection(reader, reader.head(thread_id).ref).snapshot().tasks
+    return [task.node for task in tasks if task.status is Status.FAILED]
+
+
+def nothing_waits(reader: Reader, head: Ref) -> NotFound:
+    """The error that nothing waits at the head of a thread, with what a person can do instead."""
+    tasks = Inspection(reader, head).snapshot().tasks
+    failed = [task for task in tasks if task.status is Status.FAILED]
+    if not failed:
+        return NotFound("nothing waits for an answer there", hint="`ckpt show` shows what runs next")
+    names = ", ".join(dict.fromkeys(task.node or "a task" for task in failed))
+    fork = f"`{command('ckpt fork', head.thread_id, '@')}`"
+    if any(task.answered for task in failed):
+        hint = f"it failed with its answer, and keeps it: after {fork} it asks again"
+    else:
+        replay = f"`{command('ckpt replay', head.thread_id)}`"
+        hint = (
+            f"graph.invoke(None, config) runs it again; {replay} shows what finished beside it; {fork} redoes the step"
+        )
+    return NotFound(f"nothing waits for an answer there: {names} failed", hint=hint)

@@ -1,0 +1,205 @@
+"""Makes and checks answers to questions about tool calls: approve, edit, reject, respond, ignore.
+
+The forms are those of langchain 1.4 ``human_in_the_loop.py`` (``Decision``, ``HITLResponse``) and of langgraph-prebuilt
+1.1 ``interrupt.py: HumanResponse``. An answer that the graph refuses must not be recorded: every later run would fail.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.values.questions import AnswerForm, ToolQuestion, ToolRequest
+
+PLACEHOLDERS = frozenset({"TEXT", "JSON"})
+"""The words that stand for an answer in suggested commands; they are refused as answers."""
+
+_RESPONSES = {"approve": "accept", "respond": "response"}
+_BARE = ("approve", "accept", "ignore", "reject")
+_SHOWN = 4000
+
+
+class Decision(NamedTuple):
+    """What a person decides, before it has the form that the question expects.
+
+    Attributes:
+        word: ``approve``, ``edit``, ``reject``, ``respond`` or ``ignore``.
+        content: the text of ``reject`` and ``respond``, the arguments of ``edit``; None for the others.
+    """
+
+    word: str
+    content: Any = None
+
+
+def decide(question: ToolQuestion, decision: Decision, *, every: bool = False) -> Any:
+    """The answer to a question, in the form that the graph expects.
+
+    If `every`, a question about several calls gets the same decision for each of them.
+
+    Raises:
+        UsageError: it isn't clear about which of several calls the decision is, or `edit` has no arguments.
+        Refused: a call doesn't allow the decision, or it isn't known which form the graph expects.
+    """
+    count = len(question.requests)
+    if question.form is AnswerForm.RESPONSE:
+        raise Refused(
+            "whether the graph expects one response or a list with one isn't stored",
+            hint=f"its code shows it: --value '{_spelled(example(question))}', or the same in [ ]",
+        )
+    if count > 1 and not every:
+        raise UsageError(
+            f"the question is about {count} tool calls",
+            hint="--answer-all decides the same for all of them; --value has a decision for each, in this order",
+            candidates=[f"{request.tool}  {'/'.join(request.allowed)}" for request in question.requests],
+        )
+    if count > 1 and decision.word == "edit":
+        raise UsageError("--edit has the arguments of one tool call, and this question is about several")
+    return _in_envelope(question, [_made(question, request, decision) for request in question.requests])
+
+
+def check(question: ToolQuestion, value: Any) -> Any:
+    """An answer that a person wrote out, in the form that the graph expects.
+
+    A lone decision, a list of decisions, and the word of a decision without content are put into this form.
+
+    Raises:
+        UsageError: the value isn't an answer to such a question.
+        Refused: a call doesn't allow its decision.
+    """
+    answers = _answers_in(question, value)
+    if len(answers) != len(question.requests):
+        raise UsageError(
+            f"the answer has {_count(len(answers), 'decision')}, "
+            f"and the question is about {_count(len(question.requests), 'tool call')}",
+            hint=_hint(question),
+        )
+    answers = [_checked(question, *pair) for pair in zip(question.requests, answers, strict=True)]
+    return value if question.form is AnswerForm.RESPONSE else _in_envelope(question, answers)
+
+
+def example(question: ToolQuestion) -> Any:
+    """An answer in the form that the graph expects; its texts are placeholders, which are refused as they are."""
+    answers = [_made(question, request, _first_allowed(request)) for request in question.requests]
+    return answers[0] if question.form is AnswerForm.RESPONSE else _in_envelope(question, answers)
+
+
+def summaries(question: ToolQuestion, answer: Any) -> list[str]:
+    """Lines about the decisions in a checked answer: ``approve delete_user {"name": "bob"}``."""
+    pairs = zip(question.requests, _answers_in(question, answer), strict=True)
+    return [line for request, one in pairs for line in _summary(question, request, one)]
+
+
+def _summary(question: ToolQuestion, request: ToolRequest, answer: dict[str, Any]) -> list[str]:
+    word, content = answer["type"], answer.get("message", answer.get("args"))
+    if word != "edit":
+        text = f": “{content}”" if isinstance(content, str) and content else ""
+        return [f"{word} {request.tool} {_spelled(request.args)}{text}"]
+    action = _action(question, answer)
+    name = action[_name_key(question)]
+    lines = [f"edit {request.tool} {_spelled(request.args)}: calls {name} {_spelled(action['args'])} instead"]
+    missing = [key for key in request.args if key not in action["args"]]
+    return [*lines, f"the new arguments leave out {', '.join(missing)}"] if missing and name == request.tool else lines
+
+
+def _first_allowed(request: ToolRequest) -> Decision:
+    word = next((word for word in request.allowed if word in _BARE[:3]), request.allowed[0])
+    word = next((unified for unified, response in _RESPONSES.items() if response == word), word)
+    return Decision(word, {"edit": request.args, "reject": "TEXT", "respond": "TEXT"}.get(word))
+
+
+def _made(question: ToolQuestion, request: ToolRequest, decision: Decision) -> dict[str, Any]:
+    word, content = decision
+    if word == "edit" and not isinstance(content, dict):
+        raise UsageError("--edit needs the tool's arguments as an object", hint=f"--edit '{_spelled(request.args)}'")
+    is_response = question.form in (AnswerForm.RESPONSES, AnswerForm.RESPONSE)
+    word = _RESPONSES.get(word, word) if is_response else word
+    if word == "edit":
+        answer = {"type": word, _edit_key(question): {_name_key(question): request.tool, "args": content}}
+    elif is_response:
+        answer = {"type": word, "args": content}
+    else:
+        answer = {"type": word, "message": content} if content or word == "respond" else {"type": word}
+    _must_allow(request, word)
+    return answer
+
+
+def _in_envelope(question: ToolQuestion, answers: list[dict[str, Any]]) -> Any:
+    if question.form is AnswerForm.DECISIONS:
+        return {"decisions": answers}
+    return answers if question.form is AnswerForm.RESPONSES else answers[0]
+
+
+def _answers_in(question: ToolQuestion, value: Any) -> list[Any]:
+    """The decisions or responses in a value, which may have its envelope or not."""
+    if isinstance(value, dict) and value.keys() == {"decisions"} and question.form is AnswerForm.DECISIONS:
+        value = value["decisions"]
+    if isinstance(value, str) and question.form is not AnswerForm.RESPONSE:
+        value = [{"type": value, **({"args": None} if question.form is AnswerForm.RESPONSES else {})}]
+        if value[0]["type"] not in _BARE:
+            raise UsageError(f"“{value[0]['type']}” is no answer to a question about tool calls", hint=_hint(question))
+    answers = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, dict) and isinstance(one.get("type"), str) for one in answers):
+        raise UsageError("this is no answer to a question about tool calls", hint=_hint(question))
+    return answers
+
+
+def _checked(question: ToolQuestion, request: ToolRequest, answer: dict[str, Any]) -> dict[str, Any]:
+    word = answer["type"]
+    _must_allow(request, word)
+    needs_text = word in ("respond", "response") or (word == "reject" and "message" in answer)
+    text = answer.get("args" if word == "response" else "message")
+    if needs_text and not isinstance(text, str):
+        raise UsageError(f"{word} needs a text", hint=_hint(question))
+    if needs_text and text in PLACEHOLDERS:
+        raise UsageError(f"{text} is the placeholder of a suggested command, not an answer")
+    if word == "edit":
+        _must_be_action(question, request, _action(question, answer))
+    return answer
+
+
+def _must_be_action(question: ToolQuestion, request: ToolRequest, action: Any) -> None:
+    name = action.get(_name_key(question)) if isinstance(action, dict) else None
+    if not isinstance(name, str) or not isinstance(action.get("args"), dict):
+        keys = f"{_edit_key(question)!r} with {_name_key(question)!r} and 'args'"
+        raise UsageError(f"edit needs {keys}", hint=f"--edit '{_spelled(request.args)}' makes them")
+    if question.form is AnswerForm.DECISION and name != request.tool:
+        raise Refused(f"an edit can't call {name} instead of {request.tool}; nothing was recorded")
+
+
+def _action(question: ToolQuestion, answer: dict[str, Any]) -> Any:
+    return answer.get(_edit_key(question))
+
+
+def _edit_key(question: ToolQuestion) -> str:
+    if question.form in (AnswerForm.RESPONSES, AnswerForm.RESPONSE):
+        return "args"
+    return "editedAction" if question.javascript else "edited_action"
+
+
+def _name_key(question: ToolQuestion) -> str:
+    return "action" if question.form in (AnswerForm.RESPONSES, AnswerForm.RESPONSE) else "name"
+
+
+def _must_allow(request: ToolRequest, word: str) -> None:
+    if word not in request.allowed:
+        raise Refused(
+            f"{word} is not allowed for {request.tool}; nothing was recorded",
+            hint=f"it allows {', '.join(request.allowed)}",
+        )
+
+
+def _hint(question: ToolQuestion) -> str:
+    return f"it expects something like {_spelled(example(question))}"
+
+
+def _spelled(value: Any) -> str:
+    """A value as JSON in one line, with secrets masked; a very long one is cut."""
+    try:
+        text = json.dumps(to_json(value), ensure_ascii=False)
+    except RecursionError:
+        return "…"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

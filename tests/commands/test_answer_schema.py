@@ -1,0 +1,155 @@
+"""An answer is held to the ``response_schema`` of its question, as LangGraph itself holds it when it continues."""
+
+import json
+import sys
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import Any, Literal
+
+import pytest
+from langgraph.types import Command
+from pydantic import BaseModel, ValidationError
+from typing_extensions import TypedDict
+
+from tests.commands.test_answers import EACH, THREAD, Asked, asked
+from tests.graphs.human_in_the_loop import DELETE, RAN, agent, asking, on
+
+__all__ = ["asked"]
+
+
+class Review(BaseModel):
+    approved: bool
+    score: int = 0
+    by: str | None = None
+
+
+class Typed(TypedDict):
+    text: str
+
+
+@dataclass
+class Plain:
+    day: date
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+FITS: list[tuple[Any, Any]] = [
+    (Review, {"approved": True, "score": 3}),
+    (Review, {"approved": False, "also": 1}),
+    (Typed, {"text": ""}),
+    (Plain, {"day": "2026-11-01"}),
+    (Literal["a", "b"], "b"),
+    (list[int], [1, 2]),
+    (Colour, "red"),
+    (int | None, None),
+    (float, 5),
+    ({"type": "string"}, "x"),
+]
+CONVERTED: list[tuple[Any, Any]] = [
+    (Review, {"approved": "yes"}),
+    (Review, {"approved": 1, "score": "5"}),
+    (int, "5"),
+    (float, "1e3"),
+    (int | None, "7"),
+    (list[int], [1, "2"]),
+    (dict[str, bool], {"a": "off"}),
+    (Plain, {"day": 86400}),
+]
+REFUSED: list[tuple[Any, Any]] = [
+    (Review, {"nope": 1}),
+    (Review, {"approved": "perhaps"}),
+    (Review, {"approved": True, "score": 1.5}),
+    (Review, "yes"),
+    (Typed, {"text": 5}),
+    (Literal["a", "b"], "c"),
+    (list[int], 5),
+    (Colour, "blue"),
+    (int, "five"),
+    (int, None),
+    (int | None, [1]),
+]
+
+
+def name(value: Any) -> str:
+    return value.__name__ if isinstance(value, type) else repr(value)
+
+
+@pytest.mark.parametrize(("schema", "answer"), FITS + CONVERTED, ids=name)
+def test_what_langgraph_takes_is_recorded(schema: Any, answer: Any, asked: Asked) -> None:
+    """A value that fits is recorded, and one that LangGraph converts, of which the plan says so; the graph goes on."""
+    asked.start(lambda saver: asking(saver, "?", schema=schema), {"answers": []})
+    notes = asked.answer("--value", json.dumps(answer))["notes"]
+    assert any("LangGraph may convert it" in note for note in notes) is ((schema, answer) in CONVERTED)
+    assert len(asked.go_on()["answers"]) == 1
+
+
+@pytest.mark.parametrize(("schema", "answer"), REFUSED, ids=name)
+def test_what_langgraph_refuses_is_refused(schema: Any, answer: Any, asked: Asked) -> None:
+    """The refusal says what is wrong and changes no row; LangGraph refuses the same value."""
+    graph = asked.start(lambda saver: asking(saver, "?", schema=schema), {"answers": []})
+    before = asked.rows()
+    error = asked.ckpt("--value", json.dumps(answer), "--yes", code=7)
+    assert error["message"].startswith("the answer doesn't fit the schema") and error["candidates"]
+    assert asked.rows() == before
+    if answer is not None:
+        with pytest.raises(ValidationError):
+            graph.invoke(Command(resume=answer), on(THREAD))
+
+
+def test_no_schema_records_it(asked: Asked) -> None:
+    """With ``--no-schema`` the answer is recorded; the next run raises, and undo takes the answer back."""
+    asked.start(lambda saver: asking(saver, "?", schema=Review), {"answers": []})
+    asked.answer("--value", '{"nope": 1}', "--no-schema")
+    with pytest.raises(ValidationError):
+        asked.go_on()
+
+
+def test_edited_arguments_of_a_tool(asked: Asked) -> None:
+    """The arguments of ``--edit`` are held to the tool's own schema."""
+    asked.start(lambda saver: agent(saver, "per_call", {"delete_user": True}, [DELETE]))
+    assert asked.ckpt("--edit", "{}", "--yes", code=7)["candidates"] == [
+        "edited_action.args: 'name' is a required property"
+    ]
+    assert "is not of type 'string'" in asked.ckpt("--edit", '{"name": 5}', "--yes", code=7)["candidates"][0]
+    asked.answer("--edit", '{"name": "rob", "ignored": 1}')
+    asked.go_on()
+    assert RAN == [("delete_user", {"name": "rob"})]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "https://schema.example.org/answer.json"},
+        {"$ref": "#/$defs/nowhere"},
+        {"type": "no such type"},
+        {"properties": 7},
+        {"$ref": "#"},
+    ],
+    ids=str,
+)
+def test_a_schema_that_cant_be_used(schema: dict[str, Any], asked: Asked) -> None:
+    """A damaged, endless or foreign schema refuses the answer; no address is fetched."""
+    asked.start(lambda saver: asking(saver, "?", schema=schema), {"answers": []})
+    assert "the question's schema can't be used" in asked.ckpt("--value", "yes", "--yes", code=2)["message"]
+    asked.answer("--value", "yes", "--no-schema")
+    assert asked.go_on()["answers"] == ["yes"]
+
+
+def test_without_the_extra(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without jsonschema, the error names the install line; a decision without arguments needs none."""
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    asked.start(lambda saver: asking(saver, "?", schema=Review), {"answers": []})
+    assert "pip install 'langgraph-ckpt[schema]'" in asked.ckpt("--value", "{}", code=2)["hint"]
+
+
+def test_a_decision_needs_no_extra(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision without arguments is checked without jsonschema."""
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    asked.start(EACH)
+    asked.answer("--approve")
+    asked.go_on()
+    assert RAN == [DELETE]
