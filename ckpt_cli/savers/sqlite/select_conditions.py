@@ -15,8 +15,8 @@ def select_conditions(
 ) -> tuple[str, list[Scalar]]:
     """The WHERE clause and its parameters.
 
-    The conditions have the order of checkpoint-sqlite 3.1 (``utils.py: search_where``): SQLite reads a wrong path only in
-    rows that meet the conditions before it.
+    The conditions have the order of checkpoint-sqlite 3.1 (``utils.py: search_where``). SQLite reads a wrong path only
+    in rows that meet the conditions before it.
     """
     found: list[tuple[str, list[Scalar]]] = []
     if selection.thread_id is not None:
