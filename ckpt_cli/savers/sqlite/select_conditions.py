@@ -15,7 +15,7 @@ def select_conditions(
 ) -> tuple[str, list[Scalar]]:
     """The WHERE clause and its parameters.
 
-    The conditions have the order of checkpoint-sqlite 3.1 (``utils.py: search_where``): SQLite reads a wrong path only
+    The conditions have the order of checkpoint-sqlite 3.1 (``utils.py: search_where``). SQLite reads a wrong path only
     in rows that meet the conditions before it.
     """
     found: list[tuple[str, list[Scalar]]] = []
