@@ -13,15 +13,16 @@ from ckpt_cli.operations.apply import write
 from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
 from ckpt_cli.operations.restoring import Restored, find_clash, find_restored, head_beside
 from ckpt_cli.operations.undo_hints import (
+    hint_before_answer,
     hint_delete_children,
     hint_later_operation,
+    hint_look,
     hint_make_room,
     hint_roll_back,
     then_undo,
 )
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.shell_words import command
 
 
 def find_operation(log: OperationLog, number: int | None) -> Operation:
@@ -180,7 +181,9 @@ def _changed_since(log: OperationLog, operation: Operation, name: Ref | WriteKey
         return Refused(
             f"{what}: {named} changed the same rows later", hint=then_undo(f"ckpt undo {later[0]}", operation)
         )
-    return Refused(f"{what}: {_describe_record(name)} was changed since by somebody else; nothing was written")
+    now = "" if name is None else hint_look(name if isinstance(name, Ref) else name.ref)
+    why = f"{_describe_record(name)} was changed since by somebody else"
+    return Refused(f"{what}: {why}; nothing was written", hint=now)
 
 
 def _describe_record(name: Ref | WriteKey | None) -> str:
@@ -231,8 +234,8 @@ def _must_be_unused(saver: Saver, log: OperationLog, answered: set[Ref], operati
             ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
             if ids:
                 later_hint = hint_later_operation(saver, log, operation, ref.thread_id, ids)
-                back = command("ckpt rollback", ref.thread_id, "REV")
-                hint = later_hint or f"`{back}`, or `ckpt fork`, goes back to before the answer"
+                *_, asked = _enclosing_heads(saver, ref)
+                hint = later_hint or hint_before_answer(asked)
                 raise _refuse_continued(operation, ref.thread_id, min(ids), hint)
 
 

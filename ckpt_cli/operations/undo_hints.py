@@ -44,6 +44,18 @@ def hint_roll_back(saver: Saver, ref: Ref) -> str:
     return f"`{back}` goes back to the head before it, and nothing is lost"
 
 
+def hint_before_answer(asked: Ref) -> str:
+    """The hint to go back to the checkpoint of the root graph whose answer was used."""
+    back = command("ckpt rollback", asked.thread_id, asked.checkpoint_id)
+    return f"`{back}` goes back to before the answer; what came after it stays as a branch"
+
+
+def hint_look(ref: Ref) -> str:
+    """The hint to look at a checkpoint that somebody else has changed."""
+    show = command("ckpt show", ref.thread_id, ref.checkpoint_id, options=_ns_option(ref.ns))
+    return f"`{show}` shows what is there now"
+
+
 def hint_later_operation(
     saver: Saver,
     log: OperationLog,

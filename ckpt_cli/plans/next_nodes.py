@@ -12,6 +12,7 @@ from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import END, START, TASKS, order
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.thread_history import Route
+from ckpt_cli.shell_words import command
 from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import Version
@@ -71,13 +72,12 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
     if not routes:
         raise Refused(f"{node} has no recorded run, so its next nodes are unknown", hint="--next NODE names them")
     if len(routes) > 1:
-        ways = [f"{_describe_route(route)} ({times}x)" for route, times in routes.items()]
         raise UsageError(
-            f"{node} has several recorded routes", hint="--next NODE[,NODE] or --next END", candidates=ways
+            f"{node} has several recorded routes", hint="add one of these to the command", candidates=_options(routes)
         )
     [(route, times)] = routes.items()
     if any(channel == TASKS for channel, _ in route):
-        hint = "--next NODE=JSON for each, or --next END"
+        hint = f"add {_option(route)} with the arguments, or --next END"
         raise Refused(f"{node} sends tasks with arguments that ckpt can't know: {_describe_route(route)}", hint=hint)
     where = "" if own else " in other threads"
     return _route_writes(route), f"then {_describe_route(route)}, as in {times} of {times} runs{where}"
@@ -93,6 +93,22 @@ def describe_doubt(node: str, route: Sequence[tuple[str, Any]], hops: Sequence[H
     if hops is None and node != START and any(channel.startswith("branch:to:") for channel, _ in route):
         when = f"if they lead elsewhere, or if {node} went there by Command(goto=…), name the nodes with --next"
         yield f"update_state follows only edges, and evaluates conditional ones anew: {when}"
+
+
+def _options(routes: Mapping[Route, int]) -> list[str]:
+    """The options that name each recorded route, with the number of its runs; the most frequent route first."""
+    total = sum(routes.values())
+    often = sorted(routes.items(), key=lambda item: -item[1])
+    return [f"{_option(route)}  (as in {times} of {total} runs)" for route, times in often]
+
+
+def _option(route: Route) -> str:
+    """The options that name a route: ``--next a,b``, ``--next work=JSON`` for a Send."""
+    names = [channel.rpartition(":")[2] for channel, _ in route if channel != TASKS]
+    sends = list(dict.fromkeys(str(way) for channel, way in route if channel == TASKS))
+    words = [*([",".join(names)] if names else []), *(f"{node}=JSON" for node in sends)]
+    known = ["END" if word == END else word for word in words] or ["END"]
+    return command("", options=[part for word in known for part in ("--next", word)]).strip()
 
 
 def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:

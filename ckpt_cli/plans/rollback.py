@@ -11,6 +11,7 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import command
 
 
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
@@ -26,7 +27,8 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     origin, head = read_origin(reader, row.ref), reader.head(row.thread_id, row.ns)
     writes = reader.writes(row.ref, values=0)
     if head.checkpoint_id == row.checkpoint_id and not writes:
-        raise Refused("that checkpoint is the head already: there is nothing to roll back")
+        earlier = f"`{command('ckpt log', row.thread_id)}` lists the checkpoints before it"
+        raise Refused("that checkpoint is the head already: there is nothing to roll back", hint=earlier)
     _must_keep_sends(origin, any(write.channel == TASKS for write in writes))
     deltas = snapshots_for_child(reader, mint, origin)
     made = make_child(

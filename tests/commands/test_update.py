@@ -1,5 +1,7 @@
 """``ckpt update``: what its plans look like, and what it refuses."""
 
+import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -81,3 +83,19 @@ def test_refusals_look(database: Database, capsys: pytest.CaptureFixture[str]) -
         assert (code in (2, 4, 6, 7), caught.out) == (True, ""), name
         lines += [f"{name}: exit {code}", *(f"  {line}" for line in caught.err.splitlines())]
     golden.compare("update/refused.txt", lines)
+
+
+@pytest.mark.parametrize("name", ["several-ways", "where-on"])
+def test_the_options_that_a_refusal_names_are_taken(
+    name: str, database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each line that a node with several recorded routes gets, added to the command, is a plan."""
+    source, words = REFUSED[name]
+    line = ["update", *words, "-d", str(database(source)), "--dry-run", "--json"]
+    assert run(line) == 2
+    refused = json.loads(capsys.readouterr().err)["error"]
+    assert len(refused["candidates"]) == 2
+    for option in refused["candidates"]:
+        options = shlex.split(option.partition("  ")[0].replace("=JSON", '={"n":1}').replace('"', '\\"'))
+        assert run([*line, *options]) == 0, capsys.readouterr().err
+        assert "as you say" in " ".join(json.loads(capsys.readouterr().out)["notes"])

@@ -47,8 +47,9 @@ def test_undo_refuses_where_somebody_else_changed_the_rows(log: OperationLog, sa
     """A row that is not as the operation left it is not overwritten."""
     apply(saver, log, replacing("1", b"mine"), at=1.0)
     saver.apply(replacing("1", b"theirs"))
-    with pytest.raises(Refused, match="checkpoint 1 of thread 't' was changed since by somebody else"):
+    with pytest.raises(Refused, match="checkpoint 1 of thread 't' was changed since by somebody else") as refused:
         undo.undo(saver, log, undo.find_operation(log, None), at=2.0, reason="")
+    assert refused.value.hint == "`ckpt show t 1` shows what is there now"
     assert phases(log) == {1: Phase.DONE}
 
 
