@@ -13,6 +13,8 @@ _CHUNK = 500  # values in one IN (…); older builds of SQLite take at most 999
 
 def bound(text: str) -> str | bytes:
     """Text as a parameter; text that isn't UTF-8 becomes its bytes, which the statement casts to text."""
+    if text.isascii():
+        return text
     for errors in ("strict", "surrogateescape"):
         try:
             raw = text.encode("utf-8", errors)
@@ -32,6 +34,8 @@ def data(value: object) -> bytes:
 def stored(name: str) -> Scalar:
     """A name as its column holds it: text, unless its spelling means another storage class (`savers.spelling`)."""
     raw = raw_of(name)
+    if raw is name:
+        return name
     if raw is None or type(raw) in (str, bytes, float) or (type(raw) is int and -_INTEGERS <= raw < _INTEGERS):
         return raw  # type: ignore[no-any-return]
     return name
