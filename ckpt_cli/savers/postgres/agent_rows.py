@@ -1,6 +1,6 @@
 """An agent's records in Postgres: each call is one statement, which a direct connection prepares once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import NULL, Checkpoint, Write
@@ -36,7 +36,7 @@ class PostgresAgentRows(AgentRows):
         values |= {"checkpoint_id": row.checkpoint_id, "parent_id": row.parent_id}
         values |= {"header": record.body.data.decode(), "metadata": record.metadata.data.decode()}
         blobs = list(blobs_of(record)) if record.channels else []
-        rows = [
+        rows: list[dict[str, object]] = [
             {"channels": name.channel, "versions": name.version, "tags": payload.tag, "values": payload.data}
             for name, payload in blobs
         ]
@@ -52,7 +52,7 @@ class PostgresAgentRows(AgentRows):
         first = writes[0]
         values: dict[str, object] = {"thread_id": first.thread_id, "checkpoint_ns": first.ns}
         values |= {"checkpoint_id": first.checkpoint_id, "task_id": first.task_id, "task_path": first.task_path}
-        rows = [
+        rows: list[dict[str, object]] = [
             {"idxs": write.idx, "channels": write.channel, "tags": payload.tag, "values": payload.data}
             for write, payload in ((write, write.payload or NULL) for write in writes)
         ]
@@ -64,6 +64,6 @@ class PostgresAgentRows(AgentRows):
         self._connection.run_alone(one if len(rows) == 1 else many, values | _joined(rows), writing=True)
 
 
-def _joined(rows: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+def _joined(rows: Sequence[dict[str, object]]) -> dict[str, object]:
     """The values of one row, or of several as lists."""
     return rows[0] if len(rows) == 1 else {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}

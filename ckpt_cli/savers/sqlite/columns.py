@@ -34,8 +34,6 @@ def data(value: object) -> bytes:
 def stored(name: str) -> Scalar:
     """A name as its column holds it: text, unless its spelling means another storage class (`savers.spelling`)."""
     raw = raw_of(name)
-    if raw is name:
-        return name
     if raw is None or type(raw) in (str, bytes, float) or (type(raw) is int and -_INTEGERS <= raw < _INTEGERS):
         return raw  # type: ignore[no-any-return]
     return name
