@@ -1,12 +1,13 @@
 """Runs of agents whose statements and round trips are counted, on the adapter and on LangGraph's own saver."""
 
 import operator
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, closing, contextmanager
 from typing import Annotated, Any, NamedTuple, Protocol, TypedDict
 from unittest.mock import patch
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import uuid4
 
 import pymysql
@@ -86,6 +87,7 @@ class _Trace:
 
 
 _connect = sqlite3.connect
+_PORT = re.compile(r"127\.0\.0\.1:(\d+)")
 _PARSERS = {"postgres": PostgresStatements, "mysql": MySQLStatements}
 
 
@@ -97,26 +99,37 @@ def counted(kind: str, url: str) -> Iterator[tuple[str, Counter]]:
         with patch("sqlite3.connect", trace.connect):
             yield url, trace
         return
-    port = urlsplit(url).port
-    assert port is not None
-    proxy = CountingProxy(urlsplit(url).hostname or "", port, _PARSERS.get(kind, Uncounted))
+    (port,) = _PORT.findall(unquote(url))[:1]
+    proxy = CountingProxy("127.0.0.1", int(port), _PARSERS.get(kind, Uncounted))
     try:
-        yield url.replace(f":{port}", f":{proxy.port}", 1), proxy
+        yield url.replace(port, str(proxy.port), 1), proxy
     finally:
         proxy.close()
 
 
 def official(kind: str, url: str) -> AbstractContextManager[Any]:
     """LangGraph's own saver for a kind of database."""
-    if kind == "sqlite":
-        from langgraph.checkpoint.sqlite import SqliteSaver
+    return {
+        "sqlite": _sqlite,
+        "postgres": _postgres,
+        "mysql": _mysql,
+        "redis": _redis,
+        "mongodb": _mongodb,
+        "valkey": _valkey,
+        "dynamodb": _dynamodb,
+    }[kind](url)
 
-        return SqliteSaver.from_conn_string(url)
-    if kind == "postgres":
-        from langgraph.checkpoint.postgres import PostgresSaver
 
-        return PostgresSaver.from_conn_string(url)
-    return _mysql(url)
+def _sqlite(url: str) -> AbstractContextManager[Any]:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    return SqliteSaver.from_conn_string(url)
+
+
+def _postgres(url: str) -> AbstractContextManager[Any]:
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    return PostgresSaver.from_conn_string(url)
 
 
 @contextmanager
@@ -124,10 +137,46 @@ def _mysql(url: str) -> Iterator[Any]:
     from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
     parts = urlsplit(url)
-    where = {"host": parts.hostname, "port": parts.port, "database": parts.path[1:], "autocommit": True}
+    where: Any = {"host": parts.hostname, "port": parts.port, "database": parts.path[1:], "autocommit": True}
     password = unquote(parts.password or "").encode()
-    with closing(pymysql.connect(user=unquote(parts.username or ""), password=password, **where)) as connection:  # type: ignore[call-overload]
+    with closing(pymysql.connect(user=unquote(parts.username or ""), password=password, **where)) as connection:
         yield PyMySQLSaver(connection)
+
+
+@contextmanager
+def _redis(url: str) -> Iterator[Any]:
+    from langgraph.checkpoint.redis import RedisSaver
+
+    with RedisSaver.from_conn_string(url) as saver:
+        saver.setup()
+        yield saver
+
+
+@contextmanager
+def _mongodb(url: str) -> Iterator[Any]:
+    from langgraph.checkpoint.mongodb import MongoDBSaver
+    from pymongo import MongoClient
+
+    with MongoClient(url) as client:
+        yield MongoDBSaver(client, urlsplit(url).path[1:])
+
+
+def _valkey(url: str) -> AbstractContextManager[Any]:
+    from langgraph_checkpoint_aws import ValkeySaver
+
+    return ValkeySaver.from_conn_string(url)
+
+
+@contextmanager
+def _dynamodb(url: str) -> Iterator[Any]:
+    from langgraph_checkpoint_aws import DynamoDBSaver
+
+    options = parse_qs(urlsplit(url).query)
+    saver = DynamoDBSaver(
+        table_name=urlsplit(url).netloc, region_name="us-east-1", endpoint_url=options["endpoint_url"][0]
+    )
+    with closing(saver.client):
+        yield saver
 
 
 def official_async(kind: str, url: str) -> AbstractAsyncContextManager[Any] | None:
@@ -140,4 +189,8 @@ def official_async(kind: str, url: str) -> AbstractAsyncContextManager[Any] | No
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
         return AsyncPostgresSaver.from_conn_string(url)
+    if kind == "redis":
+        from langgraph.checkpoint.redis.aio import AsyncRedisSaver
+
+        return AsyncRedisSaver.from_conn_string(url)
     return None

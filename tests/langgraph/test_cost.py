@@ -11,14 +11,14 @@ from ckpt_cli.langgraph import CkptSaver
 from tests.langgraph.counting import GRAPHS, Count, Counter, arguments, count_of, counted, official, official_async
 from tests.langgraph.places import Where, places
 
-KINDS = ("sqlite", "postgres", "mysql")
+KINDS = ("sqlite", "postgres", "mysql", "redis")
 SIZE = 12
 """Steps of a run, and tasks of a step; both savers send the same for each, so more would show the same."""
 
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
-    """Each SQL database."""
+    """Each kind whose savers write with few statements; on Redis round trips alone are counted."""
     return str(request.param)
 
 
@@ -75,6 +75,7 @@ def test_sync(where: Where, kind: str, graph: str) -> None:
     must_be_cheap(ours, theirs)
 
 
+@pytest.mark.filterwarnings("ignore:get_async_redis_connection")  # LangGraph's own saver calls it
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_async(where: Where, kind: str, graph: str) -> None:
     """The same for the async methods; where there is no async saver to compare with, it is the sync one."""
@@ -85,10 +86,10 @@ def test_async(where: Where, kind: str, graph: str) -> None:
     must_be_cheap(ours, theirs)
 
 
-def must_be_cheap(ours: Count, theirs: Count) -> None:
-    assert ours.statements > SIZE
-    assert ours.statements <= theirs.statements
-    assert ours.trips <= theirs.trips
+def must_be_cheap(ours: Count, theirs: Count, name: str = "a run") -> None:
+    assert sum(ours) > 0, name
+    assert ours.statements <= theirs.statements, name
+    assert ours.trips <= theirs.trips, name
 
 
 def _config(thread_id: str, **names: str) -> Any:
@@ -139,6 +140,5 @@ def test_calls(where: Where, kind: str) -> None:
             counts.append(call_counts(saver, counter))
     ours, theirs = counts
     for name in CALLS:
-        assert 0 < ours[name].statements <= theirs[name].statements, name
         # the end of a pipeline may count as the trip of the call before: no call waits for less than one answer
-        assert ours[name].trips <= max(theirs[name].trips, 1), name
+        must_be_cheap(ours[name], theirs[name]._replace(trips=max(theirs[name].trips, 1)), name)

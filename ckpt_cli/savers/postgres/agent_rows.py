@@ -36,10 +36,13 @@ class PostgresAgentRows(AgentRows):
         values |= {"checkpoint_id": row.checkpoint_id, "parent_id": row.parent_id}
         values |= {"header": record.body.data.decode(), "metadata": record.metadata.data.decode()}
         blobs = list(blobs_of(record)) if record.channels else []
-        values |= {"channels": [name.channel for name, _ in blobs], "versions": [name.version for name, _ in blobs]}
-        values |= {"tags": [payload.tag for _, payload in blobs], "values": [payload.data for _, payload in blobs]}
+        rows: list[dict[str, object]] = [
+            {"channels": name.channel, "versions": name.version, "tags": payload.tag, "values": payload.data}
+            for name, payload in blobs
+        ]
+        sql = (self._sql.put, self._sql.put_one_version, self._sql.put_versions)[min(len(rows), 2)]
         try:
-            self._connection.run_alone(self._sql.put_with_channels if blobs else self._sql.put, values, writing=True)
+            self._connection.run_alone(sql, values | _joined(rows), writing=True)
         except Refused:
             must_fit_json(record, nul=False)
             raise
@@ -49,7 +52,18 @@ class PostgresAgentRows(AgentRows):
         first = writes[0]
         values: dict[str, object] = {"thread_id": first.thread_id, "checkpoint_ns": first.ns}
         values |= {"checkpoint_id": first.checkpoint_id, "task_id": first.task_id, "task_path": first.task_path}
-        values |= {"idxs": [write.idx for write in writes], "channels": [write.channel for write in writes]}
-        payloads = [write.payload or NULL for write in writes]
-        values |= {"tags": [payload.tag for payload in payloads], "values": [payload.data for payload in payloads]}
-        self._connection.run_alone(self._sql.replace_writes if replace else self._sql.add_writes, values, writing=True)
+        rows: list[dict[str, object]] = [
+            {"idxs": write.idx, "channels": write.channel, "tags": payload.tag, "values": payload.data}
+            for write, payload in ((write, write.payload or NULL) for write in writes)
+        ]
+        one, many = (
+            (self._sql.replace_one_write, self._sql.replace_writes)
+            if replace
+            else (self._sql.add_one_write, self._sql.add_writes)
+        )
+        self._connection.run_alone(one if len(rows) == 1 else many, values | _joined(rows), writing=True)
+
+
+def _joined(rows: Sequence[dict[str, object]]) -> dict[str, object]:
+    """The values of one row, or of several as lists."""
+    return rows[0] if len(rows) == 1 else {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}

@@ -7,14 +7,17 @@ They have the effects of those of LangGraph's own saver (checkpoint-postgres 3.2
 
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
 
+from collections.abc import Mapping
+
 from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.sql.agent_rows import CHANNEL, CHECKPOINT, WRITE
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 
 _PLACE = "thread_id, checkpoint_ns"
 _HERE = "%(thread_id)s::text, %(checkpoint_ns)s::text"
-_ARRAYS = "unnest(%(channels)s::text[], %(versions)s::text[], %(tags)s::text[], %(values)b::bytea[])"
-_TASK_ARRAYS = "unnest(%(idxs)s::int[], %(channels)s::text[], %(tags)s::text[], %(values)b::bytea[])"
+_NEW_VERSIONS = {"channels": "text", "versions": "text", "tags": "text", "values": "bytea"}
+_NEW_WRITES = {"idxs": "int", "channels": "text", "tags": "text", "values": "bytea"}
+"""Values of one row, or of several rows as arrays, with their types."""
 
 _VERSIONS = """jsonb_each_text(CASE jsonb_typeof(head.checkpoint::jsonb -> 'channel_versions')
     WHEN 'object' THEN head.checkpoint::jsonb -> 'channel_versions' END)"""
@@ -59,14 +62,29 @@ class AgentStatements:
     ({_PLACE}, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
 VALUES ({_HERE}, %(checkpoint_id)s, %(parent_id)s, %(header)s, %(metadata)s)
 ON CONFLICT ({_PLACE}, checkpoint_id) DO UPDATE SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata"""
-        self.put_with_channels = f"""WITH new_versions AS (
-    INSERT INTO {blobs} ({_PLACE}, channel, version, type, blob) SELECT {_HERE}, * FROM {_ARRAYS}
+        self.put_one_version, self.put_versions = (
+            f"""WITH new_versions AS (
+    INSERT INTO {blobs} ({_PLACE}, channel, version, type, blob) SELECT {_HERE}, {rows}
     ON CONFLICT ({_PLACE}, channel, version) DO NOTHING
 )
 {self.put}"""
+            for rows in _one_and_many(_NEW_VERSIONS)
+        )
         path, path_value = ("task_path, ", "%(task_path)s::text, ") if layout.task_paths else ("", "")
-        add = f"""INSERT INTO {writes} ({_PLACE}, checkpoint_id, task_id, {path}idx, channel, type, blob)
-SELECT {_HERE}, %(checkpoint_id)s::text, %(task_id)s::text, {path_value}* FROM {_TASK_ARRAYS}
+        one_write, many_writes = (
+            f"""INSERT INTO {writes} ({_PLACE}, checkpoint_id, task_id, {path}idx, channel, type, blob)
+SELECT {_HERE}, %(checkpoint_id)s::text, %(task_id)s::text, {path_value}{rows}
 ON CONFLICT ({_PLACE}, checkpoint_id, task_id, idx) DO """
-        self.add_writes = f"{add}NOTHING"
-        self.replace_writes = f"{add}UPDATE SET channel = EXCLUDED.channel, type = EXCLUDED.type, blob = EXCLUDED.blob"
+            for rows in _one_and_many(_NEW_WRITES)
+        )
+        self.add_one_write, self.add_writes = f"{one_write}NOTHING", f"{many_writes}NOTHING"
+        update = "UPDATE SET channel = EXCLUDED.channel, type = EXCLUDED.type, blob = EXCLUDED.blob"
+        self.replace_one_write, self.replace_writes = one_write + update, many_writes + update
+
+
+def _one_and_many(columns: Mapping[str, str]) -> tuple[str, str]:
+    """The end of a SELECT that gives one row, and of one that gives many: arrays cost more than the values of a row."""
+    placeholders = {name: f"%({name}){'b' if kind == 'bytea' else 's'}" for name, kind in columns.items()}
+    one = ", ".join(f"{placeholders[name]}::{kind}" for name, kind in columns.items())
+    arrays = ", ".join(f"{placeholders[name]}::{kind}[]" for name, kind in columns.items())
+    return one, f"* FROM unnest({arrays})"

@@ -41,19 +41,20 @@ class Images:
             yield from zip(page, self._read(page), strict=True)
 
     def _read(self, keys: Sequence[str]) -> list[Row | None]:
-        answers = [*self._connection.all(command for key in keys for command in (("TYPE", key), self._expiry(key)))]
+        answers = [*self._connection.all(command for key in keys for command in (("TYPE", key), self.expiry(key)))]
         types = [text(kind) for kind in answers[::2]]
         known = [(key, kind) for key, kind in zip(keys, types, strict=True) if kind in _GET]
         values = iter([*self._connection.all(_GET[kind](key) for key, kind in known)])
         return [
-            _row(kind, next(values), self._expires_at(expiry)) if kind in _GET else None
+            _row(kind, next(values), self.expires_at(expiry)) if kind in _GET else None
             for kind, expiry in zip(types, answers[1::2], strict=True)
         ]
 
-    def _expiry(self, key: str) -> Command:
+    def expiry(self, key: str) -> Command:
+        """The command whose answer `expires_at` takes."""
         return ("PEXPIRETIME" if self._connection.major >= 7 else "PTTL", key)
 
-    def _expires_at(self, expiry: Any) -> int | None:
+    def expires_at(self, expiry: Any) -> int | None:
         """When a key expires, in milliseconds since 1970; rounded to seconds where the server gives the time left."""
         if int(expiry) < 0:
             return None

@@ -1,7 +1,7 @@
 """`RedisSaver`: reads and changes the documents of LangGraph's own saver."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
@@ -20,6 +20,9 @@ from ckpt_cli.savers.redis.scan import Scan, ScanThenIndex
 from ckpt_cli.savers.redis.schema import Schema, detect
 from ckpt_cli.savers.redis.server import NOBODY, KeySaver, threads_with_heads
 from ckpt_cli.savers.selection import FilterKind, Selection
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.agent_rows import AgentRows
 
 _FIRST = 25  # checkpoints in the first fetch, before their sizes are known
 
@@ -202,6 +205,14 @@ class RedisSaver(KeySaver):
         """The sorted set that names the checkpoint's writes, and the namespace's pointer."""
         yield REGISTRIES, {"key": self._keys.registry(ref)}
         yield LATEST, {"key": self._keys.latest(ref.thread_id, ref.ns)}
+
+    def agent_rows(self) -> "AgentRows":
+        """A round trip for each call that writes; in a cluster plans."""
+        if Ability.WRITE not in self.abilities or self._connection.is_cluster:
+            return super().agent_rows()
+        from ckpt_cli.savers.redis.agent_rows import RedisAgentRows
+
+        return RedisAgentRows(self, self._connection, self._keys, self._images)
 
     def _finder(self, thread_ids: Collection[str] | None) -> Finder:
         """The finder for these threads: the index, the scan if there is none, or both for ids that tags can't find."""

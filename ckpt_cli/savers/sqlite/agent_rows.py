@@ -16,7 +16,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite.columns import bound, data, equals
-from ckpt_cli.savers.sqlite.images import bound_values, placeholder, quoted
+from ckpt_cli.savers.sqlite.images import placeholder, quoted
 from ckpt_cli.savers.sqlite.records import Rows
 from ckpt_cli.savers.sqlite.schema import Schema
 
@@ -79,8 +79,11 @@ class SqliteAgentRows(AgentRows):
 
     def _insert(self, verb: str, table: str, records: Sequence[Record]) -> tuple[str, list[Scalar]]:
         rows = [self._rows.row(record) for record in records]
-        places = tuple(tuple(map(placeholder, row.values())) for row in rows)
-        values = [value for row in rows for value in bound_values(row)]
+        raw = [value for row in rows for value in row.values()]
+        values = [bound(value) if type(value) is str else value for value in raw]
+        places = (("?",) * len(rows[0]),) * len(rows)
+        if values != raw:  # some text isn't UTF-8
+            places = tuple(tuple(map(placeholder, row.values())) for row in rows)
         return _insert_statement(verb, table, tuple(rows[0]), places), values
 
     def _checkpoint(self, thread_id: str, ns: str, row: Sequence[Any]) -> Checkpoint:

@@ -13,6 +13,8 @@ _CHUNK = 500  # values in one IN (…); older builds of SQLite take at most 999
 
 def bound(text: str) -> str | bytes:
     """Text as a parameter; text that isn't UTF-8 becomes its bytes, which the statement casts to text."""
+    if text.isascii():
+        return text
     for errors in ("strict", "surrogateescape"):
         try:
             raw = text.encode("utf-8", errors)

@@ -1,0 +1,134 @@
+"""An agent's records in Redis: each call that writes is one transaction in one round trip.
+
+The keys are those of LangGraph's own saver (checkpoint-redis 0.5.2, ``__init__.py: put, put_writes, get_tuple``). Two
+things differ. An existing ordinary write is kept, as on other databases, and a checkpoint that is stored after its
+writes says that it has some. New keys expire with the checkpoint that they continue; only then a second round trip is
+needed.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ckpt_cli.errors import Failed
+from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write, WriteKey
+from ckpt_cli.savers.agent_rows import AgentRows, Found
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.faults import LostWriting, safe_text
+from ckpt_cli.savers.redis import records
+from ckpt_cli.savers.redis.connection import Command, Connection, text
+from ckpt_cli.savers.redis.faults import translate_errors
+from ckpt_cli.savers.redis.images import Images
+from ckpt_cli.savers.redis.json_numbers import respell_numbers
+from ckpt_cli.savers.redis.keys import Keys, from_id, from_text
+from ckpt_cli.savers.redis.records import canonical, checkpoint_document, write_document
+from ckpt_cli.savers.spelling import index_of
+
+_NO_DOCUMENT = "must be created at the root"
+"""A part of the error for a path in a document that doesn't exist (RedisJSON 2, ``JSON.SET``)."""
+
+
+class RedisAgentRows(AgentRows):
+    """Reads and writes an agent's records on one server; in a cluster no transaction covers their keys."""
+
+    def __init__(self, saver: Saver, connection: Connection, keys: Keys, images: Images) -> None:
+        super().__init__(saver)
+        self._connection, self._keys, self._images = connection, keys, images
+
+    def get(self, thread_id: str, ns: str, checkpoint_id: str | None) -> Found | None:
+        """See `AgentRows.get`. The newest is what the pointer names; without a pointer the index is searched."""
+        found = self._connection.moment(lambda: self._by_key(thread_id, ns, checkpoint_id))
+        return super().get(thread_id, ns, None) if found is None and checkpoint_id is None else found
+
+    def put(self, record: Checkpoint) -> None:
+        """See `AgentRows.put`."""
+        row, key = record.row, self._keys.checkpoint(record.row.ref)
+        latest = self._keys.latest(row.thread_id, row.ns)
+        parent = self._keys.checkpoint(Ref(row.thread_id, row.ns, row.parent_id)) if row.parent_id else key
+        document = checkpoint_document(record, None, has_writes=False)
+        document["checkpoint"] = {"type": "json", **document["checkpoint"], "pending_sends": []}  # as ``base.py`` does
+        registry = self._keys.registry(row.ref)
+        expiry, listed, *_ = self._write(
+            self._images.expiry(parent),
+            ("ZRANGE", registry, 0, -1),
+            ("JSON.SET", key, "$", respell_numbers(canonical(document))),
+            ("SET", latest, key),
+        )
+        if listed:  # an agent may store writes before their checkpoint
+            self._write(("JSON.SET", key, "$.has_writes", "true"))
+        self._write(*self._expire(expiry, [key, latest, *([registry, *map(text, listed)] if listed else [])]))
+
+    def put_writes(self, writes: Sequence[Write], *, replace: bool) -> None:
+        """See `AgentRows.put_writes`; a sorted set lists them, in their order."""
+        ref, keys = writes[0].ref, [self._keys.write(_key_of(write)) for write in writes]
+        checkpoint, registry = self._keys.checkpoint(ref), self._keys.registry(ref)
+        documents = [respell_numbers(canonical(write_document(write, None))) for write in writes]
+        condition = () if replace else ("NX",)
+        expiry, *_ = self._write(
+            self._images.expiry(checkpoint),
+            *(("JSON.SET", key, "$", document, *condition) for key, document in zip(keys, documents, strict=True)),
+            ("JSON.SET", checkpoint, "$.has_writes", "true"),
+            ("ZADD", registry, *(word for at, key in enumerate(keys) for word in (at, key))),
+        )
+        self._write(*self._expire(expiry, [*keys, registry]))
+
+    def _by_key(self, thread_id: str, ns: str, checkpoint_id: str | None) -> Found | None:
+        if checkpoint_id is None:
+            (pointed,) = self._connection.read([("GET", self._keys.latest(thread_id, ns))])
+            start = self._keys.checkpoint(Ref(thread_id, ns, "x"))[:-1]
+            checkpoint_id = text(pointed or b"").removeprefix(start)
+        ref = Ref(thread_id, ns, checkpoint_id)
+        key = self._keys.checkpoint(ref)
+        commands: list[Command] = [
+            ("JSON.GET", key, "$.checkpoint"),
+            ("JSON.GET", key, "$.parent_checkpoint_id", "$.metadata"),
+            ("ZRANGE", self._keys.registry(ref), 0, -1),
+        ]
+        body, fields, listed = self._connection.read(commands) if checkpoint_id else (None, None, None)
+        if not body or body == b"[]" or not fields:
+            return None
+        parents, metadata = (json.loads(fields)[name] for name in ("$.parent_checkpoint_id", "$.metadata"))
+        row = CheckpointRow(*ref, (from_id(parents[0]) if parents and parents[0] else None) or None)
+        checkpoint = Checkpoint(row, records.body(body[1:-1]), records.metadata(metadata[0] if metadata else None))
+        return Found(checkpoint, self._writes(ref, [text(name) for name in listed or ()]))
+
+    def _writes(self, ref: Ref, keys: Sequence[str]) -> list[Write]:
+        documents = self._connection.read(("JSON.GET", key) for key in keys)
+        writes = [_write(ref, json.loads(document)) for document in documents if document is not None]
+        return sorted(writes, key=lambda write: write.order)
+
+    def _expire(self, expiry: Any, keys: Sequence[str]) -> list[Command]:
+        at = self._images.expires_at(expiry)
+        return [] if at is None else [("PEXPIREAT", key, at) for key in keys]
+
+    def _write(self, *commands: Command) -> list[Any]:
+        """The answers to commands in one transaction, which runs again if the connection is lost: it may run twice."""
+        if not commands:
+            return []
+        try:
+            answers = self._send(commands)
+        except LostWriting:
+            answers = self._send(commands)
+        for answer in answers:
+            if isinstance(answer, Exception) and _NO_DOCUMENT not in str(answer):
+                raise Failed(f"{self._connection.address.location}: {safe_text(str(answer))}") from answer
+        return answers
+
+    def _send(self, commands: Sequence[Command]) -> list[Any]:
+        location = self._connection.address.location
+        with translate_errors(location, writing=True), self._connection.pipeline("") as pipeline:
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = pipeline.execute(raise_on_error=False)
+            return answers
+
+
+def _key_of(write: Write) -> WriteKey:
+    return WriteKey(write.ref, write.task_id, write.idx)
+
+
+def _write(ref: Ref, document: dict[str, Any]) -> Write:
+    name = WriteKey(ref, from_text(document.get("task_id")), index_of(document.get("idx")))
+    fields = {"name": name, "channel": document.get("channel"), "path": document.get("task_path")}
+    payload = records.payload(document.get("type"), document.get("blob"))
+    return records.write(fields, payload, len(payload.data))
