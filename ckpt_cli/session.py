@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ckpt_cli.operations.survey import Survey
     from ckpt_cli.values.difference import Difference
     from ckpt_cli.views.plan import PlanView
+    from ckpt_cli.views.resume import QuestionLine
     from ckpt_cli.views.side_effects import SideEffectLine
 
 T = TypeVar("T")
@@ -57,6 +58,8 @@ class Session:
         may_change: the command may change the database. Then a write that a crash interrupted is rolled back first.
         ask: shows a plan, and returns True if the person confirms the plan.
         same_database: the person says that a log belongs to this database, although nothing proves it.
+        ask_line: shows a question of a graph, if one is given, and a prompt; returns the typed line, or None at the end
+            of the input. None if there is no terminal on which to ask, or if the person wants JSON.
         ask_again: asks a second question about the plan that was shown last, and returns True if the answer is yes.
     """
 
@@ -69,6 +72,7 @@ class Session:
     ask: Callable[["PlanView"], bool] = _nobody
     same_database: bool = False
     ask_again: Callable[[str], bool] = lambda _: False
+    ask_line: Callable[["QuestionLine | None", str], str | None] | None = None
     _reader: Reader | None = field(default=None, repr=False)
     _logs: "Logs | None" = field(default=None, repr=False)
 

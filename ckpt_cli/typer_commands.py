@@ -177,6 +177,7 @@ def _run(
         may_change=options is not None,
         ask=printer.confirm,
         ask_again=printer.confirm_again,
+        ask_line=printer.ask_line if printer.has_dialogue else None,
     )
     try:
         view = function(session, **arguments)

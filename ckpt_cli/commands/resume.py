@@ -15,6 +15,7 @@ from ckpt_cli.parameters.answers import (
     answers,
     given_decision,
 )
+from ckpt_cli.parameters.interview import can_be_asked, interview
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.open_questions import Question, failed_nodes, questions
@@ -40,7 +41,7 @@ def resume(
     no_schema: NoSchema = False,
     ns: Ns = "",
 ) -> PlanView | QuestionsView:
-    """Record answers to a thread's waiting questions; without an answer, list the questions.
+    """Record answers to a thread's waiting questions; without an answer, ask for each of them, or list them.
 
     Nothing is run. The answers are stored where LangGraph looks for them, so that graph.invoke(None, config) in the
     application continues as after Command(resume=...). That config must not name a checkpoint: with one, the library
@@ -58,7 +59,13 @@ def resume(
     decision = given_decision(approve=approve, ignore=ignore, reject=reject, respond=respond, edit=edit, value=value)
     given = answers(decision, value, interrupt or [], every=answer_all, checked=not no_schema)
     if not given:
-        return session.read(lambda reader: run(reader, thread, ns))
+        view = session.read(lambda reader: run(reader, thread, ns))
+        if session.ask_line is None or not can_be_asked(view):
+            return view
+        given = interview(view, session.ask_line, session.say)
+        view.asked = True
+        if not given:
+            return view
     return session.change(session.make_plan(lambda reader: plans.plan(reader, thread, given, ns)))
 
 

@@ -17,6 +17,7 @@ from ckpt_cli.views.base import View
 
 if TYPE_CHECKING:
     from ckpt_cli.views.plan import PlanView
+    from ckpt_cli.views.resume import QuestionLine
 
 Color = Literal["auto", "always", "never"]
 
@@ -68,6 +69,19 @@ class Printer:
         from ckpt_cli.output import prompt
 
         return prompt.answer(question)
+
+    @property
+    def has_dialogue(self) -> bool:
+        """Whether the person types and reads on a terminal, and wants text."""
+        streams = (sys.stdin, sys.stdout, sys.stderr)
+        return not (self._json or self._jsonl) and all(one is not None and one.isatty() for one in streams)
+
+    def ask_line(self, question: "QuestionLine | None", text: str) -> str | None:
+        """Show a graph's question whole, if one is given, and a prompt; the typed line, or None at the end of input."""
+        from ckpt_cli.output import prompt
+
+        colored = wants_color(self._color, talk.on_terminal())
+        return prompt.ask_line(question, text, colored=colored, reveal=self._reveal)
 
     def show(self, view: View, *, now: float, release: Callable[[], None] = lambda: None) -> None:
         """Print a view; `release` closes the database before a pager waits for the user."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.tasks.answer_schema import mismatches
@@ -10,8 +10,17 @@ from ckpt_cli.history.tasks.answers import PLACEHOLDER
 from ckpt_cli.plans.open_questions import Question, describe_question, find_question
 from ckpt_cli.values.decisions import Decision, check, decide, summaries
 from ckpt_cli.values.questions import tool_question
+from ckpt_cli.values.same import same
 
 _SHOWN = 6
+
+
+class SeenQuestion(Protocol):
+    """A question as it was shown."""
+
+    @property
+    def value(self) -> Any:
+        """The value of the interrupt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +33,7 @@ class Answer:
         every: whether it answers every question, and every tool call of a question about several; `to` is None then.
         checked: whether the answer must be one that the question allows.
         is_bare_text: whether a word was taken as text.
+        seen: the question as the person saw it; None if the person named it without seeing it here.
     """
 
     to: str | None
@@ -31,6 +41,7 @@ class Answer:
     every: bool = False
     checked: bool = True
     is_bare_text: bool = False
+    seen: SeenQuestion | None = None
 
 
 def answered_questions(waiting: Sequence[Question], answer: Answer) -> list[Question]:
@@ -47,6 +58,8 @@ def answer_value(question: Question, answer: Answer, notes: list[str]) -> Any:
         UsageError: the answer has not the form that the question expects.
         Refused: the question doesn't allow the answer.
     """
+    if answer.seen is not None and not same(answer.seen.value, question.value):
+        raise Refused(f"{describe_question(question)} asks something else now; nothing was recorded")
     value = _in_its_form(question, answer, notes)
     schema = question.response_schema
     if answer.checked and isinstance(schema, dict) and not _is_known_to_fit(question, value):

@@ -5,6 +5,7 @@ The forms are those of langchain 1.4 ``human_in_the_loop.py`` (``Decision``, ``H
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import Refused, UsageError
@@ -54,7 +55,17 @@ def decide(question: ToolQuestion, decision: Decision, *, every: bool = False) -
         )
     if count > 1 and decision.word == "edit":
         raise UsageError("--edit has the arguments of one tool call, and this question is about several")
-    return _in_envelope(question, [_made(question, request, decision) for request in question.requests])
+    return decide_each(question, [decision] * count)
+
+
+def decide_each(question: ToolQuestion, decisions: Sequence[Decision]) -> Any:
+    """The answer with one decision for each tool call of a question, in the form that the graph expects.
+
+    Raises:
+        UsageError: an `edit` has no arguments.
+        Refused: a call doesn't allow its decision.
+    """
+    return _in_envelope(question, [_made(question, *pair) for pair in zip(question.requests, decisions, strict=True)])
 
 
 def check(question: ToolQuestion, value: Any) -> Any:

@@ -41,6 +41,9 @@ class QuestionsView(View):
         failed: the nodes of the tasks that failed, if no question waits; null for a node that isn't known.
     """
 
+    asked = False
+    """Whether the person has seen the questions already and left them open."""
+
     verb: ClassVar[str] = "resume"
     rows_field: ClassVar[str] = "questions"
 

@@ -24,7 +24,7 @@ class Asked:
     """A graph that was run up to its question, and ckpt on its database."""
 
     def __init__(self, path: Path, saver: SqliteSaver, capsys: pytest.CaptureFixture[str]) -> None:
-        self._path, self._saver, self._capsys = path, saver, capsys
+        self.path, self._saver, self._capsys = path, saver, capsys
 
     def start(self, build: Build, given: Any = GIVEN) -> Any:
         self.graph = build(self._saver)
@@ -36,7 +36,7 @@ class Asked:
         return [one.id for one in self.graph.get_state(on(THREAD)).interrupts]
 
     def ckpt(self, *words: str, code: int = 0) -> Any:
-        assert run(["resume", THREAD, *words, "-d", str(self._path), "--json"]) == code
+        assert run(["resume", THREAD, *words, "-d", str(self.path), "--json"]) == code
         shown = self._capsys.readouterr()
         return json.loads(shown.err.splitlines()[-1])["error"] if code else json.loads(shown.out)
 
@@ -47,7 +47,7 @@ class Asked:
         return self.graph.invoke(None, on(THREAD))
 
     def rows(self) -> list[Any]:
-        with closing(sqlite3.connect(self._path)) as connection:
+        with closing(sqlite3.connect(self.path)) as connection:
             return [row for table in ("checkpoints", "writes") for row in connection.execute(f"select * from {table}")]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.answer_commands import answer_lines
+from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.questions import cell
 from ckpt_cli.output.text.tasks import questions
 from ckpt_cli.output.theme import FAILED, WAITING
@@ -29,15 +30,20 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
         return
     if not view.questions:
         yield from _nothing(view, page.width)
-    for question_line in view.questions:
-        yield fit(_head(question_line), page.width)
-        schema = question_line.response_schema
-        one = InterruptView(question_line.id, question_line.value, question_line.requests, None, schema)
-        yield from questions([one], page, 4, 4, is_open=True, full=True)
-        if question_line.changed is not None:
-            yield from ([("waiting", f"    {part}")] for part in flow(_STALE, page.width - 4))
+    for question_line in view.questions if not view.asked else ():
+        yield from question_lines(question_line, page)
     lines = list(answer_lines(view.thread, view.questions, view.ns, page.width))
     yield from ([[], *lines] if lines else [])
+
+
+def question_lines(question_line: QuestionLine, page: Page) -> Iterator[Line]:
+    """The lines of one question, whole."""
+    yield fit(_head(question_line), page.width)
+    schema = question_line.response_schema
+    one = InterruptView(question_line.id, question_line.value, question_line.requests, None, schema)
+    yield from questions([one], page, 4, 4, is_open=True, full=True)
+    if question_line.changed is not None:
+        yield from ([("waiting", f"    {part}")] for part in flow(_STALE, (page.width or UNCUT) - 4))
 
 
 def _nothing(view: QuestionsView, width: int) -> Iterator[Line]:

@@ -1,0 +1,101 @@
+"""Asks a person the open questions of a thread, one after the other; the typed answers go to the plan."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ckpt_cli.errors import CkptError, Refused
+from ckpt_cli.history.tasks.answers import PLACEHOLDER
+from ckpt_cli.parameters.answers import typed_value
+from ckpt_cli.plans.answer_values import Answer, answer_value
+from ckpt_cli.plans.open_questions import Question
+from ckpt_cli.values.decisions import Decision, decide_each
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsontext import parse
+from ckpt_cli.values.questions import AnswerForm, ToolQuestion, ToolRequest, tool_question
+from ckpt_cli.views.resume import QuestionLine, QuestionsView
+
+Ask = Callable[[QuestionLine | None, str], str | None]
+"""Shows a question whole, if one is given, then a prompt; returns the typed line, or None at the end of the input."""
+
+_TYPED = {"edit": "edit JSON", "reject": "reject TEXT", "respond": "respond TEXT", "response": "response TEXT"}
+_UNIFIED = {"accept": "approve", "response": "respond"}
+
+
+def can_be_asked(view: QuestionsView) -> bool:
+    """Whether the questions can be answered one by one: some take an answer, and each of several has an id."""
+    open_ = [question for question in view.questions if question.id != PLACEHOLDER]
+    return bool(open_) and (len(view.questions) == 1 or all(question.id for question in open_))
+
+
+def interview(view: QuestionsView, ask: Ask, say: Callable[[str], None]) -> list[Answer]:
+    """The answers that a person types; a question with an empty answer stays open. `say` shows what is wrong.
+
+    Raises:
+        Refused: the input ended.
+    """
+    answers = [_asked(question, ask, say) for question in view.questions if question.id != PLACEHOLDER]
+    return [answer for answer in answers if answer is not None]
+
+
+def _asked(question: QuestionLine, ask: Ask, say: Callable[[str], None]) -> Answer | None:
+    """The answer to one question, asked again until it is one that can be recorded; None if it stays open."""
+    asked = tool_question(question.value, question.response_schema)
+    shown: QuestionLine | None = question
+    while True:
+        try:
+            if asked is None or asked.form is AnswerForm.RESPONSE:
+                answer = _plain(question, shown, ask)
+            else:
+                answer = _decisions(question, asked, shown, ask)
+            if answer is not None:
+                as_planned = Question(question.id, question.node, question.value, None, question.response_schema)
+                answer_value(as_planned, answer, [])
+            return answer
+        except CkptError as error:
+            if isinstance(error, _InputEndedError):
+                raise
+            say("\n".join([error.message, *error.candidates, *([f"hint: {error.hint}"] if error.hint else [])]))
+            shown = None
+
+
+def _plain(question: QuestionLine, shown: QuestionLine | None, ask: Ask) -> Answer | None:
+    typed = _line(ask, shown, "answer (JSON or a text; Enter leaves it open): ")
+    if not typed:
+        return None
+    value, is_bare = typed_value(typed, "the answer")
+    return Answer(question.id, value, is_bare_text=is_bare, seen=question)
+
+
+def _decisions(question: QuestionLine, asked: ToolQuestion, shown: QuestionLine | None, ask: Ask) -> Answer | None:
+    decisions = []
+    for request in asked.requests:
+        words = [_TYPED.get(word, word) for word in request.allowed]
+        listed = f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+        typed = _line(ask, shown, f"{request.tool}: {listed} (Enter leaves it open): ")
+        if not typed:
+            return None
+        decisions.append(_decision(request, typed))
+        shown = None
+    return Answer(question.id, decide_each(asked, decisions), seen=question)
+
+
+def _decision(request: ToolRequest, typed: str) -> Decision:
+    word, _, content = typed.partition(" ")
+    if word not in request.allowed:
+        raise Refused(f"{word!r} is not an answer for {request.tool}: it allows {', '.join(request.allowed)}")
+    if word == "edit":
+        return Decision(word, from_json(parse(content, "the object of arguments")))
+    if word in ("respond", "response") and not content.strip():
+        raise Refused(f"{word} needs a text: {word} TEXT")
+    return Decision(_UNIFIED.get(word, word), content.strip() or None)
+
+
+def _line(ask: Ask, shown: QuestionLine | None, prompt: str) -> str:
+    typed: Any = ask(shown, prompt)
+    if typed is None:
+        raise _InputEndedError("not answered; nothing was written")
+    return str(typed).strip()
+
+
+class _InputEndedError(Refused):
+    pass

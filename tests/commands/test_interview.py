@@ -1,0 +1,142 @@
+"""On a terminal ``ckpt resume THREAD`` goes question by question, and records the answers with one confirmation."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.test_answer_schema import Review
+from tests.commands.test_answers import BATCH, THREAD, Asked, asked, request_of
+from tests.graphs.human_in_the_loop import BODY, DELETE, MAIL, RAN, agent, asking
+
+__all__ = ["asked"]
+
+PROMPTS = ("open): ", "[y/N] ")
+END = "\x04"
+SHORT = {"to": "bob@example.org", "body": "Hi"}
+
+
+def talk(path: Path, lines: Sequence[str], *, early: str = "") -> tuple[int, str]:
+    """The exit code of ``ckpt resume`` on a terminal, and what it showed; a line is typed at each prompt.
+
+    `early` is typed before the first prompt.
+    """
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
+    os.write(ours, early.encode())
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm", "PAGER": "cat"}
+    environment.pop("COLUMNS", None)
+    command = [sys.executable, "-m", "ckpt_cli", "resume", THREAD, "-d", str(path)]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown, typed = "", list(lines)
+    while part := _read(ours):
+        shown += part
+        if typed and shown.endswith(PROMPTS):
+            line = typed.pop(0)
+            os.write(ours, line.encode() if line == END else f"{line}\n".encode())
+    os.close(ours)
+    assert not typed, shown
+    return process.wait(timeout=60), re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown)
+
+
+def _read(terminal: int) -> str:
+    try:
+        return os.read(terminal, 65536).decode(errors="replace")
+    except OSError:  # Linux says so when the last writer is gone
+        return ""
+
+
+def test_each_question_gets_its_answer(asked: Asked) -> None:
+    """Each is shown whole, an answer that isn't allowed is asked for again, and one plan is confirmed at the end."""
+    rules = {"delete_user": {"allowed_decisions": ["reject"]}, "send_email": True}
+    asked.start(lambda saver: agent(saver, "per_call", rules, [DELETE, MAIL]))
+    lines = ["approve", "reject he is on leave", "edit {", f"edit {json.dumps(SHORT)}", "y"]
+    code, shown = talk(asked.path, lines)
+    assert code == 0
+    assert "delete_user: reject TEXT (Enter leaves it open): approve" in shown
+    assert "'approve' is not an answer for delete_user: it allows reject" in shown
+    assert "the object of arguments is no JSON" in shown
+    assert " ".join(BODY.split()) in " ".join(shown.replace("\n", " ").split())
+    assert shown.count("Apply? [y/N]") == 1
+    asked.go_on()
+    assert RAN == [("send_email", SHORT)]
+
+
+def test_a_batch_has_a_prompt_for_each_call(asked: Asked) -> None:
+    """One question about several calls is shown once, and each call gets its own decision."""
+    asked.start(BATCH)
+    code, shown = talk(asked.path, ["approve", "respond done by hand", "y"])
+    assert code == 0
+    assert shown.count("1. delete_user") == 1
+    messages = asked.go_on()["messages"]
+    assert RAN == [DELETE]
+    assert "done by hand" in [one.text for one in messages]
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "lines", "answer"),
+    [
+        ("Ship it?", None, ["None", "yes, today"], "yes, today"),
+        ({"question": "Ship it?"}, None, ['{"ok": }', '{"ok": true}'], {"ok": True}),
+        ("Review", Review, ['{"nope": 1}', '{"approved": true}'], Review(approved=True)),
+        (
+            [request_of("accept", "response")],
+            None,
+            ["response", "response later"],
+            [{"type": "response", "args": "later"}],
+        ),
+        (request_of("accept"), None, ["accept", '{"type": "accept", "args": null}'], {"type": "accept", "args": None}),
+    ],
+    ids=["plain", "JSON", "schema", "older", "older without its list"],
+)
+def test_the_wanted_form_is_asked_for(value: Any, schema: Any, lines: list[str], answer: Any, asked: Asked) -> None:
+    """A first answer that can't be recorded is refused with the reason, and the second is taken."""
+    asked.start(lambda saver: asking(saver, value, schema=schema), {"answers": []})
+    code, shown = talk(asked.path, [*lines, "y"])
+    assert code == 0, shown
+    assert shown.count("Enter leaves it open): ") == 2
+    assert asked.go_on()["answers"] == [answer]
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"), [(["", ""], 0), ([END], 7), (["approve", END], 7), (["approve", "", "n"], 7)]
+)
+def test_what_stays_open(lines: list[str], code: int, asked: Asked) -> None:
+    """An empty line leaves a question open; without an answer, or without a yes, no row changes."""
+    asked.start(lambda saver: agent(saver, "per_call", {"delete_user": True, "send_email": True}, [DELETE, MAIL]))
+    before = asked.rows()
+    ended, shown = talk(asked.path, lines)
+    assert ended == code, shown
+    assert asked.rows() == before
+    assert len(asked.ids()) == 2
+
+
+def test_one_of_two_is_answered(asked: Asked) -> None:
+    """The plan says which question still waits."""
+    asked.start(lambda saver: agent(saver, "per_call", {"delete_user": True, "send_email": True}, [DELETE, MAIL]))
+    code, shown = talk(asked.path, ["", "approve", "y"])
+    assert code == 0
+    assert "still waits: tools" in shown
+    asked.go_on()
+    assert RAN == [MAIL]
+    assert len(asked.ids()) == 1
+
+
+def test_nothing_typed_before_a_question_answers_it(asked: Asked) -> None:
+    """What was typed while the question wasn't shown yet is dropped."""
+    asked.start(lambda saver: agent(saver, "per_call", {"delete_user": True}, [DELETE]))
+    before = asked.rows()
+    code, shown = talk(asked.path, [""], early="approve\ny\n")
+    assert code == 0, shown
+    assert asked.rows() == before
