@@ -61,6 +61,13 @@ class Reducers:
         """The user's channels that were empty after every recorded step that didn't write to them."""
         return frozenset(c for c, tally in self.history.tallies.items() if tally.faded and not tally.kept)
 
+    def is_deferred(self, node: str) -> bool | None:
+        """Whether a node waits until all others have finished; None if neither this thread nor others show it."""
+        if (own := self.history.is_deferred(node)) is not None:
+            return own
+        shown = {one.is_deferred(node) for one in self.others.with_same_nodes} - {None}
+        return shown.pop() if len(shown) == 1 else None
+
     def is_known(self, channel: str) -> bool:
         """Whether the user's graph is known to have this channel."""
         if channel in self._chosen or self._has(self.history, channel):

@@ -76,6 +76,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) ->
     at = read_step_start(reader, origin, learned)
     before, unknown = dict(at.channels.values), dict[str, str]()
     at.channels.fold = _as_far_as_known(learned.fold, named.reducers, unknown)
+    at.channels.is_preview = True
     _, step = end_tasks(reader, at, mint)
     made = make_successor(reader, mint, origin, at.channels, step, learned.history.deltas, row.checkpoint_id)
     state = reader.decode(made)

@@ -50,7 +50,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
         values,
         dict(state.versions),
         {node: dict(seen) for node, seen in state.seen.items()},
-        frozenset(past.deferred),
+        reducers.is_deferred,
         reducers.fold,
         reducers.ephemeral,
     )

@@ -5,9 +5,10 @@ channel follows from its name (`history.state.channels`), its stored value and i
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from ckpt_cli.errors import Refused
 from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, order, target
 from ckpt_cli.history.tasks.next_tasks import ready
@@ -48,17 +49,21 @@ class Channels:
         values: the stored values, and rebuilt values of delta channels; an empty channel is absent.
         versions: channel to its version.
         seen: node to the channel versions that it has seen.
-        deferred: nodes that wait until all others have finished.
+        is_deferred: whether a node waits until all others have finished; None if nothing shows it.
         fold: gives the new value of one of the user's channels.
         ephemeral: the user's channels that a step empties unless it writes to them.
+        doubtful: nodes that were triggered though nothing shows whether they are deferred.
+        is_preview: nothing will be stored, so a join may have a form that its node can't load.
     """
 
     values: dict[str, Any]
     versions: dict[str, Version]
     seen: dict[str, dict[str, Version]]
-    deferred: frozenset[str]
+    is_deferred: Callable[[str], bool | None]
     fold: Fold
     ephemeral: frozenset[str] = frozenset()
+    doubtful: set[str] = field(default_factory=set)
+    is_preview: bool = False
 
     def apply(self, tasks: Iterable[TaskOutput], after: Callable[[Version | None], Version]) -> set[str]:
         """Apply the writes of tasks, and give the updated channels; `after` gives the version after another version."""
@@ -111,14 +116,51 @@ class Channels:
         if channel == TASKS:
             return bool(writes) or bool(items(before)), _sends(writes)
         if channel.startswith("join:"):
-            return _join_after(before, writes, deferred=target(channel) in self.deferred)
-        if target(channel) in self.deferred:
-            return (True, [writes[-1], False]) if writes else (False, before)
-        if channel == START or target(channel) is not None:
+            return _join_after(before, writes, lambda: self._must_know_deferred(channel))
+        if channel == START:
             return (True, writes[-1]) if writes else (before is not ABSENT, ABSENT)
+        if (node := target(channel)) is not None:
+            return self._triggered(node, before, writes)
         if writes or channel in self.ephemeral:
             return True, self.fold(channel, before, writes)
         return False, before
+
+    def _triggered(self, node: str, before: Any, writes: Sequence[Any]) -> tuple[bool, Any]:
+        """Whether the trigger of a node changes, and its value after these writes.
+
+        The library can't load the bare value for a deferred node, but it can load the pair for any node: an
+        ``EphemeralValue`` takes whatever is stored. So a node that may be deferred gets the pair.
+        """
+        if not writes:
+            return (False, before) if is_deferred(before) else (before is not ABSENT, ABSENT)
+        waits = self.is_deferred(node)
+        if waits is None:
+            self.doubtful.add(node)
+        return True, writes[-1] if waits is False else [writes[-1], False]
+
+    def _must_know_deferred(self, join: str) -> bool:
+        """Whether the node behind a join is deferred; no stored form of a join fits both kinds of nodes.
+
+        Raises:
+            Refused: nothing shows it.
+        """
+        node = target(join) or ""
+        if (waits := self.is_deferred(node)) is not None:
+            return waits
+        if self.is_preview:
+            return False
+        raise Refused(
+            f"{node} waits for several nodes and has never been reached, here or in another thread of this graph; "
+            "whether it is deferred decides in what form that wait is stored, and LangGraph can't read the other form",
+            hint=f"run the graph until one of the nodes before {node} has finished, then repeat this; "
+            "or resume the thread instead",
+        )
+
+    @property
+    def undecided(self) -> list[str]:
+        """The nodes that run now, or after all others, and nothing shows which."""
+        triggers: dict[str, Any] = {node: self.values.get(f"branch:to:{node}") for node in sorted(self.doubtful)}
+        return [node for node, value in triggers.items() if is_deferred(value) and not value[1]]
 
     def available(self, channel: str) -> bool:
         """Whether a channel has a value that a node can read."""
@@ -137,7 +179,7 @@ class Channels:
             empty = _with_members(arrived, [])
             self.values[channel] = [empty, False] if arrived is not value else empty
             return True
-        if target(channel) in self.deferred:
+        if is_deferred(value):
             del self.values[channel]
             return True
         return False
@@ -145,7 +187,7 @@ class Channels:
     def _finish(self, channel: str) -> bool:
         """Let a deferred node run, because no other node will run; True if this changed the channel."""
         value = self.values[channel]
-        if target(channel) not in self.deferred or not is_deferred(value) or value[1]:
+        if target(channel) is None or not is_deferred(value) or value[1]:
             return False
         if channel.startswith("join:") and not ready(channel, value[0]):
             return False
@@ -170,8 +212,11 @@ def _sends(writes: Sequence[Any]) -> list[Any]:
     return [item for write in writes for item in (write if isinstance(write, list) else [write])]
 
 
-def _join_after(before: Any, writes: Sequence[Any], *, deferred: bool) -> tuple[bool, Any]:
-    """Whether a join changes, and its value after these writes (1.2 ``channels/named_barrier_value.py``)."""
+def _join_after(before: Any, writes: Sequence[Any], deferred: Callable[[], bool]) -> tuple[bool, Any]:
+    """Whether a join changes, and its value after these writes (1.2 ``channels/named_barrier_value.py``).
+
+    `deferred` says whether its node is deferred; it is called only if no value of the join is stored.
+    """
     pair = is_deferred(before)
     arrived = before[0] if pair else before
     members = [] if arrived is ABSENT else list(items(arrived) or [])
@@ -179,7 +224,9 @@ def _join_after(before: Any, writes: Sequence[Any], *, deferred: bool) -> tuple[
     if not new:
         return False, before
     made = _with_members(arrived, [*members, *new])
-    return True, [made, before[1] if pair else False] if deferred else made
+    if before is ABSENT:
+        return True, [made, False] if deferred() else made
+    return True, [made, before[1]] if pair else made
 
 
 def _with_members(join: Any, members: list[Any]) -> Any:

@@ -220,6 +220,8 @@ class SuperstepWriter:
         )
         self.records.append(made)
         self._head_id = made.row.checkpoint_id
+        if channels.undecided:
+            self.notes.append(f"unless it is deferred, {', '.join(channels.undecided)} runs next too: nothing shows it")
         origin = make_origin(made, rules.reader.decode(made), rules.reader)
         channels.versions = dict(origin.state.versions)  # includes versions that only a snapshot raised
         channels.seen = {node: dict(seen) for node, seen in origin.state.seen.items()}

@@ -51,6 +51,7 @@ class ThreadHistory:
         tallies: user's channel to the evidence about its reducer.
         routes: node to the routes that its runs took, and how often.
         deferred: nodes that were seen to wait until all other nodes had finished.
+        undeferred: nodes that were seen not to.
         deltas: delta channel to the fewest updates after which it was stored whole; 0 if that was never seen.
         nodes: the nodes that ran.
         started: the thread got its input through the channel `__start__`, as a StateGraph does.
@@ -61,6 +62,7 @@ class ThreadHistory:
     tallies: dict[str, Tally] = field(default_factory=dict)
     routes: dict[str, Counter[Route]] = field(default_factory=dict)
     deferred: set[str] = field(default_factory=set)
+    undeferred: set[str] = field(default_factory=set)
     deltas: dict[str, int] = field(default_factory=dict)
     nodes: set[str] = field(default_factory=set)
     started: bool = False
@@ -78,8 +80,18 @@ class ThreadHistory:
         for channel in delta.marked(state):
             self.deltas.setdefault(channel, 0)
         for channel, value in state.values.items():
-            if (node := target(channel)) is not None and is_deferred(value):
-                self.deferred.add(node)
+            if (node := target(channel)) is None:
+                continue
+            if not is_deferred(value):
+                self.undeferred.add(node)
+            elif channel.startswith("join:") or state.source in ("loop", "input"):
+                self.deferred.add(node)  # other sources: ckpt may have stored the pair for a node it didn't know
+
+    def is_deferred(self, node: str) -> bool | None:
+        """Whether a node waits until all others have finished; None if no checkpoint shows it."""
+        if node in self.undeferred:
+            return False
+        return True if node in self.deferred else None
 
     def add_step(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add a recorded step; `writes` are the writes of the step's tasks in order, each with its node."""

@@ -1,0 +1,112 @@
+"""A node that may be deferred and has never run: after a change, LangGraph still loads the thread and runs on."""
+
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from ckpt_cli.app import run
+
+
+class State(TypedDict, total=False):
+    """A number that grows."""
+
+    x: Annotated[int, operator.add]
+
+
+def on(thread: str) -> Any:
+    """The config of a thread."""
+    return {"configurable": {"thread_id": thread}}
+
+
+def asking(saver: SqliteSaver, *, defer: bool, join: bool = False) -> Any:
+    """A node that asks and one that doesn't; another one runs after both, or after all others if it is deferred."""
+    graph = StateGraph(State)
+    graph.add_node("plan", lambda _: {"x": 1})
+    graph.add_node("ask", lambda _: {"x": interrupt("?")})
+    graph.add_node("audit", lambda _: {"x": 2})
+    graph.add_node("collect", lambda _: {"x": 100}, defer=defer)
+    graph.add_edge(START, "plan")
+    for node in ("ask", "audit"):
+        graph.add_edge("plan", node)
+    for start in (["ask", "audit"],) if join else ("ask", "audit"):
+        graph.add_edge(start, "collect")
+    return graph.compile(checkpointer=saver)
+
+
+def waiting(path: Path, *, finished: bool, **options: bool) -> None:
+    """A thread that waits for an answer, and perhaps another one that has finished."""
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = asking(saver, **options)
+        if finished:
+            graph.invoke({"x": 0}, on("finished"))
+            graph.invoke(Command(resume=5), on("finished"))
+        graph.invoke({"x": 0}, on("t"))
+
+
+CHANGES = {
+    "update": ["update", "t", "--values", '{"x": 7}', "--as-node", "audit", "--next", "collect", "--reducer", "x=sum"],
+    "commit": ["replay", "t", "--commit", "--reducer", "x=sum"],
+}
+
+
+@pytest.mark.parametrize("finished", [False, True], ids=["alone", "another thread has finished"])
+@pytest.mark.parametrize("defer", [False, True], ids=["at once", "deferred"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_node_that_never_ran_runs_after_a_change(tmp_path: Path, change: str, defer: bool, finished: bool) -> None:
+    """The library loads the stored trigger, whether or not the node is deferred, and runs the node."""
+    path = tmp_path / "t.sqlite"
+    waiting(path, finished=finished, defer=defer)
+    assert run([*CHANGES[change], "-d", str(path), "--yes"]) == 0
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = asking(saver, defer=defer)
+        x = graph.get_state(on("t")).values["x"]
+        assert graph.get_state(on("t")).next == ("collect",)
+        assert graph.invoke(None, on("t")) == {"x": x + 100}
+
+
+def test_a_node_beside_another_is_not_promised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If another node runs next, only a node that isn't deferred runs with it; the plan says that nothing shows it."""
+    path = tmp_path / "t.sqlite"
+    waiting(path, finished=False, defer=True)
+    words = ["--as-node", "plan", "--next", "audit,collect", "--values", '{"x": 1}', "--reducer", "x=sum"]
+    assert run(["update", "t", *words, "-d", str(path), "--yes"]) == 0
+    assert "unless it is deferred, collect runs next too" in capsys.readouterr().out
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = asking(saver, defer=True)
+        assert graph.get_state(on("t")).next == ("audit",)
+        assert graph.invoke(None, on("t")) == {"x": 104}
+
+
+@pytest.mark.parametrize("defer", [False, True], ids=["at once", "deferred"])
+def test_a_join_that_never_was_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], defer: bool) -> None:
+    """No stored form of a join fits both kinds of nodes: nothing is written, and the thread runs on."""
+    path = tmp_path / "t.sqlite"
+    waiting(path, finished=False, defer=defer, join=True)
+    assert run(["replay", "t", "-d", str(path)]) == 0
+    assert run([*CHANGES["commit"], "-d", str(path), "--yes"]) != 0
+    assert "whether it is deferred" in capsys.readouterr().err
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        assert asking(saver, defer=defer, join=True).invoke(Command(resume=5), on("t")) == {"x": 108}
+
+
+@pytest.mark.parametrize("defer", [False, True], ids=["at once", "deferred"])
+def test_a_join_is_known_from_another_thread(tmp_path: Path, defer: bool) -> None:
+    """Another thread of the same graph shows the form of the join; the library's own END leaves the same."""
+    paths = tmp_path / "mine.sqlite", tmp_path / "theirs.sqlite"
+    stored = []
+    for path in paths:
+        waiting(path, finished=True, defer=defer, join=True)
+        with SqliteSaver.from_conn_string(str(path)) as saver:
+            graph = asking(saver, defer=defer, join=True)
+            if path == paths[0]:
+                assert run([*CHANGES["commit"], "-d", str(path), "--yes"]) == 0
+            else:
+                graph.update_state(on("t"), None, as_node="__end__")
+            assert graph.get_state(on("t")).next == ()
+            stored.append(saver.get_tuple(on("t")).checkpoint["channel_values"])  # type: ignore[union-attr]
+    assert stored[0] == stored[1]
