@@ -139,7 +139,7 @@ def _task(task: Task, state: State) -> ReplayedTask:
     return ReplayedTask(
         task.node,
         str(task.status),
-        not finished,
+        not finished and task.status is not Status.LEFT,
         task.error,
         [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],

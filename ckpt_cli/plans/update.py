@@ -14,6 +14,7 @@ from ckpt_cli.history.state.channels import END
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
@@ -89,7 +90,8 @@ def plan(
 def _describe_last(writer: SuperstepWriter, short: ShortIds) -> str:
     last = writer.at.origin
     made = f"new checkpoint {short(last.ref.checkpoint_id)}, source {last.state.source}, step {last.step}"
-    return f"{made}; {describe_next(writer.at.tasks)}"
+    is_continued = why_not_continued(writer.rules.reader, last.ref) is None
+    return f"{made}; {describe_next(writer.at.tasks if is_continued else Snapshot([]))}"
 
 
 def _notes(

@@ -48,7 +48,8 @@ class TaskLine(NamedTuple):
 
     Attributes:
         node: null if it can't be known.
-        status: ``finished``, ``waiting``, ``answered``, ``failed`` or ``due``.
+        status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``, or ``left``: a task of a
+            subgraph that left nothing, although the call of the subgraph has finished.
         namespaces: the namespaces of the subgraphs that the task called.
         answers: the recorded answers that the task has not taken yet.
     """

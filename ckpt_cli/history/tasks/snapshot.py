@@ -37,6 +37,11 @@ class Status(StrEnum):
     """A task with answers that it hasn't taken yet: it continues with them when the thread is resumed."""
     DUE = "due"
     """A task that has left nothing: its run was stopped or killed, or goes on; the data look alike."""
+    LEFT = "left"
+    """A task of a subgraph that left nothing, although the call of the subgraph has finished: no run continues it.
+
+    It ran and left to the graph above by ``Command(graph=PARENT)``, or the call ended before it ran.
+    """
     UNFINISHED = "unfinished"
     """A thread whose next tasks have not run, or have run and left no checkpoint."""
     UNKNOWN = "unknown"
@@ -95,7 +100,8 @@ class Snapshot(NamedTuple):
     @property
     def next(self) -> list[str] | None:
         """The nodes that must still run, or all nodes that ran if the checkpoint has a child; None if unknown."""
-        names = [task.node for task in self.tasks if self.consumed or task.status is not Status.FINISHED]
+        ended = (Status.FINISHED, Status.LEFT)
+        names = [task.node for task in self.tasks if self.consumed or task.status not in ended]
         known = [name for name in names if name is not None]
         return known if self.complete and len(known) == len(names) else None
 
@@ -117,7 +123,7 @@ class Snapshot(NamedTuple):
         halted: list[Status] = [status for status in (Status.WAITING, Status.FAILED) if status in of_tasks]
         if halted:
             return halted
-        if self.tasks:  # even if all have finished: their writes have not become a checkpoint yet
+        if of_tasks - {Status.LEFT}:  # even if all have finished: their writes have not become a checkpoint yet
             return [Status.UNFINISHED]
         return [Status.DONE if self.complete else Status.UNKNOWN]
 
@@ -140,7 +146,8 @@ def snapshot(
         consumed: whether the checkpoint has a child, which continues it.
         history: gives the other checkpoints of the same graph; called only if this checkpoint is not enough.
         namespaces: gives the thread's namespaces; called only if a task's node is still unknown, or a question waits.
-        ended: says whether the run of this subgraph ended here; called only if nothing else shows the end.
+        ended: says whether the call of this subgraph has finished; called only if a task has left nothing, or if
+            nothing else shows the end.
         below: gives, for a subgraph's namespace, the writes on its newest checkpoint. Answers to questions that were
             asked in the subgraph are stored there.
     """
@@ -162,6 +169,8 @@ def snapshot(
     if not consumed:
         questions = WaitingQuestions(writes, namespaces, below)
         tasks = [_with_answers(task, questions) for task in tasks]
+    if not consumed and any(task.status is Status.DUE for task in tasks) and ended():
+        tasks = [t._replace(status=Status.LEFT) if t.status is Status.DUE else t for t in tasks]
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
     return Snapshot(tasks, consumed, ended_here or (not state.damage and _found_all(tasks)))
 

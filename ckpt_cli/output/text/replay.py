@@ -34,7 +34,9 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
 
 def _task(task: ReplayedTask, column: int, page: Page) -> Line:
     outcome = (
-        "continues when resumed"
+        ""
+        if task.status == "left"
+        else "continues when resumed"
         if task.status == "answered"
         else "would run again"
         if task.again
@@ -70,6 +72,9 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
     if view.consumed:
         yield [("muted", "The checkpoint has a child, which applied these writes: none is pending.")]
+        return
+    if any(task.status == "left" for task in view.tasks):
+        yield [("muted", "The call of this subgraph has finished: no run continues here.")]
         return
     runs = f"{', '.join(again)} would run." if again else "the step would end; all of its tasks have finished."
     runs = f"If resumed now: {runs}"

@@ -167,6 +167,8 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "was next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
     elif view.next:
         yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next))]
+    elif any(task.status == "left" for task in view.tasks):
+        yield [("key", "next"), ("", "  "), ("good", "nothing: the graph above has gone on")]
     elif view.tasks:
         yield [("key", "next"), ("", "  "), ("muted", "nothing more in this step: it ends when the thread is resumed")]
     else:

@@ -14,6 +14,7 @@ from ckpt_cli.views.steps import StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
 _STOPPED = "running, stopped or killed; would run next"  # a breakpoint and a kill leave the same data
+_COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
@@ -111,7 +112,7 @@ def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
     for task in tasks:
         kind = (task.status, task.node)
         count = kinds[kind]
-        if task.status in ("waiting", "answered", "failed") or count <= (1 if task.status == "due" else _TASKS):
+        if task.status in ("waiting", "answered", "failed") or count <= (_TASKS if task.status == "finished" else 1):
             yield from tip_task_lines(task, cells)
         elif kind not in counted:
             counted.add(kind)
@@ -119,12 +120,12 @@ def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
             yield [
                 (style, f"{sign} "),
                 ("node", task.node or "?"),
-                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else _STOPPED}"),
+                ("muted", f" {TIMES}{count}  {_COUNTED.get(task.status, _STOPPED)}"),
             ]
 
 
 def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
-    """The lines about one task at a tip: its questions, error, answers or writes, or that it would run next."""
+    """The lines about one task at a tip: its questions, error, answers or writes, else whether it would run next."""
     name: Line = [("node", task.node or "?")]
     room = None if cells is None else max(cells - len(task.node or "?") - 4, 20)
     if task.status == "waiting":
@@ -142,7 +143,7 @@ def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
         answers = ", ".join(brief(answer, room) for answer in task.answers)
         yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", answers)]
     else:
-        yield [("muted", f"{DUE} "), *name, ("muted", f"  {_STOPPED}")]
+        yield [("muted", f"{DUE} "), *name, ("muted", f"  {_COUNTED.get(task.status, _STOPPED)}")]
 
 
 def error(value: Any, cells: int | None) -> str:
