@@ -130,6 +130,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         list(outcome.evidence),
         dict(outcome.unknown),
         None if outcome.next is None else list(outcome.next),
+        list(outcome.tasks.old_answers),
     )
 
 

@@ -107,6 +107,7 @@ def run(
         problem=state.damage or None,
         given=graph_input,
         metadata_problem=state.metadata_problem or None,
+        old_answers=snapshot.old_answers,
     )
 
 

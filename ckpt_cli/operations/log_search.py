@@ -63,7 +63,8 @@ class Doubtful:
         path, shown = self.log.path, _path_or_address(self.original)
         match self.doubt:
             case Doubt.COPY:
-                return f"this database has the same rows as {shown}, whose operation log is {path}: one is a copy of the other"
+                same = f"this database has the same rows as {shown}, whose operation log is {path}"
+                return f"{same}: one is a copy of the other"
             case Doubt.CLONE:
                 return f"{path} is the operation log of this database or of one that it was cloned from ({shown})"
             case Doubt.OTHER:

@@ -167,6 +167,7 @@ class ThreadStatus:
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,
             statuses=self.statuses,
+            old_answers=list(snapshot.old_answers) if snapshot is not None else [],
         )
 
     def _title(self, first: str) -> str:

@@ -104,6 +104,7 @@ class ShowView(View):
         stored: with ``--raw``, the payloads.
         problem: which part besides the channels can't be read; then channels, versions and next may be incomplete. Null
             if everything can be read.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
     """
 
     verb: ClassVar[str] = "show"
@@ -133,3 +134,4 @@ class ShowView(View):
     problem: str | None = None
     given: Channel | None = None
     metadata_problem: str | None = None
+    old_answers: Sequence[Any] = ()

@@ -48,6 +48,7 @@ class ThreadView:
             (Postgres, MySQL) is only asked for it with ``--sort size`` or ``--wide``.
         metadata: the head's metadata, without the keys that every checkpoint has.
         metadata_problem: which part of the head's metadata can't be read; null if all of it can.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
     """
 
     thread_id: str
@@ -71,6 +72,7 @@ class ThreadView:
     problem: str | None = None
     metadata_problem: str | None = None
     statuses: list[str] = field(default_factory=list)
+    old_answers: list[Any] = field(default_factory=list)
 
 
 @dataclass(slots=True)

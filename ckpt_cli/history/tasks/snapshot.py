@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
-from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, failed_with_answer, is_answered
+from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, failed_with_answer, is_answered, left_answers
 from ckpt_cli.history.tasks.next_tasks import History, Wiring, due_tasks, is_settled, is_start_settled
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.task_ids import with_id
@@ -90,12 +90,15 @@ class Snapshot(NamedTuple):
     Attributes:
         tasks: the known tasks of the step, Sends first and then by name.
         consumed: whether the checkpoint has a child; then none of the tasks waits any more.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left, if a question waits. The next run gives it
+            to the first question that it asks.
         complete: whether `tasks` surely has every task of the step; False for a damaged checkpoint, for example.
     """
 
     tasks: list[Task]
     consumed: bool = False
     complete: bool = True
+    old_answers: Sequence[Any] = ()
 
     @property
     def next(self) -> list[str] | None:
@@ -172,7 +175,9 @@ def snapshot(
     if not consumed and any(task.status is Status.DUE for task in tasks) and ended():
         tasks = [t._replace(status=Status.LEFT) if t.status is Status.DUE else t for t in tasks]
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
-    return Snapshot(tasks, consumed, ended_here or (not state.damage and _found_all(tasks)))
+    is_waiting = not consumed and any(task.status is Status.WAITING for task in tasks)
+    is_complete = ended_here or (not state.damage and _found_all(tasks))
+    return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else ())
 
 
 def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) -> list[TaskWrite]:

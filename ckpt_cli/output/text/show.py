@@ -11,7 +11,7 @@ from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.output.text.config import config_lines
-from ckpt_cli.output.text.tasks import task_lines
+from ckpt_cli.output.text.tasks import old_answers, task_lines
 from ckpt_cli.output.text.values import block, brief, inline, value_after
 from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNREADABLE
 from ckpt_cli.values.jsonform import to_json
@@ -178,3 +178,4 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
     column = max((cell_len(task.node or "") for task in view.tasks), default=0)
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=view.consumed)
+    yield from old_answers(view.old_answers, page)
