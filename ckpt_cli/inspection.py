@@ -9,11 +9,11 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, missing, unwrapped, user_channels
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
-from ckpt_cli.history.tasks.nesting import inside_sorted
+from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, levels, node
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot, status_of
@@ -116,14 +116,31 @@ class Inspection:
 
     def returned(self) -> bool:
         """Whether the task that called this subgraph has finished."""
-        outer, _, called = self._ref.ns.rpartition("|")
-        parents = self._reader.state(self._ref).metadata.get("parents")
-        caller = parents.get(outer) if isinstance(parents, dict) else None
-        if not isinstance(caller, str):
+        caller, ns = self.caller(), self._ref.ns
+        if caller is None:
             return False
-        written = self._reader.writes(Ref(self._ref.thread_id, outer, caller), values=0)
-        task_id = called.rpartition(":")[2]
+        task_id = caller_task(ns)
+        if not task_id:
+            return self._has_finished(caller, node(ns))
+        written = self._reader.writes(caller, values=0)
         return status_of([write for write in written if write.task_id == task_id]) is Status.FINISHED
+
+    def _has_finished(self, ref: Ref, called_node: str) -> bool:
+        try:
+            tasks = Inspection(self._reader, ref).snapshot().tasks
+        except (CheckpointNotFound, PayloadCorrupt):
+            return False
+        called = [task for task in tasks if task.node == called_node]
+        return bool(called) and all(task.status is Status.FINISHED for task in called)
+
+    def caller(self) -> Ref | None:
+        """The checkpoint that called this subgraph; None if it isn't known, and for the root graph."""
+        if not self._ref.ns:
+            return None
+        outer = levels(self._ref.ns)[-2]
+        parents = self._reader.state(self._ref).metadata.get("parents")
+        caller_id = parents.get(outer) if isinstance(parents, dict) else None
+        return Ref(self._ref.thread_id, outer, caller_id) if isinstance(caller_id, str) else None
 
     def _ancestors(self) -> "Iterator[Station]":
         """The checkpoint's ancestors, from its parent back."""

@@ -29,7 +29,9 @@ Path = Annotated[
 
 
 def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "") -> GetView:
-    """Print one value of the state: text as it is, everything else as JSON.
+    """Print one value of the state: text as it is; times, UUIDs, enums and the like as their text; the rest as JSON.
+
+    With --json all of it is JSON, with the types of objects.
 
     Exit code 4 means that there is no such path; 5, that the value exists and can't be decoded.
 

@@ -130,6 +130,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         list(outcome.evidence),
         dict(outcome.unknown),
         None if outcome.next is None else list(outcome.next),
+        list(outcome.tasks.old_answers),
     )
 
 
@@ -139,7 +140,7 @@ def _task(task: Task, state: State, *, consumed: bool) -> ReplayedTask:
     return ReplayedTask(
         task.node,
         str(task.status),
-        not finished and not consumed,
+        not finished and not consumed and task.status is not Status.LEFT,
         task.error,
         [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],

@@ -107,6 +107,7 @@ def run(
         problem=state.damage or None,
         given=graph_input,
         metadata_problem=state.metadata_problem or None,
+        old_answers=snapshot.old_answers,
     )
     view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
     return view

@@ -30,7 +30,7 @@ class Doubt(StrEnum):
     UNPROVEN = "unproven"
     """None of the rows that it recorded is in this database."""
     COPY = "copy"
-    """This database is a copy of the one that the log belongs to, which still exists."""
+    """The log belongs to another database with the same rows, which still exists; which one is the copy isn't known."""
     UNREADABLE = "unreadable"
     """It is damaged, locked, written by a newer ckpt, or this user may not read it."""
     CLONE = "clone"
@@ -63,7 +63,8 @@ class Doubtful:
         path, shown = self.log.path, _path_or_address(self.original)
         match self.doubt:
             case Doubt.COPY:
-                return f"this is a copy of {shown}, whose operation log is {path}"
+                same = f"this database has the same rows as {shown}, whose operation log is {path}"
+                return f"{same}: one is a copy of the other"
             case Doubt.CLONE:
                 return f"{path} is the operation log of this database or of one that it was cloned from ({shown})"
             case Doubt.OTHER:

@@ -80,7 +80,8 @@ TASK_STATUS = _by_word(
     Look("good", DUE, "answered"),
     Look("bad", FAILED, "failed"),
     Look("muted", DUE, "due"),
-)
+) | {"left": Look("muted", DUE, "left nothing")}
+
 ASKED = Look("muted", DUE, "asked")
 """A task that waited for an answer at a checkpoint that the thread has left."""
 LEFT_NOTHING = Look("muted", DUE, "left nothing")

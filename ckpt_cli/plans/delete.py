@@ -7,10 +7,10 @@ from enum import StrEnum
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.delta import COUNTERS
-from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
+from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
@@ -95,7 +95,7 @@ def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanActi
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete")
     plan = _plan_for_part(reader, row.thread_id, chosen, orphans, f"of what came after {short(row.checkpoint_id)}")
     new_head = max(set(lineage.rows) - chosen[row.ns])
-    upcoming = describe_next(Inspection(reader, row.ref).snapshot())
+    upcoming = describe_next(continued_tasks(reader, row.ref))
     notes = [f"{short(row.checkpoint_id)} becomes a tip again, and the writes of its tasks are deleted; {upcoming}"]
     if new_head != row.checkpoint_id:
         notes.append(

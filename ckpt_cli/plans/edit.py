@@ -17,6 +17,7 @@ from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.delta_snapshots import snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
@@ -51,8 +52,8 @@ def plan(
         NotSupported: this generation of LangGraph stores a checkpoint's Sends with its parent, so the new child would
             get other Sends than the edited checkpoint has.
     """
-    origin, inspection = read_origin(reader, row.ref), Inspection(reader, row.ref)
-    before, snapshot = inspection.values(), inspection.snapshot()
+    origin, before = read_origin(reader, row.ref), Inspection(reader, row.ref).values()
+    snapshot = continued_tasks(reader, row.ref)
     must_run_once(reader, snapshot, row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
     removed = [c for c in before if c not in after]

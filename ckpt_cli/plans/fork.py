@@ -1,9 +1,9 @@
 """The plan of ``ckpt fork``: a copy of a checkpoint as a sibling in the same thread, like LangGraph's copy."""
 
 from ckpt_cli.history.reducers.delta import COUNTERS
-from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import make_child, read_origin
@@ -29,7 +29,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         metadata=changes,
     )
     new = made.row.ref
-    short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), Inspection(reader, row.ref).snapshot()
+    short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), continued_tasks(reader, row.ref)
     return Plan(
         reason="",
         add=(made,),

@@ -2,9 +2,9 @@
 
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS
-from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.delta_snapshots import snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
@@ -42,7 +42,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         metadata=changes,
     )
     new = made.row.ref
-    short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), Inspection(reader, row.ref).snapshot()
+    short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), continued_tasks(reader, row.ref)
     stored_note = (
         f"delta channels stored whole, as their writes belong to another branch: {', '.join(sorted(deltas.values))}",
     )

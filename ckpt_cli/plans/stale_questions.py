@@ -16,7 +16,7 @@ from shlex import quote
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.tasks.answers import AskedQuestion
-from ckpt_cli.history.tasks.nesting import inside_sorted
+from ckpt_cli.history.tasks.nesting import inside_sorted, levels
 from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.history.tasks.task_ids import interrupt_id, with_id
 from ckpt_cli.inspection import Inspection
@@ -42,7 +42,7 @@ class ChangedSubgraphs:
     def find(self, asked_id: str, source: AskedQuestion) -> str | None:
         """The namespace of the subgraph that asked a question and was changed later; None if none was changed."""
         row = source.write.row
-        for ns in _levels(row.ns):
+        for ns in levels(row.ns):
             asked = self._asked_at_head(ns)
             if asked is not None and asked_id not in asked:
                 return ns
@@ -91,7 +91,7 @@ def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waitin
     again = f"`ckpt resume {quote(thread_id)}`"
     hint = f"let the application run graph.invoke(None, config), which asks again; then {again} shows what waits"
     what = "its subgraph was changed after it asked, so the next run gives an answer to the first question that it asks"
-    unfinished = (_count_unfinished(reader, thread_id, level) for level in _levels(ns)[:-1])
+    unfinished = (_count_unfinished(reader, thread_id, level) for level in levels(ns)[:-1])
     if waiting > 1 or any(count > 1 for count in unfinished):
         raise Refused(f"{what}; another task may ask first; nothing was written", hint=hint)
     if any(write.channel == RESUME for write in _repeated_writes(reader, thread_id, ns, asked_id)):
@@ -103,20 +103,6 @@ def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waitin
 def _count_unfinished(reader: Reader, thread_id: str, ns: str) -> int:
     tasks = Inspection(reader, reader.head(thread_id, ns).ref).snapshot().tasks
     return sum(task.status is not Status.FINISHED for task in tasks)
-
-
-def _levels(ns: str) -> list[str]:
-    """The namespaces from the root down to this one.
-
-    A part that is only a number belongs to the part before it: it numbers the subgraphs that one task called.
-    """
-    levels, path = [""], list[str]()
-    for part in ns.split("|") if ns else ():
-        path.append(part)
-        if part.isdigit():
-            levels.pop()
-        levels.append("|".join(path))
-    return levels
 
 
 def _asked(write: TaskWrite) -> set[str | None]:

@@ -14,9 +14,10 @@ from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
 from ckpt_cli.history.state.channels import END, is_control
 from ckpt_cli.history.state.paths import spell
-from ckpt_cli.history.tasks.snapshot import Task
+from ckpt_cli.history.tasks.snapshot import Snapshot, Task
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
@@ -108,7 +109,8 @@ def _users_channels(values: Mapping[str, Any], state: State) -> dict[str, Any]:
 def _describe_last(writer: SuperstepWriter, short: ShortIds) -> str:
     last = writer.at.origin
     made = f"new checkpoint {short(last.ref.checkpoint_id)}, source {last.state.source}, step {last.step}"
-    return f"{made}; {describe_next(writer.at.tasks)}"
+    is_continued = why_not_continued(writer.rules.reader, last.ref) is None
+    return f"{made}; {describe_next(writer.at.tasks if is_continued else Snapshot([]))}"
 
 
 def _describe_unchanged(supersteps: Sequence[Sequence[Update]], changes: Sequence[Difference]) -> Iterator[str]:

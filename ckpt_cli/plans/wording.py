@@ -6,6 +6,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
 from ckpt_cli.reading import Reader
 
@@ -40,10 +41,13 @@ def describe_next(snapshot: Snapshot) -> str:
 def describe_new_head(
     reader: Reader, row: CheckpointRow, short: ShortIds, *, is_sibling: bool = False
 ) -> Iterable[str]:
-    """One line if the new checkpoint becomes the head without being a child of the old head.
+    """One line if the new checkpoint becomes the head without being a child of the old head, or if no run continues it.
 
     `is_sibling`: the new checkpoint is a sibling of `row`; otherwise it is a child of `row`.
     """
+    if reason := why_not_continued(reader, row.ref):
+        yield reason
+        return
     head = reader.head(row.thread_id, row.ns)
     if is_sibling or head.checkpoint_id != row.checkpoint_id:
         what = "the subgraph" if row.ns else "the thread"

@@ -173,6 +173,7 @@ class ThreadStatus:
             statuses=self.statuses,
             answered=[task.node for task in tasks if task.status is Status.ANSWERED],
             nothing_since=source if isinstance(source, str) and self._is_untouched(source) else None,
+            old_answers=list(snapshot.old_answers) if snapshot is not None else [],
         )
 
     def _is_untouched(self, source: str) -> bool:

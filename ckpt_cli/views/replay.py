@@ -49,6 +49,7 @@ class ReplayView(View):
         unknown: the written channels whose new value can't be known, each with the reason. They are not in `changes`,
             and ``--commit`` needs their reducers.
         next: the nodes that would run after ``--commit``; null if that can't be known.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
     """
 
     verb: ClassVar[str] = "replay"
@@ -64,6 +65,7 @@ class ReplayView(View):
     reducers: list[str]
     unknown: dict[str, str]
     next: list[str] | None
+    old_answers: list[Any]
 
 
 @dataclass(frozen=True, slots=True)

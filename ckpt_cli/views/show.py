@@ -48,8 +48,9 @@ class TaskLine(NamedTuple):
 
     Attributes:
         node: null if it can't be known.
-        status: ``finished``, ``waiting``, ``answered``, ``failed`` or ``due``. If the checkpoint has a child, ``due``
-            only means that the task has left nothing there.
+        status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``, or ``left``: a task of a subgraph that
+            left nothing, although the call of the subgraph has finished. If the checkpoint has a child, ``due`` only
+            means that the task has left nothing there.
         namespaces: the namespaces of the subgraphs that the task called.
         answers: the recorded answers that the task has not taken yet.
     """
@@ -104,6 +105,7 @@ class ShowView(View):
         stored: with ``--raw``, the payloads.
         problem: which part besides the channels can't be read; then channels, versions and next may be incomplete. Null
             if everything can be read.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
     """
 
     verb: ClassVar[str] = "show"
@@ -135,3 +137,4 @@ class ShowView(View):
     problem: str | None = None
     given: Channel | None = None
     metadata_problem: str | None = None
+    old_answers: Sequence[Any] = ()

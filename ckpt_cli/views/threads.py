@@ -55,6 +55,7 @@ class ThreadView:
         answered: the nodes of tasks whose questions have a recorded answer that they have not taken yet.
         nothing_since: ``update`` or ``fork`` if that made the head of an unfinished thread, and no task has left
             anything since; else null.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
     """
 
     thread_id: str
@@ -80,6 +81,7 @@ class ThreadView:
     statuses: list[str] = field(default_factory=list)
     answered: list[str | None] = field(default_factory=list)
     nothing_since: str | None = None
+    old_answers: list[Any] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -129,7 +129,8 @@ def test_a_copy_has_none(path: Path, capsys: Say) -> None:
     copy = path.with_name("copy.sqlite")
     shutil.copy(path, copy)
     before = dump(path)
-    message = f"this is a copy of {path}, whose operation log is {default_path(f'sqlite:{path}')}"
+    log = default_path(f"sqlite:{path}")
+    message = f"this database has the same rows as {path}, whose operation log is {log}: one is a copy of the other"
     assert message in ckpt(capsys, copy, "operations")
     assert message in ckpt(capsys, copy, "undo", "--yes", code=7)
     assert message in ckpt(capsys, copy, "undo", "--yes", "--same-database", code=7)

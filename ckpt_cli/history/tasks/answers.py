@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.nesting import inside
 from ckpt_cli.history.tasks.task_ids import caller, interrupt_id, pulled, with_id
-from ckpt_cli.model import Payload
+from ckpt_cli.model import NULL_TASK, Payload
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
 
@@ -161,6 +161,15 @@ def is_answered(question: AskedQuestion, asked_id: str) -> bool:
         return False
     counted = (_own_id(question, count) for count in range(1, len(question.answers)))
     return is_untaken(question.resume.row.payload) or asked_id in counted
+
+
+def left_answers(writes: Iterable[TaskWrite]) -> list[object]:
+    """The answers of ``Command(resume=…)`` that are stored without a task, as far as they can be read.
+
+    The library never removes such an answer when a task takes it. So the first question of the next
+    ``invoke(None, config)`` takes it again (1.2 ``pregel/_algo.py: _scratchpad``).
+    """
+    return [w.value for w in writes if w.task_id == NULL_TASK and w.channel == RESUME and w.read]
 
 
 def failed_with_answer(question: AskedQuestion, asked_id: str, called: bool) -> bool:

@@ -47,6 +47,26 @@ def task(ns: str) -> str | None:
     return ns.rpartition("|")[2].partition(":")[2] or None
 
 
+def levels(ns: str) -> list[str]:
+    """The namespaces from the root down to this one.
+
+    A part that is only a number belongs to the part before it: it numbers the subgraphs that one task called.
+    """
+    namespaces, path = [""], list[str]()
+    for part in ns.split("|") if ns else ():
+        path.append(part)
+        if part.isdigit():
+            namespaces.pop()
+        namespaces.append("|".join(path))
+    return namespaces
+
+
+def caller_task(ns: str) -> str:
+    """The id of the task that called this subgraph, also of a numbered one; "" for one with a memory of its own."""
+    outer = levels(ns)[-2]
+    return ns[len(outer) :].removeprefix("|").partition("|")[0].partition(":")[2]
+
+
 def inside(namespaces: Iterable[str], ns: str) -> list[str]:
     """The namespaces of all subgraphs inside this one, at any depth."""
     return [other for other in namespaces if other != ns and (not ns or other.startswith(f"{ns}|"))]

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
-from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, failed_with_answer, is_answered
+from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, failed_with_answer, is_answered, left_answers
 from ckpt_cli.history.tasks.next_tasks import History, Wiring, due_tasks, is_settled, is_start_settled
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.task_ids import with_id
@@ -37,6 +37,11 @@ class Status(StrEnum):
     """A task with answers that it hasn't taken yet: it continues with them when the thread is resumed."""
     DUE = "due"
     """A task that has left nothing: its run was stopped or killed, or goes on; the data look alike."""
+    LEFT = "left"
+    """A task of a subgraph that left nothing, although the call of the subgraph has finished: no run continues it.
+
+    It ran and left to the graph above by ``Command(graph=PARENT)``, or the call ended before it ran.
+    """
     UNFINISHED = "unfinished"
     """A thread whose next tasks have not run, or have run and left no checkpoint."""
     UNKNOWN = "unknown"
@@ -85,17 +90,21 @@ class Snapshot(NamedTuple):
     Attributes:
         tasks: the known tasks of the step, Sends first and then by name.
         consumed: whether the checkpoint has a child; then none of the tasks waits any more.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left, if a question waits. The next run gives it
+            to the first question that it asks.
         complete: whether `tasks` surely has every task of the step; False for a damaged checkpoint, for example.
     """
 
     tasks: list[Task]
     consumed: bool = False
     complete: bool = True
+    old_answers: Sequence[Any] = ()
 
     @property
     def next(self) -> list[str] | None:
         """The nodes that must still run, or all nodes that ran if the checkpoint has a child; None if unknown."""
-        names = [task.node for task in self.tasks if self.consumed or task.status is not Status.FINISHED]
+        ended = (Status.FINISHED, Status.LEFT)
+        names = [task.node for task in self.tasks if self.consumed or task.status not in ended]
         known = [name for name in names if name is not None]
         return known if self.complete and len(known) == len(names) else None
 
@@ -117,7 +126,7 @@ class Snapshot(NamedTuple):
         halted: list[Status] = [status for status in (Status.WAITING, Status.FAILED) if status in of_tasks]
         if halted:
             return halted
-        if self.tasks:  # even if all have finished: their writes have not become a checkpoint yet
+        if of_tasks - {Status.LEFT}:  # even if all have finished: their writes have not become a checkpoint yet
             return [Status.UNFINISHED]
         return [Status.DONE if self.complete else Status.UNKNOWN]
 
@@ -140,7 +149,8 @@ def snapshot(
         consumed: whether the checkpoint has a child, which continues it.
         history: gives the other checkpoints of the same graph; called only if this checkpoint is not enough.
         namespaces: gives the thread's namespaces; called only if a task's node is still unknown, or a question waits.
-        ended: says whether the run of this subgraph ended here; called only if nothing else shows the end.
+        ended: says whether the call of this subgraph has finished; called only if a task has left nothing, or if
+            nothing else shows the end.
         below: gives, for a subgraph's namespace, the writes on its newest checkpoint. Answers to questions that were
             asked in the subgraph are stored there.
     """
@@ -162,8 +172,12 @@ def snapshot(
     if not consumed:
         questions = WaitingQuestions(writes, namespaces, below)
         tasks = [_with_answers(task, questions) for task in tasks]
+    if not consumed and any(task.status is Status.DUE for task in tasks) and ended():
+        tasks = [t._replace(status=Status.LEFT) if t.status is Status.DUE else t for t in tasks]
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
-    return Snapshot(tasks, consumed, ended_here or (not state.damage and _found_all(tasks)))
+    is_waiting = not consumed and any(task.status is Status.WAITING for task in tasks)
+    is_complete = ended_here or (not state.damage and _found_all(tasks))
+    return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else ())
 
 
 def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) -> list[TaskWrite]:

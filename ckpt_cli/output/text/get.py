@@ -1,4 +1,4 @@
-"""Shows one value: a string as it is, everything else as JSON."""
+"""Shows one value: a string as it is, a known simple object as its text, everything else as JSON."""
 
 from collections.abc import Iterator
 

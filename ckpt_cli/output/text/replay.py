@@ -6,6 +6,7 @@ from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, 
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines
+from ckpt_cli.output.text.tasks import old_answers
 from ckpt_cli.output.theme import task_look
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 
@@ -36,7 +37,7 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
 def _task(task: ReplayedTask, column: int, page: Page, *, consumed: bool) -> Line:
     outcome = (
         ""
-        if consumed
+        if consumed or task.status == "left"
         else "continues when resumed"
         if task.status == "answered"
         else "would run again"
@@ -74,9 +75,13 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if view.consumed:
         yield [("muted", "The checkpoint has a child: none of these writes is pending.")]
         return
+    if any(task.status == "left" for task in view.tasks):
+        yield [("muted", "The call of this subgraph has finished: no run continues here.")]
+        return
     runs = f"{', '.join(again)} would run." if again else "the step would end; all of its tasks have finished."
     runs = f"If resumed now: {runs}"
     yield from _wrapped("", runs, page)
+    yield from old_answers(view.old_answers, page)
     after = "can't be known" if view.next is None else f"would be {', '.join(view.next) or 'nothing'}"
     abandoned = f" and abandons {', '.join(again)}" if again else ""
     options = "".join(f" --reducer {channel}=NAME" for channel in view.unknown)

@@ -11,7 +11,7 @@ from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.output.text.config import config_lines
-from ckpt_cli.output.text.tasks import task_lines
+from ckpt_cli.output.text.tasks import old_answers, task_lines
 from ckpt_cli.output.text.values import block, brief, inline, value_after
 from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNREADABLE
 from ckpt_cli.shell_words import command
@@ -168,6 +168,8 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "was next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
     elif view.next:
         yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next)), ("muted", _nothing_since(view))]
+    elif any(task.status == "left" for task in view.tasks):
+        yield [("key", "next"), ("", "  "), ("good", "nothing: the graph above has gone on")]
     elif view.tasks:
         yield [("key", "next"), ("", "  "), ("muted", "nothing more in this step: it ends when the thread is resumed")]
     else:
@@ -177,6 +179,7 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
     column = max((cell_len(task.node or "") for task in view.tasks), default=0)
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=view.consumed, full=view.full)
+    yield from old_answers(view.old_answers, page)
     if not view.consumed and any(task.status == "finished" for task in view.tasks):
         yield from _unapplied(view, page)
 

@@ -16,6 +16,7 @@ from ckpt_cli.views.steps import StepView, TaskView
 _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
 _STOPPED = "running, stopped or killed; would run next"  # a breakpoint and a kill leave the same data
+_COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
 def made_by(step: StepView) -> Line:
@@ -113,7 +114,7 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
     for task in tasks:
         kind = (task.status, task.node)
         count = kinds[kind]
-        if task.status in ("waiting", "answered", "failed") or count <= (1 if task.status == "due" else _TASKS):
+        if task.status in ("waiting", "answered", "failed") or count <= (_TASKS if task.status == "finished" else 1):
             yield from _task_lines(task, cells, due)
         elif kind not in counted:
             counted.add(kind)
@@ -121,7 +122,7 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
             yield [
                 (style, f"{sign} "),
                 ("node", task.node or "?"),
-                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else due}"),
+                ("muted", f" {TIMES}{count}  {_COUNTED.get(task.status, due)}"),
             ]
 
 
@@ -136,7 +137,7 @@ def _due_words(step: StepView) -> str:
 
 
 def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
-    """The lines about one task at a tip: its questions, error, answers or writes, or the words `due`."""
+    """The lines about one task at a tip: its questions, error, answers or writes, or how it was left."""
     shown = task.node or "?"
     name: Line = [("node", shown if cells is None else truncate(shown, max(cells // 3, _NODE)))]
     room = None if cells is None else max(cells - line_len(name) - 4, 20)
@@ -156,7 +157,7 @@ def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
         answers = ", ".join(brief(answer, room) for answer in task.answers)
         yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", answers)]
     else:
-        yield [("muted", f"{DUE} "), *name, ("muted", f"  {due}")]
+        yield [("muted", f"{DUE} "), *name, ("muted", f"  {_COUNTED.get(task.status, due)}")]
 
 
 def error(value: Any, cells: int | None) -> str:

@@ -43,6 +43,16 @@ def answers(values: Sequence[Any], page: Page) -> Line:
     return [("value", f": {_brief(values, page)}"), ("muted", ", continues when resumed")]
 
 
+def old_answers(values: Sequence[Any], page: Page) -> Iterator[Line]:
+    """The lines about an answer to an earlier question, which the next run gives to its first question."""
+    if not values:
+        return
+    what = f"the answer {_brief(values, page)} to an earlier question is still stored"
+    what = f"{what}: the next run gives it to its first question"
+    room = max((page.width or len(what) + 2) - 2, 20)
+    yield from ([("", "  "), ("waiting", part)] for part in wrap(what, room))
+
+
 def _brief(values: Sequence[Any], page: Page) -> str:
     return ", ".join(brief(value, _ANSWER_CELLS, reveal=page.reveal) for value in values)
 

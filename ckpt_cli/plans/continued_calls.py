@@ -1,0 +1,56 @@
+"""Whether the next run of a thread continues a subgraph from its newest checkpoint.
+
+It does if each graph above still has the task that made the call. A subgraph's namespace contains the id of that task
+(langgraph 1.2 ``pregel/_algo.py: prepare_single_task``), and a task of another checkpoint has another id. So after the
+task has finished, or after the graph above was changed, the next call gets another namespace and starts anew.
+
+A subgraph with its own memory (``checkpointer=True``) keeps its namespace. ``invoke(None, config)`` continues it when
+it reaches the node. A run with an input calls it anew: the subgraph's own input is added to its newest state, and the
+tasks that were due are dropped (``pregel/_loop.py: _first``).
+"""
+
+from itertools import pairwise
+
+from ckpt_cli.history.tasks.nesting import caller_task, levels, node
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, graph_of
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Ref
+from ckpt_cli.reading import Reader
+
+
+def continued_tasks(reader: Reader, ref: Ref) -> Snapshot:
+    """The tasks that run next after a new head with the state of this checkpoint; none if no run continues it."""
+    return Inspection(reader, ref).snapshot() if why_not_continued(reader, ref) is None else Snapshot([], consumed=True)
+
+
+def why_not_continued(reader: Reader, ref: Ref) -> str | None:
+    """Why the next run doesn't continue the graph of this checkpoint; None if it does, or if that isn't known."""
+    stored = set(reader.namespaces(ref.thread_id)) if ref.ns else set()
+    for outer, inner in pairwise(levels(ref.ns)):
+        if (not outer or outer in stored) and inner in stored:
+            reason = _read_reason(reader, reader.head(ref.thread_id, outer).ref, reader.head(ref.thread_id, inner).ref)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _read_reason(reader: Reader, outer: Ref, inner: Ref) -> str | None:
+    """Why the graph with the head `outer` doesn't continue the subgraph with the head `inner`; None if it may."""
+    name, outer_tasks = graph_of(inner.ns).replace("|", " › "), Inspection(reader, outer).snapshot()
+    if not outer_tasks.complete or any(_may_call(task, inner.ns) for task in outer_tasks.tasks):
+        return None
+    if not caller_task(inner.ns):
+        return f"the call of {name} has finished: its next call starts anew, with the input added to this state"
+    if Inspection(reader, inner).returned():
+        return f"the call of {name} has finished, so the next run doesn't continue from there"
+    return f"the call of {name} is out of date: the next run of the graph above can only call it anew"
+
+
+def _may_call(task: Task, ns: str) -> bool:
+    """Whether a task may still run and call this subgraph; with its own memory, nodes that follow may call it too."""
+    if task.status in (Status.FINISHED, Status.LEFT):
+        return False
+    caller_id = caller_task(ns)
+    if not caller_id:
+        return True
+    return task.node in (None, node(ns)) if task.id is None else task.id == caller_id

@@ -1,0 +1,55 @@
+"""An answer that an earlier ``Command(resume=…)`` left: ``invoke(None, config)`` takes it, and looks say so."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from ckpt_cli.app import run
+from tests.graphs.building import Log, on
+
+
+def asks_twice(state: Any) -> Any:
+    """Ask two questions."""
+    return {"log": [interrupt("first?"), interrupt("second?")]}
+
+
+def build(saver: Any, *, nested: bool) -> Any:
+    """A graph, or a subgraph in it, whose node asks two questions."""
+    inner, outer = StateGraph(Log), StateGraph(Log)
+    inner.add_node("ask", asks_twice)
+    inner.add_edge(START, "ask")
+    outer.add_node("sub", inner.compile())
+    outer.add_edge(START, "sub")
+    return (outer if nested else inner).compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_next_question_takes_it(
+    nested: bool, by_id: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Looks name the old answer exactly if the real library gives it to the second question."""
+    path = tmp_path / "asks.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = build(SqliteSaver(connection), nested=nested)
+        asked = graph.invoke({"log": ["in"]}, on("t"))["__interrupt__"][0]
+        graph.invoke(Command(resume={asked.id: "A1"} if by_id else "A1"), on("t"))
+        found, texts = [], []
+        for words in (["show", "t"], ["replay", "t"], ["threads"]):
+            assert run([*words, "-d", str(path), "--json"]) == 0
+            view = json.loads(capsys.readouterr().out)
+            found.append((view["threads"][0] if "threads" in view else view)["old_answers"])
+            assert run([*words, "-d", str(path)]) == 0
+            texts.append(capsys.readouterr().out)
+        after = graph.invoke(None, on("t"))
+    taken = after["log"][-1:] == ["A1"] and "__interrupt__" not in after
+    assert taken is not by_id
+    assert found == [["A1"] if taken else []] * 3
+    assert ("“A1” to an earlier question is still stored" in texts[0]) is taken
