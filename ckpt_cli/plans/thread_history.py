@@ -4,10 +4,9 @@
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers import delta
@@ -28,6 +27,7 @@ from ckpt_cli.history.state.channels import (
     target,
 )
 from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.history.tasks.write_attribution import is_command
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.plans.same_graph import Shapes
@@ -94,11 +94,15 @@ class ThreadHistory:
         return True if node in self.deferred else None
 
     def add_step(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
-        """Add a recorded step; `writes` are the writes of the step's tasks in order, each with its node."""
-        by_channel: dict[str, list[Any]] = {}
+        """Add a recorded step; `writes` are the writes that made it in order, each with the node of its task."""
+        by_channel: dict[str, list[TaskWrite]] = {}
+        by_command: dict[str, list[TaskWrite]] = {}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
         for node, write in writes:
-            if write.channel not in _NOT_APPLIED:
+            if is_command(write):
+                if child.versions.get(write.channel) != parent.versions.get(write.channel):
+                    by_command.setdefault(write.channel, []).append(write)
+            elif write.channel not in _NOT_APPLIED:
                 route = by_task.setdefault(write.task_id, (node, []))[1]
                 by_channel.setdefault(write.channel, []).append(write)
                 if write.channel != NO_WRITES and is_control(write.channel, parent):
@@ -106,19 +110,26 @@ class ThreadHistory:
         for node, route in by_task.values():
             if node is not None:
                 self.routes.setdefault(node, Counter())[tuple(route)] += 1
-        self._tally(parent, child, by_channel)
+        self._tally(parent, child, by_channel, by_command)
 
-    def _tally(self, parent: State, child: State, written: dict[str, list[TaskWrite]]) -> None:
-        for channel in {*parent.values, *child.values, *written}:
+    def _tally(
+        self,
+        parent: State,
+        child: State,
+        written: Mapping[str, Sequence[TaskWrite]],
+        by_command: Mapping[str, Sequence[TaskWrite]],
+    ) -> None:
+        for channel in {*parent.values, *child.values, *written, *by_command}:
             if is_control(channel, parent):
                 continue
             if channel in self.deltas:
-                if not any(overwrite(write.value) for write in written.get(channel, ())):
+                both = [*by_command.get(channel, ()), *written.get(channel, ())]
+                if not any(overwrite(write.value) for write in both):
                     self._learn_snapshot_frequency(channel, parent, child)
             else:
                 before, after = (s.values.get(channel, ABSENT) for s in (parent, child))
-                values = [write.value for write in written.get(channel, ())]
-                self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after))
+                values, first = ([write.value for write in of.get(channel, ())] for of in (written, by_command))
+                self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after, first))
 
     def _learn_snapshot_frequency(self, channel: str, parent: State, child: State) -> None:
         counters = delta.counters(parent.metadata)

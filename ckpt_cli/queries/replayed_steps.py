@@ -106,7 +106,8 @@ class Player:
                 if step.state is not None:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
-                    self.reducers.learn(step.before, step.after, step.written, step.in_unknown_order)
+                    without = step.in_unknown_order
+                    self.reducers.learn(step.before, step.after, step.written, without, step.by_command)
 
         if self._pages and self.reducers.unexplained:
             thread_id, ns, _ = self._pages[0][0]
@@ -140,7 +141,10 @@ class Player:
             return Judgement(Verdict.UNKNOWN, step.doubt)
         is_input = step.state is not None and step.state.source == "input"
         written = {} if is_input else step.written
-        judgement = judge(step.before, step.after, written, self.reducers, moved=step.moved, rebuilt=step.rebuilt)
+        moved, rebuilt, by_command = step.moved, step.rebuilt, step.by_command
+        judgement = judge(
+            step.before, step.after, written, self.reducers, moved=moved, rebuilt=rebuilt, by_command=by_command
+        )
         if judgement.verdict is Verdict.AGREES:
             return judgement
         doubt = step.doubt or self._late_doubt(step)
@@ -156,7 +160,7 @@ class Player:
             return f"of {sends} tasks that were sent, {sends - len(tasks)} left no writes"
         if step.ordered or len(tasks) < 2 or step.before is None or step.after is None:
             return ""
-        if in_another_order(step.before, step.after, tasks, self.reducers):
+        if in_another_order(step.before, step.after, tasks, self.reducers, step.by_command):
             return "the order in which the tasks' writes were applied isn't recorded"
         return ""
 
@@ -166,14 +170,19 @@ class Player:
         made_by = source if source in ("input", "update") else "task"
         tasks: dict[str, PlayedTask] = {}
         for write in step.writes:
-            task = tasks.setdefault(write.task, PlayedTask(None if made_by == "input" else write.node, made_by, [], []))
+            by = "input" if write.by_command else made_by
+            task = tasks.setdefault(write.task, PlayedTask(None if by == "input" else write.node, by, [], []))
             if write.channel == TASKS:
                 task.sends.extend(_called_nodes(write))
             elif step.is_user_write(write):
-                is_reduced = made_by != "input" and write.channel not in unexplained and overwrite(write.value) is None
+                is_reduced = (
+                    (write.by_command or by != "input")
+                    and write.channel not in unexplained
+                    and overwrite(write.value) is None
+                )
                 reducer = self.reducers.name_of(write.channel) if is_reduced else None
                 task.writes.append(PlayedWrite(write.channel, write.value, reducer))
-        return [task for task in tasks.values() if made_by == "task" or task.writes or task.sends]
+        return [task for task in tasks.values() if task.by == "task" or task.writes or task.sends]
 
 
 def _called_nodes(write: RecordedWrite) -> list[str]:

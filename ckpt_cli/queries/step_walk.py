@@ -3,7 +3,7 @@
 Each step has a doubt if its state may differ from the result of its writes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
@@ -22,7 +22,7 @@ from ckpt_cli.history.tasks.branch_writes import BranchWrites
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_update, note, path
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, is_update, note, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.thread_history import node_writes
@@ -36,12 +36,18 @@ _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
 
 
 class RecordedWrite(NamedTuple):
-    """One of the writes that made a checkpoint; `node` is None if the node that wrote it is unknown."""
+    """One of the writes that made a checkpoint.
+
+    Attributes:
+        node: None if the node that wrote it is unknown.
+        by_command: whether a ``Command`` given as input wrote it, before the step began.
+    """
 
     task: str
     node: str | None
     channel: str
     value: Any
+    by_command: bool = False
 
 
 class WalkedStep(NamedTuple):
@@ -75,6 +81,8 @@ class WalkedStep(NamedTuple):
         """For each task, the values that it wrote to each of the user's channels."""
         tasks: dict[str, dict[str, list[Any]]] = {}
         for write in self.writes:
+            if write.by_command:
+                continue
             task_writes = tasks.setdefault(write.task, {})
             if self.is_user_write(write):
                 task_writes.setdefault(write.channel, []).append(write.value)
@@ -88,9 +96,17 @@ class WalkedStep(NamedTuple):
 
     @property
     def written(self) -> dict[str, list[Any]]:
-        """The values that were written to each of the user's channels."""
+        """The values that the step wrote to each of the user's channels."""
+        return self._values(write for write in self.writes if not write.by_command)
+
+    @property
+    def by_command(self) -> dict[str, list[Any]]:
+        """The values that a ``Command`` wrote to each of the user's channels that the step changed."""
+        return self._values(write for write in self.writes if write.by_command and write.channel in self.moved)
+
+    def _values(self, writes: Iterable[RecordedWrite]) -> dict[str, list[Any]]:
         values: dict[str, list[Any]] = {}
-        for write in self.writes:
+        for write in writes:
             if self.is_user_write(write):
                 values.setdefault(write.channel, []).append(write.value)
         return values
@@ -146,7 +162,7 @@ class StepWalk:
         older = self._parent.versions if self._parent is not None else {}
         moved = frozenset(c for c, version in state.versions.items() if version != older.get(c))
         self._parent, self._before = state, after
-        ordered = all(write.row.task_path for write in step_writes or ())
+        ordered = all(write.row.task_path or is_command(write) for write in step_writes or ())
         by_run, rebuilt = made_by_run and before is not None, frozenset(after.keys() - state.values.keys())
         return WalkedStep(ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt)
 
@@ -168,15 +184,18 @@ class StepWalk:
                 for value in values
             ]
         task_writes = [write for write in step_writes if caller(path(write)) is None]
+        commands = [RecordedWrite(w.task_id, None, w.channel, w.value, True) for w in task_writes if is_command(w)]
+        task_writes = [write for write in task_writes if not is_command(write)]
         tasks = {write.task_id for write in task_writes}
-        if len(tasks) == 1 or all(write.row.task_path for write in task_writes):
-            return [
+        if len(tasks) <= 1 or all(write.row.task_path for write in task_writes):
+            return commands + [
                 RecordedWrite(w.task_id, None if is_update(w) else step_nodes.node(w), w.channel, w.value)
                 for w in task_writes
             ]
         parent_id = attribution.lineage.parent(ref.checkpoint_id) or ""
         ordered = node_writes(self._reader, ref._replace(checkpoint_id=parent_id))
-        return [RecordedWrite(w.task_id, node, w.channel, w.value) for node, w in ordered if w.task_id in tasks]
+        by_tasks = [RecordedWrite(w.task_id, node, w.channel, w.value) for node, w in ordered if w.task_id in tasks]
+        return commands + by_tasks
 
     def _step_nodes(self, refs: Sequence[Ref]) -> StepNodes:
         reader, (thread_id, ns, _) = self._reader, refs[0]

@@ -21,6 +21,7 @@ from ckpt_cli.history.reducers.reducers import (
     as_message,
     explains,
     folds_to,
+    is_empty,
 )
 from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.node import Node
@@ -50,16 +51,17 @@ class Tally:
 
     def add(self, step: ChannelStep) -> None:
         """Add one more step."""
-        if step.writes:
+        if step.writes or step.command:
             self.steps += 1
-            fits = explains if any(overwrite(write) is not None for write in step.writes) else folds_to
+            is_plain = not step.command and not any(overwrite(write) is not None for write in step.writes)
+            fits = folds_to if is_plain else explains
             explaining = 0
             for place, reducer in enumerate(REDUCERS):
                 is_fit = self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step)
                 explaining |= is_fit << place
             self._counts[explaining] += 1
         elif step.before is not ABSENT and step.before != []:
-            if step.after is ABSENT or step.after == []:
+            if is_empty(step.after):
                 self.faded = True
             elif not self.kept:
                 self.kept = same(step.before, step.after)
@@ -127,6 +129,8 @@ class Merging:
 
     def explains(self, step: ChannelStep) -> bool:
         """Like `reducers.explains` with `MESSAGES`."""
+        if step.command:
+            return explains(MESSAGES, step)
         if type(step.after) is not list and not any(overwrite(write) is not None for write in step.writes):
             return False
         before = [] if step.before is ABSENT else step.before

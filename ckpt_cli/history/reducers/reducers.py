@@ -38,8 +38,7 @@ class Reducer:
     fold: Callable[[Any, Sequence[Any]], Any]
     fades: bool = False
     """Whether a step without writes empties the channel."""
-    makes: frozenset[type] | None = None
-    """The types that `fold` may give; None if any."""
+    makes: frozenset[type] | None = None  # the types that `fold` may give; None if any
 
     def step(self, before: Any, writes: Sequence[Any]) -> Any:
         """The value after one step. If a write is an ``Overwrite``, only this write counts (``channels/binop.py``)."""
@@ -60,11 +59,16 @@ class Reducer:
 
 @dataclass(frozen=True, slots=True)
 class ChannelStep:
-    """One recorded step of a channel."""
+    """One recorded step of a channel.
+
+    Attributes:
+        command: the writes of a ``Command`` that the run got as its input, applied before `writes`.
+    """
 
     before: Any
     writes: Sequence[Any]
     after: Any
+    command: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +227,7 @@ _SETS = frozenset({"builtins.set", "builtins.frozenset"})
 _LIST = frozenset({list})
 LAST = Reducer("last value", _last)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
-APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))
-"""``+`` for lists, texts and numbers alike."""
+APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))  # ``+`` alike for all of these
 SUM = Reducer("sum", _sum, makes=frozenset({int, float}))
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
@@ -234,8 +237,7 @@ ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True)
 EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
 TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
 
-_ALIKE = ({SUM, APPEND}, {APPEND, GATHER})
-"""Reducers that do the same with numbers, and with lists."""
+_ALIKE = ({SUM, APPEND}, {APPEND, GATHER})  # the same with numbers, and with lists
 
 REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
 """All reducers that are tried, the most specific first: if two explain a history, the first one counts."""
@@ -249,14 +251,23 @@ def count_steps(steps: int) -> str:
 def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:
     """Whether a reducer gives the recorded value of a step."""
     try:
-        computed = (reducer.replay if replayed else reducer.step)(step.before, step.writes)
+        value = reducer.step(step.before, step.command) if step.command else step.before
+        if step.writes or not step.command:
+            value = (reducer.replay if replayed else reducer.step)(value, step.writes)
+        elif reducer.fades:
+            return is_empty(step.after)
     except Unfit:
         return False
-    return agree(computed, step.after)
+    return agree(value, step.after)
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a channel holds nothing, or an empty list, as an emptied topic does."""
+    return value is ABSENT or value == []
 
 
 def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
-    """Like `explains`, but faster, for a step without an ``Overwrite``."""
+    """Like `explains`, but faster, for a step without an ``Overwrite`` and without a Command."""
     if reducer.makes is not None and type(step.after) not in reducer.makes:
         return False
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import permutations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.learning import Tally, joined
@@ -16,6 +17,7 @@ from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 
+_NOTHING: Mapping[str, list[Any]] = MappingProxyType({})
 _ORDERED = 5  # the most tasks of a step whose writes are tried in every order
 
 
@@ -67,12 +69,13 @@ class Reducers:
         after: Mapping[str, Any],
         written: Mapping[str, list[Any]],
         without: Collection[str] = (),
+        by_command: Mapping[str, list[Any]] = _NOTHING,
     ) -> None:
         """Learn from a step that its parent's writes made, but nothing about the channels in `without`."""
-        for channel in dict.fromkeys([*before, *after, *written]):
+        for channel in dict.fromkeys([*before, *after, *written, *by_command]):
             self.channels.add(channel)
             if channel not in self.deltas and channel not in self.named and channel not in without:
-                step = ChannelStep(before.get(channel, ABSENT), written.get(channel, ()), after.get(channel, ABSENT))
+                step = _channel_step(channel, before, written, after, by_command)
                 self.tallies.setdefault(channel, Tally()).add(step)
 
     def learn_deltas(self, deltas: Mapping[str, Evidence | Reducer | None]) -> None:
@@ -157,6 +160,7 @@ def judge(
     *,
     moved: Collection[str] = (),
     rebuilt: Collection[str] = (),
+    by_command: Mapping[str, list[Any]] = _NOTHING,
 ) -> Judgement:
     """Apply the writes to the state `before`, and compare the result with the recorded state `after`.
 
@@ -167,19 +171,31 @@ def judge(
         reducers: what is known of the channels.
         moved: the channels that got a new version; only such a channel can have changed.
         rebuilt: delta channels without a recorded value after the step; there is nothing to compare.
+        by_command: channel to the values that a ``Command`` given as input wrote to it before the step.
     """
     findings: dict[str, tuple[Verdict, str]] = {}
-    for channel in dict.fromkeys([*before, *after, *written]):
-        step = ChannelStep(before.get(channel, ABSENT), written.get(channel, ()), after.get(channel, ABSENT))
+    for channel in dict.fromkeys([*before, *after, *written, *by_command]):
+        step = _channel_step(channel, before, written, after, by_command)
         if channel not in rebuilt and (finding := _finding(channel, step, reducers, channel in moved)) is not None:
             findings[channel] = finding
     if not findings:
         return Judgement(Verdict.AGREES)
     why = "; ".join(f"{channel}: {words}" for channel, (_, words) in findings.items())
-    if any(_unreadable(state.get(channel)) for channel in findings for state in (before, after, written)):
+    if any(_unreadable(state.get(channel)) for channel in findings for state in (before, after, written, by_command)):
         return Judgement(Verdict.UNKNOWN, why, list(findings))
     verdicts = {verdict for verdict, _ in findings.values()}
     return Judgement(next(verdict for verdict in _WORST_FIRST if verdict in verdicts), why, list(findings))
+
+
+def _channel_step(
+    channel: str,
+    before: Mapping[str, Any],
+    written: Mapping[str, list[Any]],
+    after: Mapping[str, Any],
+    by_command: Mapping[str, list[Any]],
+) -> ChannelStep:
+    old, new = before.get(channel, ABSENT), after.get(channel, ABSENT)
+    return ChannelStep(old, written.get(channel, ()), new, by_command.get(channel, ()))
 
 
 _WORST_FIRST = (Verdict.DIFFERS, Verdict.SUSPECT, Verdict.UNKNOWN)
@@ -187,7 +203,7 @@ _WORST_FIRST = (Verdict.DIFFERS, Verdict.SUSPECT, Verdict.UNKNOWN)
 
 def _finding(channel: str, step: ChannelStep, reducers: Reducers, is_moved: bool) -> tuple[Verdict, str] | None:
     """The verdict about one channel and the reason; None if the recorded value is what the writes make."""
-    if not step.writes:
+    if not (step.writes or step.command):
         if same(step.before, step.after) or _by_itself(step.before, step.after, fades=reducers.fades(channel)):
             return None
         if is_moved:
@@ -215,12 +231,17 @@ def _is_overwritten(step: ChannelStep) -> bool:
 
     A channel without a reducer keeps the ``Overwrite`` itself (langgraph 1.2 ``channels/binop.py``, ``last_value.py``).
     """
-    replaced = [wrapped.value for write in step.writes if (wrapped := overwrite(write)) is not None]
-    return bool(replaced) and not any(same(step.after, value) for value in [*replaced, *step.writes])
+    last = step.writes or step.command
+    replaced = [wrapped.value for write in last if (wrapped := overwrite(write)) is not None]
+    return bool(replaced) and not any(same(step.after, value) for value in [*replaced, *last])
 
 
 def in_another_order(
-    before: Mapping[str, Any], after: Mapping[str, Any], tasks: Sequence[Mapping[str, list[Any]]], reducers: Reducers
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    tasks: Sequence[Mapping[str, list[Any]]],
+    reducers: Reducers,
+    by_command: Mapping[str, list[Any]] = _NOTHING,
 ) -> bool:
     """Whether the tasks' writes make the recorded state in some order; if there are many tasks, True without a test.
 
@@ -233,7 +254,7 @@ def in_another_order(
         written: dict[str, list[Any]] = {}
         for channel, values in (pair for task in order for pair in task.items()):
             written.setdefault(channel, []).extend(values)
-        if judge(before, after, written, reducers).verdict is Verdict.AGREES:
+        if judge(before, after, written, reducers, by_command=by_command).verdict is Verdict.AGREES:
             return True
     return False
 

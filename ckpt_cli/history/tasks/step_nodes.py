@@ -16,7 +16,7 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, NO
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
 from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, pulled, sent, trigger_sets
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_call, path
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_call, is_command, path
 from ckpt_cli.values.langgraph_values import interrupts, js_send
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -112,7 +112,8 @@ class StepNodes:
         """The nodes of the tasks whose writes made a checkpoint; a node that can't be named is called `unnamed`."""
         by_task: dict[str, list[TaskWrite]] = {}
         for write in self.attribution.credited(checkpoint_id) or ():
-            by_task.setdefault(_task_key(write), []).append(write)
+            if not is_command(write):
+                by_task.setdefault(_task_key(write), []).append(write)
         nodes: dict[str, int] = {}
         for writes in by_task.values():
             if not is_call(writes) and any(write.channel not in _NO_OUTPUT for write in writes):
@@ -165,9 +166,18 @@ class StepNodes:
 
     def _read_packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
-        written = [write for write in self.attribution.unordered(checkpoint_id) or () if write.channel == TASKS]
+        started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
+        written = [write for write in started if is_command(write)] or started
         sends = [js_send(write.value) if write.read else None for write in written]
         return [send.node if send is not None else None for send in sends]
+
+    def _starting_writes(self, checkpoint_id: str) -> list[TaskWrite]:
+        """The writes that started the tasks of a checkpoint: of the previous step, and of a Command given there.
+
+        The Sends of a Command replace the others (langgraph 1.2 ``channels/topic.py: Topic.update``).
+        """
+        previous = [w for w in self.attribution.unordered(checkpoint_id) or () if not is_command(w)]
+        return [*previous, *filter(is_command, self.attribution.writes.get(checkpoint_id, ()))]
 
     def _called_by_send(self, write: TaskWrite, index: int) -> str | None:
         """The node that a Send called: read from the Send's value, else the Send target that gives the task's id."""
@@ -268,8 +278,7 @@ class StepNodes:
 
     def _read_called_by_edges(self, checkpoint_id: str) -> list[str]:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
-        writes = self.attribution.unordered(checkpoint_id) or ()
-        targets = (channels.target(write.channel) for write in writes)
+        targets = (channels.target(write.channel) for write in self._starting_writes(checkpoint_id))
         return list(dict.fromkeys(target for target in targets if target is not None))
 
     def _read_triggers(self) -> dict[str, set[str]]:

@@ -8,7 +8,7 @@ from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.history.tasks.metadata_writes import values_by_channel
 from ckpt_cli.history.tasks.step_changes import is_output
 from ckpt_cli.history.tasks.task_ids import caller, pulled
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, path
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, path
 from ckpt_cli.values.state import TaskWrite
 
 
@@ -59,7 +59,8 @@ class StepWrites:
         If so, use these writes: they have the exact values, and metadata has only their JSON.
         """
         recorded = Counter({channel: len(values) for channel, values in self.recorded(checkpoint_id).items()})
-        return recorded == Counter(write.channel for write in outputs if write.channel != TASKS)
+        by_tasks = (write for write in outputs if not is_command(write))
+        return recorded == Counter(write.channel for write in by_tasks if write.channel != TASKS)
 
 
 def _is_named_like_its_node(write: TaskWrite) -> bool:

@@ -18,7 +18,7 @@ from ckpt_cli.history.tasks.step_changes import (
     step_changes,
 )
 from ckpt_cli.history.tasks.step_writes import StepWrites
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command
 from ckpt_cli.values.state import State, TaskWrite
 
 _NO_SIDES: Mapping[str, Sides] = MappingProxyType({})
@@ -96,8 +96,9 @@ class Steps:
         credited = self._attribution.credited(checkpoint_id)
         outputs = self._writes.outputs(credited or (), checkpoint_id)
         if self._writes.is_recorded(checkpoint_id) and not self._writes.holds_all_recorded(checkpoint_id, outputs):
-            sends = [write for write in outputs if write.channel == TASKS]
-            return sends, self._writes.recorded(checkpoint_id)
+            recorded = self._writes.recorded(checkpoint_id)
+            unrecorded = [w for w in outputs if w.channel == TASKS or (is_command(w) and w.channel not in recorded)]
+            return unrecorded, recorded
         if credited is not None:
             return outputs, {}
         if self._attribution.takes_input(checkpoint_id):

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.state.channels import END, PREVIOUS, RETURN, START
+from ckpt_cli.history.state.channels import END, INTERRUPT, PREVIOUS, RESUME, RETURN, START
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
 
 _LOOPS = frozenset({"loop", ""})
 _UPDATES = frozenset({"update"})
+_RUNS = frozenset({"loop", "", "input"})
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,6 +71,7 @@ class WriteAttribution:
         """Gives the writes that made a checkpoint, by its id, in stored order; None if no stored writes did."""
         self.credited = self.remembered(self._credited)
         """Gives the same writes in the library's order, as far as the paths of their tasks are known."""
+        self._runs = self.remembered(self._first_two_runs)
         self.first_with_source = self.remembered(self._first_with_source)
         """Gives the oldest child of a checkpoint that has one of these sources."""
 
@@ -128,9 +130,11 @@ class WriteAttribution:
         Databases without paths store writes in the order of task ids, which is by chance.
         """
         writes = self.unordered(checkpoint_id)
-        if writes is None or len({write.task_id for write in writes}) == 1 or all(w.row.task_path for w in writes):
+        if writes is None or len({write.task_id for write in writes}) == 1:
             return writes
-        paths = [self.path_of(write) or "" for write in writes]
+        if all(write.row.task_path or is_command(write) for write in writes):
+            return sorted(writes, key=is_command, reverse=True)
+        paths = ["" if write.task_id == NULL_TASK else self.path_of(write) or "" for write in writes]
         if not all(one or write.task_id == NULL_TASK for one, write in zip(paths, writes, strict=True)):
             return writes
         order = sorted(range(len(writes)), key=paths.__getitem__)
@@ -141,7 +145,23 @@ class WriteAttribution:
             return None
         source = self.note(checkpoint_id).source
         writes = self._input_writes(checkpoint_id) if source == "input" else self._parent_writes(checkpoint_id, source)
-        return writes or None
+        return [*self._command_writes(checkpoint_id, source), *writes] or None
+
+    def _command_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
+        """The writes of a ``Command`` that a run got as its input, on the parent of the checkpoint that the run made.
+
+        The run applies them before its step (langgraph 1.2 ``pregel/_loop.py: _first``). Several steps may have begun
+        at the parent; releases before 1.1 don't record which of them got the Command.
+        """
+        parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id)
+        if parent is None or source not in _RUNS:
+            return []
+        own = [write for write in self.writes.get(parent, ()) if is_command(write)]
+        return own if own and self._runs(parent) == [checkpoint_id] else []
+
+    def _first_two_runs(self, parent: str) -> list[str]:
+        children = self.lineage.children.get(parent) or self._orphans.get(parent, [])
+        return list(islice((child for child in children if self.note(child).source in _RUNS), 2))
 
     def _parent_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
         """The writes on the parent of a checkpoint that made this checkpoint; the parent's own row may be lost."""
@@ -161,7 +181,7 @@ class WriteAttribution:
 
         Unlike other writes, these are stored on the input's own checkpoint: the ``__start__`` task starts there.
         """
-        own = [write for write in self.writes.get(checkpoint_id, []) if not is_update(write)]
+        own = [w for w in self.writes.get(checkpoint_id, []) if not (is_update(w) or is_command(w))]
         by_start = [write for write in own if pulled(path(write)) == START]
         if by_start or self.is_entrypoint(checkpoint_id):
             return by_start
@@ -198,6 +218,11 @@ class WriteAttribution:
             if write.task_id != NULL_TASK and not is_update(write):
                 by_task.setdefault(write.task_id, []).append(write)
         return {task_id: writes for task_id, writes in by_task.items() if not is_call(writes)}
+
+
+def is_command(write: TaskWrite) -> bool:
+    """Whether a ``Command`` given as input made this write (1.2 ``pregel/_io.py: map_command``); not an answer."""
+    return write.task_id == NULL_TASK and not write.row.task_path and write.channel not in (RESUME, INTERRUPT)
 
 
 def path(write: TaskWrite) -> str:

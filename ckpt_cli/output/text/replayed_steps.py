@@ -46,7 +46,7 @@ def _step(step: PlayedStep, page: Page) -> Iterator[Line]:
 def _who(step: PlayedStep) -> str:
     if step.source in ("input", "update", "fork"):
         return step.source
-    names = dict.fromkeys(task.node or "unknown node" for task in step.tasks)
+    names = dict.fromkeys(task.node or "unknown node" for task in step.tasks if task.by == "task")
     return ", ".join(names) or "loop"
 
 

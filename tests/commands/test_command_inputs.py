@@ -1,0 +1,92 @@
+"""The writes of a ``Command`` that a run gets as its input count as writes of the step that takes them in."""
+
+import operator
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.log import log
+from ckpt_cli.commands.replay import replay
+from ckpt_cli.commands.tree import tree
+from tests.commands.asking import at, look
+
+ON: Any = {"configurable": {"thread_id": "t"}}
+
+
+class State(TypedDict, total=False):
+    """A list and a number that grow, and two plain values."""
+
+    log: Annotated[list[str], operator.add]
+    cost: Annotated[int, operator.add]
+    n: int
+    name: str
+
+
+def graph(saver: SqliteSaver) -> Any:
+    """Three nodes in a row, of which the second asks."""
+    builder = StateGraph(State)
+    builder.add_node("first", lambda _: {"log": ["first"], "cost": 1})
+    builder.add_node("ask", lambda _: {"log": [interrupt("?")], "cost": 2, "n": 7})
+    builder.add_node("last", lambda _: {"log": ["last"], "cost": 3})
+    for one, other in ((START, "first"), ("first", "ask"), ("ask", "last")):
+        builder.add_edge(one, other)
+    return builder.compile(checkpointer=saver)
+
+
+@pytest.fixture(params=[True, False], ids=["paths", "no paths"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A thread whose runs got Commands: with an answer, with a goto, and one that ran nothing."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph(saver)
+        app.invoke({"log": ["in"], "n": 1}, ON)
+        app.invoke(Command(resume="yes", update={"log": ["by the way"], "cost": 10, "n": 2, "name": "x"}), ON)
+        app.invoke(Command(goto="last", update={"log": ["more"], "name": "y"}), ON)
+        app.invoke(Command(update={"log": ["late"]}), ON)
+        app.invoke({"log": ["again"]}, ON)
+    if not request.param:
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("UPDATE writes SET task_path = ''")
+    return path
+
+
+def test_replay_explains_every_step(path: Path) -> None:
+    """Each recorded state is what the Command's writes and then the step's writes make."""
+    view = at(path, replay, "t", to="@")
+    assert {step.verdict for step in view.steps} == {"agrees"}, [(step.step, step.why) for step in view.steps]
+    assert any(text.startswith("log append (") for text in view.reducers)
+    assert any(text.startswith("cost sum") for text in view.reducers)
+    assert any(text.startswith("name last value") for text in view.reducers)
+    by_command = [(task.by, write.channel, write.value) for task in view.steps[3].tasks for write in task.writes]
+    assert by_command[:2] == [("input", "log", ["by the way"]), ("input", "cost", 10)]
+
+
+def test_log_and_tree_list_what_a_command_wrote(path: Path) -> None:
+    """The row of a step names the channels that only the Command wrote to, and no other nodes than those that ran."""
+    steps = list(look(path, lambda session: log(session, "t"))[0].steps)
+    by_step = {step.step: step for step in steps}
+    assert {change.channel for change in by_step[2].changes or ()} == {"log", "cost", "n", "name"}
+    assert {change.channel for change in by_step[3].changes or ()} >= {"log", "cost"}
+    assert "name" in {change.channel for change in by_step[4].changes or ()}
+    assert [list(by_step[step].nodes) for step in (2, 3, 4)] == [["ask"], ["last"], ["last"]]
+    drawn = look(path, lambda session: tree(session, "t", full=True))[0]
+    assert {row.step.checkpoint_id: row.step.changes for row in drawn.rows} == {
+        step.checkpoint_id: step.changes for step in steps
+    }
+    only = look(path, lambda session: log(session, "t", channel=["name"]))[0].steps
+    assert [step.step for step in only] == [4, 2]
+
+
+def test_update_learns_from_steps_that_took_in_a_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They fit the reducers that the graph has."""
+    values = '{"log": ["z"], "cost": 1, "name": "q"}'
+    assert run(["update", "t", "--values", values, "--as-node", "last", "-d", str(path), "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    assert "log append" in text and "cost sum" in text and "name last value" in text
