@@ -14,7 +14,7 @@ from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
-from ckpt_cli.parameters.reducers import ReducerOption, change_and_remember, named_reducers, remember
+from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, change_and_remember, named_reducers, remember
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update
 from ckpt_cli.plans.metadata import MetadataChanges
@@ -56,6 +56,7 @@ def replay(
         bool, typer.Option("--commit", help="Keep what finished tasks wrote, and abandon the others.")
     ] = False,
     reducer: ReducerOption = None,
+    deferred: DeferredOption = None,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView | ReplayView | PlayedView:
@@ -86,7 +87,7 @@ def replay(
             )
         from ckpt_cli.queries.replayed_steps import play
 
-    named, rev_or_head = named_reducers(session, reducer), "@" if rev is None else rev
+    named, rev_or_head = named_reducers(session, reducer, deferred), "@" if rev is None else rev
     if commit:
         return _commit(session, thread, rev_or_head, ns, reducer, named, changes)
     view: ReplayView | PlayedView

@@ -10,7 +10,7 @@ from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
-from ckpt_cli.parameters.reducers import ReducerOption, change_and_remember, named_reducers
+from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, change_and_remember, named_reducers
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.next_nodes import Hop
@@ -58,6 +58,7 @@ def update(
         ),
     ] = None,
     reducer: ReducerOption = None,
+    deferred: DeferredOption = None,
     finished: FinishedOption = None,
     metadata: MetadataOption = None,
     ns: Ns = "",
@@ -78,7 +79,7 @@ def update(
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-    named, changes = named_reducers(session, reducer), metadata_changes(metadata)
+    named, changes = named_reducers(session, reducer, deferred), metadata_changes(metadata)
 
     def make_plan(reader: Reader) -> tuple[CheckpointRow, plans.PlannedUpdate]:
         row, mint = reader.resolve(thread, rev, ns), Mint(session.clock)

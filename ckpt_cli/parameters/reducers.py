@@ -1,4 +1,4 @@
-"""Parses ``--reducer CHANNEL=NAME``, adds the remembered reducers, and remembers with ``--remember``."""
+"""Parses ``--reducer CHANNEL=NAME`` and ``--deferred``; adds remembered reducers, remembers new ones."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -27,11 +27,28 @@ ReducerOption = Annotated[
 ]
 
 
-def named_reducers(session: Session, texts: Sequence[str] | None) -> NamedReducers:
-    """The reducers that the options name, and those that are remembered for the other channels of this database.
+DeferredOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--deferred",
+        metavar="NODE=yes|no",
+        help="Whether a node was added with defer=True, where no checkpoint shows it; may be repeated.",
+    ),
+]
+
+
+def named_reducers(
+    session: Session, texts: Sequence[str] | None, deferred: Sequence[str] | None = None
+) -> NamedReducers:
+    """What the options name, and the reducers that are remembered for the other channels of this database.
+
+    Args:
+        session: the command's session.
+        texts: the values of ``--reducer``.
+        deferred: the values of ``--deferred``.
 
     Raises:
-        UsageError: there is no such reducer.
+        UsageError: there is no such reducer, or it isn't said whether a node is deferred.
     """
     typed = dict(parse_reducer(text) for text in texts or ())
     remembered = {
@@ -39,7 +56,14 @@ def named_reducers(session: Session, texts: Sequence[str] | None) -> NamedReduce
         for channel, name in session.remembered_reducers().items()
         if channel not in typed and (reducer := named(name)) is not None
     }
-    return NamedReducers({**typed, **remembered}, remembered.keys())
+    return NamedReducers({**typed, **remembered}, remembered.keys(), dict(map(_parse_deferred, deferred or ())))
+
+
+def _parse_deferred(text: str) -> tuple[str, bool]:
+    node, _, answer = text.rpartition("=")
+    if not node or answer not in ("yes", "no"):
+        raise UsageError(f"--deferred {text}: it isn't yes or no", hint="--deferred NODE=no")
+    return node, answer == "yes"
 
 
 def parse_reducer(text: str) -> tuple[str, Reducer]:

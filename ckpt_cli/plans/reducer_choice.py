@@ -46,7 +46,7 @@ class Reducers:
         self._new_id = new_id
         self._reader = reader
         self._ref = ref
-        self._chosen, self._remembered = named
+        self._chosen, self._remembered, self._deferred = named
         own_ids = reader.lineage(ref.thread_id, ref.ns).rows.keys()
         self.others = OtherThreads(reader, ref.thread_id, ref.ns, lambda: self.history.shapes, own_ids)
         self.used: dict[str, str] = {}
@@ -63,8 +63,9 @@ class Reducers:
 
     def is_deferred(self, node: str) -> bool | None:
         """Whether a node waits until all others have finished; None if neither this thread nor others show it."""
-        if (own := self.history.is_deferred(node)) is not None:
-            return own
+        own = self.history.is_deferred(node)
+        if (known := self._deferred.get(node) if own is None else own) is not None:
+            return known
         shown = {one.is_deferred(node) for one in self.others.with_same_nodes} - {None}
         return shown.pop() if len(shown) == 1 else None
 

@@ -12,6 +12,7 @@ from ckpt_cli.errors import Refused
 from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, order, target
 from ckpt_cli.history.tasks.next_tasks import ready
+from ckpt_cli.shell_words import command
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import Version
@@ -149,11 +150,11 @@ class Channels:
             return waits
         if self.is_preview:
             return False
+        option = command("", options=["--deferred", f"{node}=no"]).strip()
         raise Refused(
             f"{node} waits for several nodes and has never been reached, here or in another thread of this graph; "
             "whether it is deferred decides in what form that wait is stored, and LangGraph can't read the other form",
-            hint=f"run the graph until one of the nodes before {node} has finished, then repeat this; "
-            "or resume the thread instead",
+            hint=f"add {option}, or =yes if it was added with defer=True",
         )
 
     @property

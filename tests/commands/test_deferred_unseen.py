@@ -89,22 +89,25 @@ def test_a_join_that_never_was_is_refused(tmp_path: Path, capsys: pytest.Capture
     waiting(path, finished=False, defer=defer, join=True)
     assert run(["replay", "t", "-d", str(path)]) == 0
     assert run([*CHANGES["commit"], "-d", str(path), "--yes"]) != 0
-    assert "whether it is deferred" in capsys.readouterr().err
+    assert "add --deferred collect=no, or =yes" in capsys.readouterr().err
+    assert run([*CHANGES["commit"], "--deferred", "collect", "-d", str(path), "--yes"]) == 2
     with SqliteSaver.from_conn_string(str(path)) as saver:
         assert asking(saver, defer=defer, join=True).invoke(Command(resume=5), on("t")) == {"x": 108}
 
 
+@pytest.mark.parametrize("named", [False, True], ids=["another thread", "--deferred"])
 @pytest.mark.parametrize("defer", [False, True], ids=["at once", "deferred"])
-def test_a_join_is_known_from_another_thread(tmp_path: Path, defer: bool) -> None:
-    """Another thread of the same graph shows the form of the join; the library's own END leaves the same."""
+def test_a_join_is_known_from_another_thread_or_a_person(tmp_path: Path, defer: bool, named: bool) -> None:
+    """Another thread of the graph or a person shows the form of the join; the library's own END leaves the same."""
+    option = ["--deferred", f"collect={'yes' if defer else 'no'}"] if named else []
     paths = tmp_path / "mine.sqlite", tmp_path / "theirs.sqlite"
     stored = []
     for path in paths:
-        waiting(path, finished=True, defer=defer, join=True)
+        waiting(path, finished=not named, defer=defer, join=True)
         with SqliteSaver.from_conn_string(str(path)) as saver:
             graph = asking(saver, defer=defer, join=True)
             if path == paths[0]:
-                assert run([*CHANGES["commit"], "-d", str(path), "--yes"]) == 0
+                assert run([*CHANGES["commit"], *option, "-d", str(path), "--yes"]) == 0
             else:
                 graph.update_state(on("t"), None, as_node="__end__")
             assert graph.get_state(on("t")).next == ()

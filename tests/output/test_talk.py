@@ -11,6 +11,8 @@ from ckpt_cli.savers.faults import ConnectionLost
 
 CODES = {
     "CkptError": 8,
+    "FilterRefused": 2,
+    "NoCheckpoints": 3,
     "UsageError": 2,
     "AmbiguousRevision": 2,
     "MissingExtra": 2,

@@ -21,15 +21,17 @@ _SHORT = {
 
 
 class NamedReducers(NamedTuple):
-    """The reducers that a person named, now or earlier.
+    """The parts of a graph that a person named, now or earlier: a database doesn't hold them.
 
     Attributes:
         reducers: channel to reducer.
         remembered: the channels whose reducer was named earlier, and remembered for this database.
+        deferred: node to whether it was added with ``defer=True``.
     """
 
     reducers: Mapping[str, Reducer] = MappingProxyType({})
     remembered: Collection[str] = ()
+    deferred: Mapping[str, bool] = MappingProxyType({})
 
 
 NOTHING_NAMED = NamedReducers()

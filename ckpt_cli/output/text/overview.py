@@ -5,6 +5,7 @@ from itertools import groupby
 
 from ckpt_cli.output.cells import flow, pad
 from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.theme import MORE
 from ckpt_cli.views.overview import OverviewView
 
 _NAME = 11
@@ -38,7 +39,7 @@ def _database(view: OverviewView, page: Page) -> Iterator[Line]:
     yield [
         ("key", "--db DATABASE"),
         ("muted", " or "),
-        ("key", "export CKPT_DB=…"),
+        ("key", f"export CKPT_DB={MORE}"),
         ("muted", " names a database, "),
         ("key", "ckpt demo"),
         ("muted", " writes an example."),
