@@ -22,7 +22,8 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
 if TYPE_CHECKING:
-    from ckpt_cli.history.reducers.delta import Rebuilt, Station
+    from ckpt_cli.history.reducers.delta import Station
+    from ckpt_cli.history.reducers.rebuilt import Rebuilt
 
 
 class Inspection:

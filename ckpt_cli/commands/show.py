@@ -28,7 +28,7 @@ from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
 
 if TYPE_CHECKING:
-    from ckpt_cli.history.reducers.delta import Rebuilt
+    from ckpt_cli.history.reducers.rebuilt import Rebuilt
 
 _FIRST_BYTES = 16
 
@@ -151,8 +151,18 @@ def _delta_note(rebuilt: "Rebuilt") -> str:
     count = len(rebuilt.writes)
     if rebuilt.lost:
         return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}; those of an update are not stored"
-    how = f"by {rebuilt.reducer.name}" if rebuilt.reducer else "side by side: no known reducer explains them"
-    return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}{f' {how}' if count else ''}"
+    return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}{_how_applied(rebuilt)}"
+
+
+def _how_applied(rebuilt: "Rebuilt") -> str:
+    if rebuilt.is_settled:
+        return ""
+    if rebuilt.reducer is not None:
+        return f" by {rebuilt.reducer.name}"
+    if rebuilt.supposed is not None:
+        return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot proves it"
+    why = "no known reducer explains them" if rebuilt.is_contradicted else "no snapshot proves a reducer"
+    return f" side by side: {why}"
 
 
 def _parent_state(reader: Reader, state: State, lineage: Lineage) -> State | None:

@@ -6,14 +6,16 @@ child that was made from them. A second child would get these writes too, unless
 ``_mark_bumps_seen``).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt, Refused
 from ckpt_cli.history.reducers import delta
-from ckpt_cli.history.reducers.reducers import UNION
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven, unproven
+from ckpt_cli.history.reducers.reducers import ABSENT
+from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.mint import Mint
@@ -27,76 +29,104 @@ _BUMPS = "__snapshot_bumps__"
 
 @dataclass(frozen=True, slots=True)
 class DeltaSnapshots:
-    """The delta channels that a new child of a checkpoint stores whole.
+    """How the delta channels get into a checkpoint with the same state as another one.
 
     Attributes:
-        values: channel to snapshot.
-        edits: the new values of the child's body keys: these snapshots, and their versions.
-        counters: the counters of the other delta channels, for the child's metadata.
+        parent_id: the parent that the new checkpoint must have.
+        values: channel to the snapshot that the new checkpoint stores.
+        edits: the new values of its body keys: these snapshots, and their versions.
+        counters: the counters of the other delta channels, for its metadata.
+        unknown: channels whose value nothing proves. For their sake the new checkpoint is a sibling, not a child: there
+            LangGraph rebuilds them from the same writes.
     """
 
+    parent_id: str | None
     values: Mapping[str, Node]
     edits: Mapping[str, Any]
     counters: Mapping[str, Any]
+    unknown: Collection[str] = ()
+
+    def describe(self) -> Iterator[str]:
+        """Lines for the plan."""
+        if self.values:
+            names = ", ".join(sorted(self.values))
+            yield f"delta channels stored whole, as their writes belong to another branch: {names}"
+        if self.unknown:
+            names = ", ".join(sorted(self.unknown))
+            yield f"made beside it, not after it, as a fork is: nothing proves the values of delta channels {names}"
 
 
-def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin) -> DeltaSnapshots:
+def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Collection[str] = ()) -> DeltaSnapshots:
     """Snapshots of those delta channels to which the tasks of a checkpoint wrote.
 
-    A snapshot has the channel's value at the checkpoint, before these writes.
-
-    Raises:
-        Refused: the value of a channel isn't known, because its recorded writes don't give it.
+    A snapshot has the channel's value at the checkpoint, before these writes. The channels in `replaced` need none.
     """
-    written = {write.channel for write in reader.writes(origin.ref, values=0)}
-    values = {**stored_values(reader, origin.ref, written), **_first_written(reader, origin, written)}
-    counters = delta.counters(origin.metadata).items()
-    onward = {c: [updates, steps + 1] for c, (updates, steps) in counters if c not in values}
-    return DeltaSnapshots(values, _edits(mint, origin, values) if values else {}, onward)
+    written = {write.channel for write in reader.writes(origin.ref, values=0)} - {*replaced}
+    rebuilt = Inspection(reader, origin.ref).deltas()
+    known = {c: one.value_by(one.reducer) for c, one in rebuilt.items() if c in written}
+    known |= first_values(reader, origin, written)
+    unknown = sorted(channel for channel, value in known.items() if is_unproven(value))
+    if unknown:
+        counters = origin.metadata.get(delta.COUNTERS) or {}
+        return DeltaSnapshots(origin.stored.row.parent_id, {}, {}, counters, unknown)
+    values = {channel: as_snapshot(channel, value) for channel, value in known.items()}
+    counted = delta.counters(origin.metadata).items()
+    onward = {c: [updates, steps + 1] for c, (updates, steps) in counted if c not in values}
+    parent_id = origin.ref.checkpoint_id
+    return DeltaSnapshots(parent_id, values, _edits(mint, origin, values) if values else {}, onward)
 
 
-def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = None) -> dict[str, Node]:
-    """Snapshots of the delta channels that a checkpoint doesn't store whole; if `channels` is given, only of these.
+def stored_values(reader: Reader, ref: Ref) -> dict[str, Node]:
+    """Snapshots of the delta channels that a checkpoint doesn't store whole.
+
+    A channel without a stored value and without writes needs no snapshot: it stays empty.
 
     Raises:
         Refused: the recorded writes of a channel don't give its value.
     """
-    rebuilt = Inspection(reader, ref).deltas()
-    return {c: as_snapshot(c, rebuilt[c].value) for c in rebuilt if channels is None or c in channels}
+    rebuilt = Inspection(reader, ref).deltas().items()
+    needed = {c: one for c, one in rebuilt if one.writes or one.lost or one.seed is not ABSENT}
+    return {c: as_snapshot(c, one.value, _NO_OTHER_WAY) for c, one in needed.items()}
 
 
-def _first_written(reader: Reader, origin: Origin, written: Iterable[str]) -> dict[str, Node]:
-    """Snapshots of the delta channels that are empty at the checkpoint, and are first written by its own tasks.
+def first_values(reader: Reader, origin: Origin, written: Iterable[str]) -> dict[str, Any]:
+    """The empty values of the delta channels that are first written by the checkpoint's own tasks.
 
-    The metadata of an existing child shows which of the new channels are delta channels.
+    The metadata of an existing child shows which of the new channels are delta channels, and a stored value of a later
+    checkpoint shows the type. The library can't run with an empty value of another type.
     """
     new = {channel for channel in written if channel not in origin.state.versions} if origin.state.v >= 4 else set()
-    snapshots: dict[str, Node] = {}
+    values: dict[str, Any] = {}
     for child in (
         reader.lineage(origin.ref.thread_id, origin.ref.ns).children.get(origin.ref.checkpoint_id, ()) if new else ()
     ):
         with suppress(PayloadCorrupt):  # another child may have readable metadata
-            snapshots = {
-                **_first_written_before(reader, Ref(origin.ref.thread_id, origin.ref.ns, child), new),
-                **snapshots,
-            }
-    return snapshots
+            found = _first_values_before(reader, Ref(origin.ref.thread_id, origin.ref.ns, child), new)
+            values |= {c: value for c, value in found.items() if is_unproven(values.get(c, unproven(ABSENT, [])))}
+    return values
 
 
-def _first_written_before(reader: Reader, child: Ref, new: set[str]) -> dict[str, Node]:
-    rebuilt = Inspection(reader, child).deltas()
-    unions = {channel for channel, one in rebuilt.items() if one.reducer is UNION}
-    return {c: as_snapshot(c, {} if c in unions else []) for c in sorted(new & delta.marked(reader.state(child)))}
+def _first_values_before(reader: Reader, child: Ref, new: set[str]) -> dict[str, Any]:
+    state, rebuilt = reader.state(child), Inspection(reader, child).deltas()
+    values: dict[str, Any] = {}
+    for channel in sorted(new & delta.marked(state)):
+        later = rebuilt.get(channel, Rebuilt())
+        example = unwrapped(state.values[channel]) if channel in state.values else later.example
+        values[channel] = Rebuilt(spans=later.spans, example=example).value
+    return values
 
 
-def as_snapshot(channel: str, value: Any) -> Node:
+_FORK_FIRST = "`ckpt fork` needs no value, then change the checkpoint that it made; or name the reducer with --reducer"
+_NO_OTHER_WAY = "the application's next snapshot of the channel will show it; until then its ancestors must stay"
+
+
+def as_snapshot(channel: str, value: Any, hint: str = _FORK_FIRST) -> Node:
     """The snapshot that stores a delta channel's value whole.
 
     Raises:
         Refused: the channel's value isn't known.
     """
-    if isinstance(value, Node) and (value.module, value.name) == ("", "DeltaChannel"):
-        hint = "`ckpt fork` needs no value: it makes a sibling, not a child"
+    if is_unproven(value):
         raise Refused(
             f"the value of delta channel {channel!r} isn't known: its recorded writes don't give it", hint=hint
         )

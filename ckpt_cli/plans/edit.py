@@ -6,25 +6,27 @@ update, it marks no node as having run. The versions of edited channels advance 
 so the edit triggers no node.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refused, UsageError
 from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.continued_calls import continued_tasks
-from ckpt_cli.plans.delta_snapshots import snapshots_for_child
+from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import ChannelValues, Version
@@ -57,8 +59,10 @@ def plan(
     must_run_once(reader, snapshot, row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
     removed = [c for c in before if c not in after]
+    _must_be_known([c for c in names if is_unproven(after[c])])
     _must_be_channels(reader, origin, [c for c in names if c not in before], create=create)
-    made = _make_edited(reader, mint, origin, {c: after[c] for c in names}, removed, changes)
+    own = snapshots_for_child(reader, mint, origin, {*names, *removed})
+    made = _make_edited(reader, mint, origin, own, {c: after[c] for c in names}, removed, changes)
     _must_run_the_same(reader, origin, made)
     new = made.row.ref
     short = short_ids(reader, row.ref, new.checkpoint_id)
@@ -75,6 +79,7 @@ def plan(
             *describe_reruns(reader, row, snapshot),
             *describe_not_inherited(reader, snapshot, row),
             *describe_new_head(reader, row, short),
+            *own.describe(),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,
@@ -85,11 +90,11 @@ def _make_edited(
     reader: Reader,
     mint: Mint,
     origin: Origin,
+    own: DeltaSnapshots,
     edits: ChannelValues,
     removed: Collection[str],
     metadata: MetadataChanges,
 ) -> Checkpoint:
-    own = snapshots_for_child(reader, mint, origin)
     body = {**origin.body, **own.edits}
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
     highest = max(versions.values(), key=order, default=None)
@@ -106,13 +111,21 @@ def _make_edited(
         reader,
         mint,
         origin,
-        parent_id=origin.ref.checkpoint_id,
+        parent_id=own.parent_id,
         sequence=origin.step + 1,
         edits={**own.edits, **changed},
         counters=_without(own.counters, [*edits, *removed]),
         source="update",
         metadata=metadata,
     )
+
+
+def _must_be_known(names: Sequence[str]) -> None:
+    if names:
+        raise Refused(
+            f"the value of delta channel {names[0]!r} isn't known, so no part of it can be edited",
+            hint=f"--set {argument(names[0] + '=JSON')} sets a whole value",
+        )
 
 
 def _without(mapping: ChannelValues, removed: Collection[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.names import NamedReducers, names
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, extended, is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.inspection import Inspection
@@ -83,6 +84,12 @@ class Reducers:
         """The channels that this thread has."""
         return sorted({*self.history.tallies, *self.history.deltas})
 
+    def rebuilt_value(self, channel: str, rebuilt: Rebuilt) -> Any:
+        """The value of a delta channel by the reducer that a person named, or as far as its history proves it."""
+        if channel in self._chosen:
+            return rebuilt.value_by(self._chosen[channel])
+        return rebuilt.value
+
     def holds_messages(self, channel: str, before: Any, write: Any) -> bool:
         """Whether this write to a channel holds messages."""
         if channel in self._chosen:
@@ -112,6 +119,9 @@ class Reducers:
         candidates = self._candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
             self._must_be_messages(channel, candidates, before, writes)
+        if channel in self.history.deltas and (not candidates or is_unproven(before)):
+            self.used[channel] = "unknown, so LangGraph alone applies this"
+            return extended(before, writes)
         outcomes = learning.outcomes(candidates, before, writes)
         if (not candidates or len(outcomes) > 1) and self._may_learn_from_others(channel):
             candidates = self._all_steps(channel).candidates
@@ -178,18 +188,20 @@ class Reducers:
         return tally.candidates if tally else []
 
     def _delta_evidence(self, channel: str) -> Iterator[Evidence]:
-        """The evidence about a delta channel, best first: from values stored whole, then from the kind of values."""
+        """The evidence about a delta channel: from values stored whole, else what its messages suggest."""
         line = self._reader.lineage(self._ref.thread_id, self._ref.ns).line(self._ref.checkpoint_id)
         for checkpoint_id in islice(line, _MOST_ANCESTORS):
             ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
             rebuilt = Inspection(self._reader, ref).deltas().get(channel)
-            if rebuilt is not None and rebuilt.evidence is not None:
-                yield rebuilt.evidence
+            if rebuilt is not None and rebuilt.spans:
+                yield from [rebuilt.evidence] if rebuilt.evidence is not None else []
+                return
         for checkpoint_id in islice(line, _MOST_ANCESTORS):  # in case no value was stored whole yet
             ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
             rebuilt = Inspection(self._reader, ref).deltas().get(channel)
-            if rebuilt is not None and rebuilt.writes and not rebuilt.spans and rebuilt.reducer is not None:
-                yield Evidence(rebuilt.reducer, len(rebuilt.writes), len(rebuilt.writes))
+            if rebuilt is not None and rebuilt.supposed is not None:
+                yield Evidence(rebuilt.supposed, 0, 0)
+                return
 
     def _unproven(
         self, channel: str, candidates: Sequence[Evidence], outcomes: Sequence[tuple[Evidence, Any]]

@@ -5,7 +5,7 @@ finished tasks are applied, and waiting and failed tasks are abandoned.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
@@ -67,7 +67,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) ->
     """Apply the pending writes of a checkpoint to its state.
 
     Raises:
-        Refused: a delta channel's value isn't known.
+        Refused: not all tasks are known.
         NotSupported: ckpt can't make steps in this kind of thread.
     """
     mint, origin = Mint(), read_origin(reader, row.ref)
@@ -78,7 +78,9 @@ def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) ->
     at.channels.fold = _as_far_as_known(learned.fold, named.reducers, unknown)
     at.channels.is_preview = True
     _, step = end_tasks(reader, at, mint)
-    made = make_successor(reader, mint, origin, at.channels, step, learned.history.deltas, row.checkpoint_id)
+    deltas = learned.history.deltas
+    triggers = replace(at.channels, values={c: v for c, v in at.channels.values.items() if c not in deltas})
+    made = make_successor(reader, mint, origin, triggers, replace(step, stored_whole=()), {}, row.checkpoint_id)
     state = reader.decode(made)
     snapshot_after = snapshot(state, (), history=Inspection(reader, row.ref).others)
     known = (channel for channel in {**before, **at.channels.values} if channel not in unknown)

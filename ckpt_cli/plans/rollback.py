@@ -15,12 +15,12 @@ from ckpt_cli.shell_words import command
 
 
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
-    """The plan that adds a child with the same channels and next nodes.
+    """The plan that adds a child with the same channels and next nodes, or a sibling if delta channels need it.
 
-    The child's source is ``fork``, its step is one higher, and it has no writes.
+    The new checkpoint's source is ``fork``, its step is one higher, and it has no writes.
 
     Raises:
-        Refused: the checkpoint is the head already, or a delta channel's value isn't known.
+        Refused: the checkpoint is the head already.
         NotSupported: this generation of LangGraph stores a checkpoint's Sends with its parent, so the new child would
             get other Sends than the checkpoint has.
     """
@@ -35,7 +35,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         reader,
         mint,
         origin,
-        parent_id=row.checkpoint_id,
+        parent_id=deltas.parent_id,
         sequence=origin.step + 1,
         edits=deltas.edits,
         counters=deltas.counters,
@@ -43,9 +43,6 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     )
     new = made.row.ref
     short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), continued_tasks(reader, row.ref)
-    stored_note = (
-        f"delta channels stored whole, as their writes belong to another branch: {', '.join(sorted(deltas.values))}",
-    )
     return Plan(
         reason="",
         add=(made,),
@@ -57,7 +54,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         notes=(
             *describe_reruns(reader, row, snapshot),
             *describe_new_head(reader, row, short),
-            *(stored_note if deltas.values else ()),
+            *deltas.describe(),
             *describe_changes(origin.metadata, changes),
         ),
         result=new,

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
+from ckpt_cli.plans.delta_snapshots import first_values
 from ckpt_cli.plans.new_checkpoint import Origin
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.superstep import Channels
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.node import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,15 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
     """Read a stored checkpoint as the start of a step.
 
     Raises:
-        Refused: the value of a delta channel isn't known.
         NotSupported: the thread isn't a StateGraph's.
     """
     ref, state, past = origin.ref, origin.state, reducers.history
     values = {channel: unwrapped(value) for channel, value in state.values.items()}
     for channel, rebuilt in Inspection(reader, ref).deltas().items():
         past.deltas.setdefault(channel, 0)
-        values[channel] = rebuilt.value
-        if isinstance(values[channel], Node) and values[channel].name == "DeltaChannel":
-            raise Refused(f"the value of delta channel {channel!r} isn't known: its recorded writes don't give it")
+        values[channel] = reducers.rebuilt_value(channel, rebuilt)
     writes = reader.writes(ref, values=0)
+    values |= first_values(reader, origin, {write.channel for write in writes if write.channel in past.deltas})
     channels = Channels(
         values,
         dict(state.versions),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.reducers.rebuilt import is_unproven, unproven
+from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import START, order
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
@@ -20,6 +22,7 @@ from ckpt_cli.plans.superstep import Channels
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import Version
 
+_UNKNOWN = unproven(ABSENT, [])
 _MOST_STEPS = 5000  # ``DELTA_MAX_SUPERSTEPS_SINCE_SNAPSHOT``
 _CADENCE = 100  # ``DeltaChannel(snapshot_frequency=100)``
 
@@ -76,16 +79,15 @@ def make_successor(
     default. `changes` are changes of the application's metadata.
     """
     counters = _new_counters(origin, step.updated, deltas)
-    whole = {c for c, count in counters.items() if c in channels.versions and _is_due(count, deltas[c])} | {
-        *step.stored_whole
-    }
+    due = {c for c, count in counters.items() if c in channels.versions and _is_due(count, deltas[c])}
+    whole = {c for c in due if not is_unproven(channels.values.get(c, _UNKNOWN))} | {*step.stored_whole}
     like = max(channels.versions.values(), key=order, default=None)
     bumped: dict[str, tuple[Version | None, Version]] = {}
     for channel in sorted(whole):
         if (old := channels.versions.get(channel)) == origin.state.versions.get(channel):
             bumped[channel] = (old, mint.version(old, like))
     stored = {c: v for c, v in channels.values.items() if c not in deltas}
-    stored |= {c: as_snapshot(c, channels.values.get(c, [])) for c in whole}
+    stored |= {c: as_snapshot(c, channels.values.get(c, _UNKNOWN)) for c in whole}
     stamp = mint.stamp(head_id, origin.state.ts, step.sequence)
     edits = {
         "id": stamp.id,

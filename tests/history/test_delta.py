@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ckpt_cli.history.reducers.delta import COUNTERS, Rebuilt, Station, rebuild
-from ckpt_cli.history.reducers.reducers import ABSENT
+from ckpt_cli.history.reducers.delta import COUNTERS, Station, rebuild
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven
+from ckpt_cli.history.reducers.reducers import ABSENT, APPEND
 from ckpt_cli.history.state.channels import missing, unwrapped
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import State
@@ -32,13 +33,28 @@ def test_seed_and_writes_on_the_way() -> None:
     """The value is made of the nearest stored value and the writes from its own row on, oldest first."""
     rebuilt = log([station(2, ["c"], ["d"]), station(1, ["b"], stored=snapshot_of(["a"])), station(0, ["x"])])
     assert (rebuilt.seed, rebuilt.writes) == (["a"], [["b"], ["c"], ["d"]])
-    assert rebuilt.value == ["a", "b", "c", "d"]
+    assert rebuilt.value_by(APPEND) == ["a", "b", "c", "d"]
+    assert is_unproven(rebuilt.value)
 
 
 def test_nothing_stored_yet() -> None:
-    """A channel that was never stored began empty."""
-    assert log([station(0, ["b"]), station(-1, ["a"])]).value == ["a", "b"]
-    assert log([station(-1)]).value == []
+    """A channel that was never stored began empty; only a stored value shows which type that was."""
+    assert log([station(0, ["b"]), station(-1, ["a"])]).value_by(APPEND) == ["a", "b"]
+    assert is_unproven(log([station(-1)]).value)
+    assert log([station(-1)], [station(3, {"k": 1}), station(4, stored=snapshot_of({"k": 1}))]).value == {}
+
+
+def test_later_values_speak_against_older_ones() -> None:
+    """A reducer that older values prove must explain the next stored value too."""
+    line = [station(2, ["c"]), station(1, stored=["a", "b"]), station(0, ["b"], stored=["a"])]
+    assert is_unproven(log(line, [station(3, ["a"]), station(4, stored=snapshot_of(["b", "c", "a"]))]).value)
+    assert not is_unproven(log(line, [station(3, ["a"]), station(4, stored=snapshot_of(["a", "b", "c", "a"]))]).value)
+
+
+def test_an_overwrite_proves_nothing() -> None:
+    """A span that ends with an Overwrite fits every reducer."""
+    line = [station(2, ["c"]), station(1, stored=["a"]), station(0, {"__overwrite__": ["a"]}, stored=["x"])]
+    assert (log(line).evidence, is_unproven(log(line).value)) == (None, True)
 
 
 def test_older_values_prove_the_reducer() -> None:
@@ -68,15 +84,14 @@ def test_a_value_that_did_not_grow_here_is_no_evidence() -> None:
     """A fork or a replay stores values that its parent's writes didn't make."""
     ahead = [station(3, ["d"]), station(4, stored=snapshot_of(["else"]), grown=False)]
     rebuilt = log([station(-1, ["a"])], ahead)
-    assert (rebuilt.spans, rebuilt.value) == ([], ["a"])
+    assert (rebuilt.spans, is_unproven(rebuilt.value)) == ([], True)
 
 
 def test_overwrite_resets() -> None:
     """Writes before an Overwrite don't count."""
-    assert log([station(2, ["c"]), station(1, {"__overwrite__": ["new"]}), station(0, stored=["a"])]).value == [
-        "new",
-        "c",
-    ]
+    line = [station(1, {"__overwrite__": ["new"]}), station(0, stored=["a"])]
+    assert log([station(2, ["c"]), *line]).value_by(APPEND) == ["new", "c"]
+    assert log([station(2), *line]).value == ["new"]
 
 
 def test_an_empty_channel_is_no_delta_channel() -> None:

@@ -8,31 +8,18 @@ get_delta_channel_history``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ckpt_cli.history.reducers.evidence import learn
-from ckpt_cli.history.reducers.reducers import (
-    ABSENT,
-    APPEND,
-    COLLECT,
-    MESSAGES,
-    UNION,
-    ChannelStep,
-    Evidence,
-    Reducer,
-    Shorthand,
-    Unfit,
-)
+from ckpt_cli.history.reducers.rebuilt import Rebuilt
+from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state.channels import is_snapshot, unwrapped
-from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import State, TaskWrite
 
 COUNTERS = "counters_since_delta_snapshot"
 """The metadata key that names the delta channels and counts updates and steps since the last snapshot of each."""
 
-_REDUCERS = (MESSAGES, APPEND, COLLECT, UNION)
 _SPANS = 2  # older snapshots that a reducer is tested on
 _DOUBTFUL = 4  # spans with repeated steps that are read in search of others
 _AHEAD = 300  # checkpoints searched for a later snapshot if there is no older one
@@ -54,62 +41,6 @@ class Station:
     grown: bool = True
     lost: Collection[str] = ()
     repeated: bool = False
-
-
-@dataclass(slots=True)
-class Rebuilt:
-    """What is known of a delta channel at one checkpoint.
-
-    Attributes:
-        seed: the nearest ancestor's stored value; ABSENT if the channel began empty.
-        writes: the values written since then, oldest first.
-        spans: the parts of the channel's history between one stored value and the next.
-        marked: whether some checkpoint shows that this is a delta channel; if not, it may be an ordinary empty channel.
-        lost: whether a step since the seed changed the channel by writes that are not stored. Then no value is known.
-    """
-
-    seed: Any = ABSENT
-    writes: list[Any] = field(default_factory=list)
-    spans: list[ChannelStep] = field(default_factory=list)
-    marked: bool = False
-    lost: bool = False
-
-    @property
-    def evidence(self) -> Evidence | None:
-        """The reducer that explains every span; None if none does."""
-        return learn(self.spans, _REDUCERS, replayed=True)
-
-    @property
-    def reducer(self) -> Reducer | None:
-        """The reducer that explains the spans; without spans, the reducer that the kind of values suggests."""
-        if self.spans:
-            evidence = self.evidence
-            return evidence.reducer if evidence else None
-        return next((r for r in (MESSAGES, APPEND) if self._foldable(r)), None)
-
-    def _foldable(self, reducer: Reducer) -> bool:
-        try:
-            result = reducer.replay(self.seed, self.writes)
-            return isinstance(result, list) and not any(isinstance(item, Shorthand) for item in result)
-        except Unfit:
-            return False
-
-    @property
-    def value(self) -> Any:
-        """The channel's value; if no reducer explains the history, an object with the seed and the writes."""
-        if not self.writes and not self.lost:
-            return [] if self.seed is ABSENT else self.seed
-        reducer = None if self.lost else self.reducer
-        if reducer is not None:
-            try:
-                result = reducer.replay(self.seed, self.writes)
-                return (
-                    [i.given if isinstance(i, Shorthand) else i for i in result] if isinstance(result, list) else result
-                )
-            except Unfit:
-                pass
-        seed = {} if self.seed is ABSENT else {"seed": self.seed}
-        return Node(Opened("", "DeltaChannel", Form.KWARGS, {**seed, "writes": self.writes}))
 
 
 def counters(metadata: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
@@ -154,9 +85,9 @@ def rebuild(
     for walk in walks.values():
         walk.use_doubtful_spans()
     deltas = {channel: walk.rebuilt for channel, walk in walks.items() if walk.rebuilt.marked}
-    unproven = {channel: rebuilt for channel, rebuilt in deltas.items() if not rebuilt.spans and rebuilt.writes}
-    if unproven:
-        _learn_ahead(unproven, ahead())
+    ahead_of = {c: rebuilt for c, rebuilt in deltas.items() if rebuilt.writes or rebuilt.seed is ABSENT}
+    if ahead_of:
+        _learn_ahead(ahead_of, ahead())
     return deltas
 
 
@@ -208,21 +139,26 @@ class _Walk:
 
     def use_doubtful_spans(self) -> None:
         """Take the spans with repeated steps as evidence if there are no others, and if a reducer explains them."""
-        if not self.rebuilt.spans and learn(self._doubtful, _REDUCERS, replayed=True) is not None:
+        if not self.rebuilt.spans and Rebuilt(spans=self._doubtful).evidence is not None:
             self.rebuilt.spans = self._doubtful
 
 
-def _learn_ahead(unproven: dict[str, Rebuilt], stations: Iterable[Station]) -> None:
-    """Add the span up to a later snapshot; it can show the reducer where there is no older snapshot."""
-    writes = {channel: list(rebuilt.writes) for channel, rebuilt in unproven.items()}
+def _learn_ahead(deltas: dict[str, Rebuilt], stations: Iterable[Station]) -> None:
+    """Add the span up to a later snapshot: it shows the type, and proves the reducer or speaks against it.
+
+    Where a step was repeated on the way, a span that no reducer explains speaks against none.
+    """
+    writes = {channel: list(rebuilt.writes) for channel, rebuilt in deltas.items()}
     repeated = False
     for place, station in enumerate(islice(stations, _AHEAD)):
         for channel in list(writes):
             stored = station.state.values.get(channel, ABSENT) if place else ABSENT
             if stored is not ABSENT:
-                step = ChannelStep(unproven[channel].seed, writes.pop(channel), unwrapped(stored))
-                if station.grown and not (repeated and learn([step], _REDUCERS, replayed=True) is None):
-                    unproven[channel].spans.append(step)
+                rebuilt, after = deltas[channel], unwrapped(stored)
+                step = ChannelStep(rebuilt.seed, writes.pop(channel), after)
+                rebuilt.example = after
+                if station.grown and step.writes and not (repeated and Rebuilt(spans=[step]).evidence is None):
+                    rebuilt.spans = [*rebuilt.spans, step]
             elif channel in station.lost:
                 del writes[channel]
             else:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from ckpt_cli.history.reducers.delta import Rebuilt, marked
+from ckpt_cli.history.reducers.delta import marked
+from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.history.reducers.reducers import ChannelStep, Evidence, Reducer
 from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.state import State, TaskWrite
@@ -39,9 +40,9 @@ class Line:
 
     @property
     def reducers(self) -> dict[str, Evidence | Reducer | None]:
-        """The reducer of each delta channel, as evidence or as a guess from its values; None if there is neither."""
+        """The reducer of each delta channel, as evidence or as its messages suggest; None if there is neither."""
         delta = (self._deltas or {}).items()
-        return {c: one.evidence if one.spans else one.reducer if one.writes else None for c, one in delta}
+        return {c: one.evidence or one.supposed for c, one in delta}
 
     def _carried(
         self, state: State, stored: Mapping[str, Any], written: list[TaskWrite], *, grown: bool
@@ -50,7 +51,8 @@ class Line:
             self._deltas = dict(self._rebuild(state))
         else:
             for channel, delta in self._deltas.items():
-                delta.writes += [write.value for write in written if write.channel == channel]
+                # a new list: values that were given out hold the old one
+                delta.writes = [*delta.writes, *(write.value for write in written if write.channel == channel)]
         for channel in marked(state) - self._deltas.keys():
             new = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
             if new is not None:

@@ -102,7 +102,9 @@ class Evidence:
 
     @property
     def words(self) -> str:
-        """The reducer and the evidence, as a plan and ``replay`` show them."""
+        """The reducer and the evidence, as a plan and ``replay`` show them; without steps it is only supposed."""
+        if not self.steps:
+            return f"{self.names} (supposed, as its values are messages)"
         if not self.threads:
             return f"{self.names} ({self.explained:,} of {self.steps:,} steps)"
         where = "another thread" if self.threads == 1 else f"{self.threads} threads"

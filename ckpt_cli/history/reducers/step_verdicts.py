@@ -53,7 +53,7 @@ class Reducers:
         named: channel to the reducer that the user named.
         remembered: the channels in `named` whose reducer was named earlier, and remembered for this database.
         tallies: channel to the `Tally` of its steps so far.
-        deltas: delta channel to the evidence for its reducer, or to a guessed reducer, or to None.
+        deltas: delta channel to the evidence for its reducer, or to a supposed reducer, or to None.
         channels: the channels of the steps so far.
     """
 
@@ -143,7 +143,9 @@ class Reducers:
             if isinstance(one, Evidence):
                 texts.append(f"{channel} {one.reducer.name} ({one.explained} of {one.steps} stretches)")
             elif one is not None:
-                texts.append(f"{channel} {one.name} (by its values)")
+                texts.append(f"{channel} {one.name} (supposed, as its values are messages)")
+            else:
+                texts.append(f"{channel} by none that is proven")
         for channel, tally in self.tallies.items():
             if tally.steps:
                 best = joined(tally.candidates or tally.suspected)
@@ -214,6 +216,9 @@ def _finding(channel: str, step: ChannelStep, reducers: Reducers, is_moved: bool
         return None
     if channel in reducers.named:
         return Verdict.DIFFERS, f"not what {known[0].name} makes of the writes"
+    replaced = [wrapped.value for write in step.writes if (wrapped := overwrite(write)) is not None]
+    if channel in reducers.deltas and len(replaced) == 1 and same(step.after, replaced[0]):
+        return None  # an Overwrite decides, whatever the reducer
     if _is_overwritten(step):
         return Verdict.DIFFERS, "not the value that replaced it"
     if not known:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.patch_application import apply_patch
+from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.grafting import element_keys, graft, part_keys, with_part, without_part
 from ckpt_cli.history.state.paths import find, lost, spell
 from ckpt_cli.values.jsonback import from_json
@@ -105,6 +106,11 @@ def _place(container: Any, step: Any, edit: Edit) -> tuple[Any, ...]:
 
 def _appended(value: Any, edit: Edit) -> Any:
     keys = element_keys(value)
+    if is_unproven(value):
+        raise UsageError(
+            f"nothing can be appended to {spell(edit.steps)}: its value isn't known, only its writes are",
+            hint="--set sets a whole value; `ckpt update` adds a write, which LangGraph applies",
+        )
     if keys is None:
         raise UsageError(f"nothing can be appended to {spell(edit.steps)}: it is no list", hint="--set replaces it")
     elements = value

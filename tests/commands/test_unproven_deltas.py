@@ -1,0 +1,205 @@
+"""Delta channels whose reducer nothing proves: no value is named or stored, and LangGraph reads the same as before."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Overwrite, interrupt
+
+from ckpt_cli.app import run
+
+ON: Any = {"configurable": {"thread_id": "t"}}
+
+
+def recent(current: list[str], writes: list[list[str]]) -> list[str]:
+    """A list without duplicates; an item that comes again moves to the end."""
+    joined = [*current, *(item for write in writes for item in write)]
+    return [item for place, item in enumerate(joined) if item not in joined[place + 1 :]]
+
+
+def appended(current: list[str], writes: list[list[str]]) -> list[str]:
+    """A list that grows."""
+    return [*current, *(item for write in writes for item in write)]
+
+
+def merged(current: dict[str, int], writes: list[dict[str, int]]) -> dict[str, int]:
+    """A dict that grows; it can't begin as a list."""
+    return {key: value for part in (current, *writes) for key, value in part.items()}
+
+
+def joined(current: set[str], writes: list[set[str]]) -> set[str]:
+    """A set that grows; it can't begin as a list."""
+    return current.union(*writes)
+
+
+def asking(saver: SqliteSaver, frequency: int = 100) -> Any:
+    """Three nodes that write what was there before; the second one asks."""
+
+    class State(TypedDict, total=False):
+        seq: Annotated[list, DeltaChannel(recent, snapshot_frequency=frequency)]
+        n: int
+
+    graph = StateGraph(State)
+    graph.add_node("a", lambda _: {"seq": ["a", "x"], "n": 1})
+    graph.add_node("ask", lambda _: {"seq": ["b", "y"], "n": interrupt("?")})
+    graph.add_node("z", lambda _: {"seq": ["z"]})
+    graph.add_edge(START, "a")
+    graph.add_edge("a", "ask")
+    graph.add_edge("ask", "z")
+    return graph.compile(checkpointer=saver)
+
+
+def recorded(path: Path, frequency: int, *, answered: bool) -> None:
+    """A thread that waits for an answer, or has run to its end."""
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = asking(saver, frequency)
+        graph.invoke({"seq": ["x", "y"]}, ON)
+        if answered:
+            graph.invoke(Command(resume=2), ON)
+
+
+@pytest.mark.parametrize("frequency", [100, 4], ids=["never stored", "stored later"])
+def test_no_value_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], frequency: int) -> None:
+    """`get`, `show` and `replay --to` give the writes, and no list that the channel never held."""
+    recorded(tmp_path / "t.sqlite", frequency, answered=True)
+    said = []
+    for words in (["get", "t", "seq", "--at", "step:1"], ["show", "t", "step:1"], ["replay", "t", "--to", "@"]):
+        assert run([*words, "-d", str(tmp_path / "t.sqlite"), "--json"]) == 0
+        said.append(capsys.readouterr().out)
+    assert json.loads(said[0])["value"] == {"$type": "DeltaChannel", "writes": [["x", "y"], ["a", "x"]]}
+    assert not any(wrong in text for text in said for wrong in ("by append", "append (", "by its values"))
+
+
+CHANGES: dict[str, tuple[bool, list[str], Callable[[Any], Any]]] = {
+    "rollback": (True, ["rollback", "t", "step:1"], lambda s: s),
+    "fork": (True, ["fork", "t", "step:1"], lambda s: s),
+    "edit of the past": (True, ["edit", "t", "step:1", "--set", "n=7"], lambda s: {**s, "n": 7}),
+    "edit": (False, ["edit", "t", "--set", "n=7"], lambda s: {**s, "n": 7}),
+    "commit": (False, ["replay", "t", "--commit"], lambda s: s),
+    "update": (
+        False,
+        ["update", "t", "--as-node", "ask", "--next", "z", "--values", '{"seq": ["y"]}'],
+        lambda s: {**s, "seq": recent(s["seq"], [["y"]])},
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("frequency", [100, 4], ids=["never stored", "stored later"])
+def test_a_change_keeps_the_librarys_value(tmp_path: Path, change: str, frequency: int) -> None:
+    """After the change the channel has the value that it really had at the changed checkpoint."""
+    path = tmp_path / "t.sqlite"
+    answered, words, expected = CHANGES[change]
+    recorded(path, frequency, answered=answered)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        states = asking(saver, frequency).get_state_history(ON)
+        before = next(state.values for state in states if state.metadata["step"] == 1)
+    assert before["seq"] == ["y", "a", "x"]
+    assert run([*words, "-d", str(path), "--yes"]) == 0
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        assert asking(saver, frequency).get_state(ON).values == expected(before)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["update", "t", "step:1", "--values", '{"n": 5}', "--as-node", "ask", "--next", "z"],
+        ["edit", "t", "step:1", "--append", 'seq="new"'],
+        ["edit", "t", "step:1", "--set", 'seq.writes[0]="new"'],
+        ["fork", "t", "step:1", "--to", "copy", "--shallow"],
+    ],
+    ids=lambda words: f"{words[0]} {words[3]}",
+)
+def test_what_needs_the_value_is_refused(tmp_path: Path, words: list[str]) -> None:
+    """Where a checkpoint must store the value itself, nothing is written."""
+    path = tmp_path / "t.sqlite"
+    recorded(path, 100, answered=True)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        before = list(saver.list(None))
+        assert run([*words, "-d", str(path), "--yes"]) != 0
+        assert list(saver.list(None)) == before
+
+
+def test_a_named_reducer_gives_the_value(tmp_path: Path) -> None:
+    """With ``--reducer`` an update in the past stores the value that this reducer gives."""
+    path = tmp_path / "t.sqlite"
+    recorded(path, 100, answered=True)
+    words = ["update", "t", "step:1", "--values", '{"n": 5}', "--as-node", "ask", "--next", "z"]
+    assert run([*words, "--reducer", "seq=append", "-d", str(path), "--yes"]) == 0
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        assert asking(saver).get_state(ON).values == {"seq": ["x", "y", "a", "x"], "n": 5}
+
+
+KINDS: dict[str, tuple[type, Callable[..., Any], Any]] = {
+    "dict": (dict, merged, {"k": 1}),
+    "set": (set, joined, {"k"}),
+}
+
+
+def growing(saver: SqliteSaver, kind: str, frequency: int) -> Any:
+    """Two nodes; the first one is the first to write to a dict or a set."""
+    made, reducer, written = KINDS[kind]
+    channel = Annotated[made, DeltaChannel(reducer, snapshot_frequency=frequency)]  # type: ignore[valid-type]
+    graph = StateGraph(TypedDict("State", {"files": channel, "n": int}, total=False))  # type: ignore[operator]
+    graph.add_node("a", lambda _: {"files": written, "n": 1})
+    graph.add_node("b", lambda _: {"files": written})
+    graph.add_edge(START, "a")
+    graph.add_edge("a", "b")
+    return graph.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("frequency", [100, 1], ids=["never stored", "stored later"])
+@pytest.mark.parametrize(
+    "words",
+    [["rollback", "t", "step:0"], ["fork", "t", "step:0"], ["edit", "t", "step:0", "--set", "n=5"], ["update"]],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_channel_keeps_its_type(tmp_path: Path, kind: str, words: list[str], frequency: int) -> None:
+    """Before the first write, the channel is the empty value of its type, and the graph runs on from there."""
+    path, (made, _, written) = tmp_path / "t.sqlite", KINDS[kind]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        growing(saver, kind, frequency).invoke({"n": 0}, ON)
+    is_refused = words == ["update"] and frequency == 100
+    if words == ["update"]:
+        words = ["update", "t", "step:0", "--values", '{"n": 5}', "--as-node", "a"]
+    assert (run([*words, "-d", str(path), "--yes"]) != 0) == is_refused
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = growing(saver, kind, frequency)
+        assert graph.get_state(ON).values["files"] == (written if is_refused else made())
+        assert graph.invoke(None, ON)["files"] == written
+
+
+def replacing(saver: SqliteSaver) -> Any:
+    """A list of texts that the second node replaces."""
+
+    class State(TypedDict, total=False):
+        dl: Annotated[list, DeltaChannel(appended, snapshot_frequency=50)]
+
+    graph = StateGraph(State)
+    graph.add_node("a", lambda _: {"dl": ["a"]})
+    graph.add_node("b", lambda _: {"dl": Overwrite(["reset"])})
+    graph.add_node("c", lambda _: {"dl": ["c"]})
+    graph.add_node("d", lambda _: {"dl": ["d"]})
+    for start, end in ((START, "a"), ("a", "b"), ("b", "c"), ("c", "d")):
+        graph.add_edge(start, end)
+    return graph.compile(checkpointer=saver)
+
+
+def test_an_overwrite_proves_no_reducer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Texts aren't merged as messages; a replaced value is known; no step shows the writes of later steps."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        replacing(saver).invoke({"dl": ["in"]}, ON)
+    assert run(["show", "t", "step:4", "-d", str(path)]) == 0
+    assert "message merge" not in capsys.readouterr().out
+    assert run(["replay", "t", "--to", "@", "-d", str(path), "--json"]) == 0
+    played = capsys.readouterr().out
+    assert "message merge" not in played
+    steps = {step["step"]: step for step in json.loads(played)["steps"]}
+    assert (steps[2]["verdict"], '"d"' in json.dumps(steps[3])) == ("agrees", False)
