@@ -26,6 +26,8 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool) -> It
         line += answers(task.answers, page)
     if task.answers and task.status == "failed":
         line += [("muted", " with the answer "), ("value", _brief(task.answers, page))]
+    if task.error is not None and task.status != "failed":
+        line.append(("muted", "  failed before:"))
     if task.error is None and task.id is not None:
         line += [("muted", f"  {task.id}")]
     yield from problem(task.error, line, page) if task.error is not None else [line]
