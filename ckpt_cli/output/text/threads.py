@@ -189,7 +189,7 @@ def _status(one: ThreadView) -> Line:
         line.append((thread_style(status), status))
         names = dict.fromkeys(nodes.get(status, ()))
         line += [("muted", ": "), ("node", ", ".join(names))] if names else []
-        line += [("muted", " (old answer)")] if status == "waiting" and one.old_answers else []
+        line += [("muted", " (has answer)")] if status == "waiting" and one.old_answers else []
     return line
 
 
