@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
-from ckpt_cli.history.state.channels import END, START, TASKS, order
+from ckpt_cli.history.state.channels import START, TASKS, order
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.thread_history import Route
 from ckpt_cli.shell_words import command
@@ -134,4 +134,4 @@ def _describe_hop(hop: Hop) -> str:
 
 def _describe_route(route: Route) -> str:
     names = [f"Send to {way}" if channel == TASKS else channel.rpartition(":")[2] for channel, way in route]
-    return ", ".join(names) or END
+    return ", ".join(names) or "END"

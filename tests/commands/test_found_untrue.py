@@ -9,10 +9,12 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.replay import replay
+from ckpt_cli.history.reducers.step_verdicts import Reducers, Verdict, judge
 from ckpt_cli.model import Plan, WriteKey
 from ckpt_cli.savers.url import open_database
 from tests.commands.asking import at, look
@@ -133,3 +135,47 @@ def test_a_message_that_is_not_there_can_not_be_removed(tmp_path: Path, capsys: 
     write = '{"messages": [{"type": "remove", "id": "nope"}]}'
     assert run(["update", "t", "--as-node", "bot", "--values", write, "-d", str(path), "--yes"]) == 2
     assert "has no message 'nope' to remove" in capsys.readouterr().err
+
+
+def test_an_error_before_success_is_not_the_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A task that failed first and then finished, while another one waits, is said to have failed before."""
+    fails = [True]
+
+    def work(_: Any) -> Any:
+        if fails:
+            raise ValueError(fails.pop())
+        return {"log": ["work"]}
+
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(State)
+        builder.add_node("work", work)
+        builder.add_node("ask", lambda _: {"log": [interrupt("sure?")]})
+        builder.add_edge(START, "work")
+        builder.add_edge(START, "ask")
+        graph = builder.compile(checkpointer=saver)
+        with pytest.raises(ValueError, match="True"):
+            graph.invoke({"log": ["in"]}, ON)
+        graph.invoke(None, ON)
+    assert run(["show", "t", "-d", str(path)]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "ValueError" in line)
+    assert line.index("finished") < line.index("failed before:") < line.index("ValueError")
+
+
+def test_the_end_has_one_name(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A plan says END, as --next does, where no node follows."""
+    words = ["update", "t", "--values", '{"n": 1}', "--as-node", "c", "--reducer", "n=last", "--dry-run"]
+    assert run([*words, "-d", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "as c: then END, as in" in out and "__end__" not in out
+
+
+def test_a_list_that_grew_without_a_version_has_a_hint() -> None:
+    """A Topic that accumulates changes its list in place, so an async run stores later items in an earlier checkpoint.
+
+    A value that no channel changes in place has no such hint.
+    """
+    grown = judge({"top": ["a"]}, {"top": ["a", "b"]}, {}, Reducers())
+    other = judge({"top": 1}, {"top": 2}, {}, Reducers())
+    assert (grown.verdict, other.verdict) == (Verdict.DIFFERS, Verdict.DIFFERS)
+    assert "a Topic that accumulates" in grown.why and "Topic" not in other.why

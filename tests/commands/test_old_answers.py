@@ -52,4 +52,4 @@ def test_the_next_question_takes_it(
     taken = after["log"][-1:] == ["A1"] and "__interrupt__" not in after
     assert taken is not by_id
     assert found == [["A1"] if taken else []] * 3
-    assert ("“A1” to an earlier question is still stored" in texts[0]) is taken
+    assert ("“A1” is stored for no particular question" in texts[0]) is taken

@@ -210,7 +210,9 @@ def _finding(channel: str, step: ChannelStep, reducers: Reducers, is_moved: bool
             return None
         if is_moved:
             return Verdict.UNKNOWN, "changed, and no stored write explains it"
-        return Verdict.DIFFERS, "changed without a new version, and nothing wrote it"
+        grown = isinstance(step.before, list) and isinstance(step.after, list) and len(step.after) > len(step.before)
+        in_place = " (a Topic that accumulates may do so: it changes its list while that is stored)" if grown else ""
+        return Verdict.DIFFERS, f"changed without a new version, and nothing wrote it{in_place}"
     known = reducers.of(channel)
     if any(explains(reducer, step) for reducer in known):
         return None

@@ -93,10 +93,11 @@ class StepNodes:
     def _nodes(self, checkpoint_id: str) -> dict[str, int]:
         """The nodes that made a checkpoint and how many tasks each had, in the order of their writes; {} if unknown.
 
-        For an update, the node is the one given as ``as_node``, if it is recorded; an input has no node.
+        For an update, the node is the one given as ``as_node``, if it is recorded; an input has no node. The nodes of
+        the last of several steps that were stored as one checkpoint are unknown.
         """
         note = self.attribution.note(checkpoint_id)
-        if note.source == "input":
+        if note.source == "input" or self.attribution.spans_steps(checkpoint_id):
             return {}
         outputs = outputs_by_node(note.outputs, note.source)
         if note.source == "update":

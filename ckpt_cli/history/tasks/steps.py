@@ -48,7 +48,7 @@ class Steps:
             channel_change(channel, values, sides.get(channel, Sides(UNKNOWN, UNKNOWN)), given=given)
             for channel, values in recorded.items()
         ]
-        return step_changes(outputs, sides, given=given) + by_metadata
+        return step_changes(outputs, sides, given=given) + by_metadata + self._unexplained.get(checkpoint_id, [])
 
     def pending_changes(self, writes: Sequence[TaskWrite]) -> list[Change]:
         """What a finished task has written; its channels take it in when the step ends."""
@@ -81,10 +81,14 @@ class Steps:
             return
         touched = {write.channel for write in written[0]} | written[1].keys()
         self._sides[checkpoint_id] = {channel: _sides(channel, state, parent, is_first) for channel in touched}
+        if self._attribution.spans_steps(checkpoint_id):  # not all of its writes are stored
+            differences = self._differences(state, parent, is_first) or []
+            self._unexplained[checkpoint_id] = [change for change in differences if change.channel not in touched]
 
     def forget(self, checkpoint_id: str) -> None:
         """Drop the values of a step that was shown."""
         self._sides.pop(checkpoint_id, None)
+        self._unexplained.pop(checkpoint_id, None)
 
     def _written(self, checkpoint_id: str) -> tuple[list[TaskWrite], dict[str, list[Any]]] | None:
         """The writes that made a checkpoint, and the values by channel that only metadata records; None if neither is.

@@ -195,6 +195,18 @@ class WriteAttribution:
         children = self.lineage.children.get(parent) or self._orphans.get(parent, [])
         return next((child for child in children if self.note(child).source in sources), None)
 
+    def spans_steps(self, checkpoint_id: str) -> bool:
+        """Whether a run made more than one step between a checkpoint's parent and the checkpoint.
+
+        With ``durability="exit"`` only a run's last checkpoint is stored. Of the steps before it, only the writes to
+        delta channels are stored (langgraph 1.2 ``pregel/_loop.py: _put_exit_delta_writes``), so they don't show which
+        nodes made the last step. It is the same if the checkpoints between were deleted.
+        """
+        parent = self.lineage.parent(checkpoint_id)
+        own, before = self.note(checkpoint_id), self.note(parent) if parent is not None else None
+        steps = (before.step if before is not None else None, own.step)
+        return own.source == "loop" and steps[0] is not None and steps[1] is not None and steps[0] + 1 < steps[1]
+
     def takes_input(self, checkpoint_id: str) -> bool:
         """Whether the step that made a checkpoint took in an input, by metadata alone (up to langgraph 0.2.28)."""
         parent = self.lineage.parent(checkpoint_id)

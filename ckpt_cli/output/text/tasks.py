@@ -27,6 +27,8 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
         line += answers(task.answers, page)
     if task.answers and task.status == "failed":
         line += [("muted", " with the answer "), ("value", _brief(task.answers, page))]
+    if task.error is not None and task.status != "failed":
+        line.append(("muted", "  failed before:"))
     shown_id: Line = [("muted", f"  {task.id}")] if task.error is None and task.id is not None else []
     fits = page.width is None or line_len([*line, *shown_id]) <= page.width
     line += shown_id if fits else []
@@ -44,10 +46,10 @@ def answers(values: Sequence[Any], page: Page) -> Line:
 
 
 def old_answers(values: Sequence[Any], page: Page) -> Iterator[Line]:
-    """The lines about an answer to an earlier question, which the next run gives to its first question."""
+    """The lines about an answer that is stored without its question, which the next run gives to its first question."""
     if not values:
         return
-    what = f"the answer {_brief(values, page)} to an earlier question is still stored"
+    what = f"the answer {_brief(values, page)} is stored for no particular question"
     what = f"{what}: the next run gives it to its first question"
     room = max((page.width or len(what) + 2) - 2, 20)
     yield from ([("", "  "), ("waiting", part)] for part in wrap(what, room))

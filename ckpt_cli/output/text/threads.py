@@ -199,7 +199,7 @@ def _status(one: ThreadView, room: int) -> Line:
         line += [("muted", ": "), ("node", ", ".join(names))] if names else []
         remark = _left_by(one) if status == "unfinished" else ""
         line += [("muted", remark)] if line_len(line) + len(remark) <= room else []
-        line += [("muted", " (old answer left)")] if status == "waiting" and one.old_answers else []
+        line += [("muted", " (has answer)")] if status == "waiting" and one.old_answers else []
     return line
 
 

@@ -1,0 +1,47 @@
+"""A run with ``durability="exit"``: one checkpoint for several steps, with the writes to delta channels only."""
+
+import operator
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.commands.log import log
+from ckpt_cli.commands.show import show
+from tests.commands.asking import at
+from tests.graphs.building import on
+
+
+def extend(current: list[Any], writes: list[list[Any]]) -> list[Any]:
+    """Append the items of all writes."""
+    return [*(current or []), *(item for write in writes for item in write)]
+
+
+class Both(TypedDict, total=False):
+    """A delta channel, whose writes are stored, and plain ones, whose writes aren't."""
+
+    story: Annotated[list[str], DeltaChannel(extend, snapshot_frequency=100)]
+    log: Annotated[list[str], operator.add]
+    n: int
+
+
+def test_neither_nodes_nor_channels_are_wrong(tmp_path: Path) -> None:
+    """The last node, which wrote no delta, isn't replaced by earlier ones; a changed plain channel isn't left out."""
+    builder = StateGraph(Both)
+    builder.add_node("a", lambda _: {"story": ["a"], "log": ["a"]})
+    builder.add_node("b", lambda _: {"story": ["b"], "n": 1})
+    builder.add_node("c", lambda _: {"log": ["c"]})
+    for before, node in ((START, "a"), ("a", "b"), ("b", "c")):
+        builder.add_edge(before, node)
+    path = tmp_path / "exit.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = builder.compile(checkpointer=SqliteSaver(connection))
+        graph.invoke({"log": ["in"]}, on("t"), durability="exit")
+        changed = graph.get_state(on("t")).values.keys()
+    step = at(path, log, "t").steps[0]
+    assert (step.nodes, at(path, show, "t").nodes) == ({}, {})
+    assert changed == {"story", "log", "n"} == {change.channel for change in step.changes}
