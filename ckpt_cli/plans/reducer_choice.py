@@ -73,7 +73,7 @@ class Reducers:
 
     def channel_names(self) -> list[str]:
         """The channels that this thread has."""
-        return sorted({*self.history.tallies, *self.history.deltas})
+        return sorted({*self.history.tallies, *self.history.deltas, *self.history.channels})
 
     def holds_messages(self, channel: str, before: Any, write: Any) -> bool:
         """Whether this write to a channel holds messages."""
