@@ -99,23 +99,23 @@ class ThreadHistory:
             elif write.channel not in _NOT_APPLIED:
                 by_channel.setdefault(write.channel, []).append(write)
         self.add_tasks(parent, writes)
+        self.add_routes(parent, writes)
         self._tally(parent, child, by_channel, by_command)
 
     def add_tasks(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
-        """Add the nodes, channels and routes of tasks that started at a checkpoint, whether or not their step ended."""
+        """Add the nodes and channels of tasks that started at a checkpoint, whether or not their step ended."""
+        self.nodes.update(node for node, _ in writes if node is not None and node not in NOT_NODES)
+        written = {write.channel for _, write in writes} - _NOT_APPLIED - {NO_WRITES}
+        self.channels.update(channel for channel in written if not is_control(channel, state))
+
+    def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
+        """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended."""
         by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
         unfinished = {write.task_id for _, write in writes if write.channel in (ERROR, INTERRUPT)}
         for node, write in writes:
-            if node is not None and node not in NOT_NODES:
-                self.nodes.add(node)
-            if write.channel in _NOT_APPLIED:
-                continue
-            is_hop = write.channel != NO_WRITES and is_control(write.channel, state)
-            if write.channel != NO_WRITES and not is_hop:
-                self.channels.add(write.channel)
-            if not is_command(write) and write.task_id not in unfinished:
+            if write.channel not in _NOT_APPLIED and not is_command(write) and write.task_id not in unfinished:
                 route = by_task.setdefault(write.task_id, (node, []))[1]
-                if is_hop:
+                if write.channel != NO_WRITES and is_control(write.channel, state):
                     route.append(_hop_of(write))
         for node, route in by_task.values():
             if node is not None:
@@ -208,7 +208,9 @@ def read_history(
                 if checkpoint_id not in counted:
                     _add_step(reader, history, child, stored)
                     if stored[checkpoint_id] and not reader.lineage(thread_id, ns).children.get(checkpoint_id):
-                        history.add_tasks(child, node_writes(reader, child.ref, stored[checkpoint_id]))
+                        writes = node_writes(reader, child.ref, stored[checkpoint_id])
+                        history.add_tasks(child, writes)
+                        history.add_routes(child, writes)
     return history
 
 
@@ -234,6 +236,8 @@ def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapp
             history.add_step(parent, child, writes)
         else:
             history.add_tasks(parent, writes)
+            if is_run:
+                history.add_routes(parent, writes)
     if child.source == "update" and own and all(map(is_update, own)) and _is_only_update(reader, child, parent_id):
         history.add_update(parent, child, own)
 
