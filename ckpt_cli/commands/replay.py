@@ -66,7 +66,8 @@ def replay(
     finished tasks wrote, and abandons waiting and failed tasks.
 
     --to plays the recorded steps again, one by one: which task wrote what, which state the channels' reducers make from
-    these writes, and whether the recorded state is the same. The reducers are learned from all of these steps.
+    these writes, and whether the recorded state is the same. The reducers are learned from all of these steps, and from
+    up to 200 steps before them.
 
     A reducer that you name counts for this command, with --remember also for later ones, in all threads of this
     database. It is kept beside the operation log, and the database isn't changed: without --commit it never is.

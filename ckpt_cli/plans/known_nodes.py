@@ -41,8 +41,10 @@ class KnownNodes:
         if self._is_new(node):
             near = get_close_matches(node, self._names, n=3, cutoff=0.5)
             others = sorted(self._names - {*near}, key=lambda name: (name.startswith("__"), name))
-            hint = f"did you mean {near[0]}?" if near else "these have run, or were about to"
-            raise UsageError(f"no node {node!r} is known in this thread", hint=hint, candidates=[*near, *others])
+            hint = f"did you mean {near[0]}?" if near else ""
+            raise UsageError(
+                f"no node {node!r} is known in this thread; these are:", hint=hint, candidates=[*near, *others]
+            )
         return node
 
     def describe_unknown(self, hops: Sequence[Hop]) -> Iterator[str]:

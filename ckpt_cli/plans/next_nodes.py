@@ -70,7 +70,9 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
             *map(_hop_write, hops),
         ], f"then {', '.join(map(_describe_hop, hops)) or 'END'}, as you say"
     if not routes:
-        raise Refused(f"{node} has no recorded run, so its next nodes are unknown", hint="--next NODE names them")
+        raise Refused(
+            f"no run of {node} that finished is recorded, so its next nodes are unknown", hint="--next NODE names them"
+        )
     if len(routes) > 1:
         raise UsageError(
             f"{node} has several recorded routes", hint="add one of these to the command", candidates=_options(routes)

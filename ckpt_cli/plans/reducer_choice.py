@@ -82,7 +82,7 @@ class Reducers:
 
     def channel_names(self) -> list[str]:
         """The channels that this thread has."""
-        return sorted({*self.history.tallies, *self.history.deltas})
+        return sorted({*self.history.tallies, *self.history.deltas, *self.history.channels})
 
     def rebuilt_value(self, channel: str, rebuilt: Rebuilt) -> Any:
         """The value of a delta channel by the reducer that a person named, or as far as its history proves it."""

@@ -178,15 +178,17 @@ class SuperstepWriter:
         if reducers.is_known(channel):
             return
         option, known = f"--reducer {argument(channel + '=NAME')}", f"NAME is one of {', '.join(names())}"
-        if channel in self.at.channels.values:
+        if channel in reducers.channel_names():
             raise UsageError(
-                f"the reducer of channel {channel!r} is unknown: no recorded step wrote to it",
+                f"the reducer of channel {channel!r} is unknown: no step that shows it is recorded",
                 hint=reducers.ways_without_proof(channel),
             )
+        names_known = reducers.channel_names()
+        listed = "; these are:" if names_known else ""
         raise UsageError(
-            f"no channel {channel!r} is known in this thread",
+            f"no channel {channel!r} is known in this thread{listed}",
             hint=f"{option} writes to it anyway; {known}",
-            candidates=reducers.channel_names(),
+            candidates=names_known,
         )
 
     def _task_id(self, place: int) -> str:

@@ -15,7 +15,9 @@ from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     END,
+    ERROR,
     ERROR_SOURCE,
+    INTERRUPT,
     NO_WRITES,
     NOT_NODES,
     PREVIOUS,
@@ -25,9 +27,10 @@ from ckpt_cli.history.state.channels import (
     is_control,
     is_snapshot,
     target,
+    user_channels,
 )
 from ckpt_cli.history.tasks.task_ids import pulled
-from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.history.tasks.write_attribution import is_command, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.plans.same_graph import Shapes
@@ -53,7 +56,8 @@ class ThreadHistory:
         deferred: nodes that were seen to wait until all other nodes had finished.
         undeferred: nodes that were seen not to.
         deltas: delta channel to the fewest updates after which it was stored whole; 0 if that was never seen.
-        nodes: the nodes that ran.
+        nodes: the nodes that ran, those that failed, those whose step hasn't ended, and those that were called.
+        channels: the user's channels that hold something in some checkpoint, or that some task or update wrote to.
         started: the thread got its input through the channel `__start__`, as a StateGraph does.
         of_state_graph: nothing shows that the graph is not a StateGraph.
         shapes: the graph as the checkpoints show it.
@@ -65,6 +69,7 @@ class ThreadHistory:
     undeferred: set[str] = field(default_factory=set)
     deltas: dict[str, int] = field(default_factory=dict)
     nodes: set[str] = field(default_factory=set)
+    channels: set[str] = field(default_factory=set)
     started: bool = False
     of_state_graph: bool = True
     shapes: Shapes = field(default_factory=Shapes)
@@ -73,6 +78,8 @@ class ThreadHistory:
         """Add the facts that one checkpoint shows by itself."""
         self.shapes.add(state)
         self.nodes.update(node for node in state.seen if node not in NOT_NODES)
+        self.nodes.update(node for node in map(target, state.versions) if node and node not in NOT_NODES)
+        self.channels.update(user_channels(state))
         self.started = self.started or START in state.versions
         listeners = {node for node, versions in state.seen.items() if START in versions}
         if PREVIOUS in state.versions or END in state.versions or listeners - NOT_NODES - {START}:
@@ -97,20 +104,44 @@ class ThreadHistory:
         """Add a recorded step; `writes` are the writes that made it in order, each with the node of its task."""
         by_channel: dict[str, list[TaskWrite]] = {}
         by_command: dict[str, list[TaskWrite]] = {}
-        by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
-        for node, write in writes:
+        for _, write in writes:
             if is_command(write):
                 if child.versions.get(write.channel) != parent.versions.get(write.channel):
                     by_command.setdefault(write.channel, []).append(write)
             elif write.channel not in _NOT_APPLIED:
-                route = by_task.setdefault(write.task_id, (node, []))[1]
                 by_channel.setdefault(write.channel, []).append(write)
-                if write.channel != NO_WRITES and is_control(write.channel, parent):
+        self.add_tasks(parent, writes)
+        self.add_routes(parent, writes)
+        self._tally(parent, child, by_channel, by_command)
+
+    def add_tasks(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
+        """Add the nodes and channels of tasks that started at a checkpoint, whether or not their step ended."""
+        self.nodes.update(node for node, _ in writes if node is not None and node not in NOT_NODES)
+        written = {write.channel for _, write in writes} - _NOT_APPLIED - {NO_WRITES}
+        self.channels.update(channel for channel in written if not is_control(channel, state))
+
+    def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
+        """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended."""
+        by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
+        unfinished = {write.task_id for _, write in writes if write.channel in (ERROR, INTERRUPT)}
+        for node, write in writes:
+            if write.channel not in _NOT_APPLIED and not is_command(write) and write.task_id not in unfinished:
+                route = by_task.setdefault(write.task_id, (node, []))[1]
+                if write.channel != NO_WRITES and is_control(write.channel, state):
                     route.append(_hop_of(write))
         for node, route in by_task.values():
             if node is not None:
                 self.routes.setdefault(node, Counter())[tuple(route)] += 1
-        self._tally(parent, child, by_channel, by_command)
+
+    def add_update(self, parent: State, child: State, writes: Collection[TaskWrite]) -> None:
+        """Add the step that ``update_state`` made by these writes."""
+        by_channel: dict[str, list[TaskWrite]] = {}
+        for write in writes:
+            if write.channel not in _NOT_APPLIED and not is_control(write.channel, parent):
+                by_channel.setdefault(write.channel, []).append(write)
+        self.channels.update(by_channel)
+        for channel in by_channel.keys() - self.deltas.keys():
+            self._learn(channel, parent, child, by_channel[channel])
 
     def _tally(
         self,
@@ -127,9 +158,19 @@ class ThreadHistory:
                 if not any(overwrite(write.value) for write in both):
                     self._learn_snapshot_frequency(channel, parent, child)
             else:
-                before, after = (s.values.get(channel, ABSENT) for s in (parent, child))
-                values, first = ([write.value for write in of.get(channel, ())] for of in (written, by_command))
-                self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after, first))
+                self._learn(channel, parent, child, written.get(channel, ()), by_command.get(channel, ()))
+
+    def _learn(
+        self,
+        channel: str,
+        parent: State,
+        child: State,
+        written: Sequence[TaskWrite],
+        by_command: Sequence[TaskWrite] = (),
+    ) -> None:
+        before, after = (state.values.get(channel, ABSENT) for state in (parent, child))
+        values, first = ([write.value for write in writes] for writes in (written, by_command))
+        self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after, first))
 
     def _learn_snapshot_frequency(self, channel: str, parent: State, child: State) -> None:
         counters = delta.counters(parent.metadata)
@@ -178,17 +219,48 @@ def read_history(
                 history.add_checkpoint(child)
                 if checkpoint_id not in counted:
                     _add_step(reader, history, child, stored)
+                    if stored[checkpoint_id] and not reader.lineage(thread_id, ns).children.get(checkpoint_id):
+                        writes = node_writes(reader, child.ref, stored[checkpoint_id])
+                        history.add_tasks(child, writes)
+                        history.add_routes(child, writes)
     return history
 
 
 def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapping[str, list[TaskWrite]]) -> None:
-    if child.source == "loop" and child.parent_id is not None and Inspection(reader, child.ref).grown(child):
-        parent = reader.state(child.ref._replace(checkpoint_id=child.parent_id))
-        writes = node_writes(reader, parent.ref, stored.get(child.parent_id))
-        if not any(
-            write.channel == ERROR_SOURCE for _, write in writes
-        ):  # error handlers decide which of these writes count
+    thread_id, ns, own_id = child.ref
+    lineage = reader.lineage(thread_id, ns)
+    parent_id = lineage.parent(own_id)
+    if parent_id is None:
+        return
+    is_first = lineage.children[parent_id][0] == own_id
+    if not is_first and child.source != "update":
+        return
+    own = stored.get(parent_id)
+    own = reader.writes(Ref(thread_id, ns, parent_id)) if own is None else own
+    is_run = is_first and child.source == "loop" and Inspection(reader, child.ref).grown(child)
+    if not own and not is_run:
+        return
+    parent = reader.state(Ref(thread_id, ns, parent_id))
+    if is_first:
+        writes = node_writes(reader, parent.ref, own)
+        is_handled = any(w.channel == ERROR_SOURCE for _, w in writes)  # handlers decide which writes count
+        if is_run and not is_handled:
             history.add_step(parent, child, writes)
+        else:
+            history.add_tasks(parent, writes)
+            if is_run:
+                history.add_routes(parent, writes)
+    if child.source == "update" and own and all(map(is_update, own)) and _is_only_update(reader, child, parent_id):
+        history.add_update(parent, child, own)
+
+
+def _is_only_update(reader: Reader, child: State, parent_id: str) -> bool:
+    """Whether no other update started at the same checkpoint; all of them would share the writes stored there."""
+    thread_id, ns, _ = child.ref
+    siblings = reader.lineage(thread_id, ns).children[parent_id]
+    return len(siblings) == 1 or all(
+        reader.state(Ref(thread_id, ns, one)).source != "update" for one in siblings if one != child.ref.checkpoint_id
+    )
 
 
 def node_writes(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> list[tuple[str | None, TaskWrite]]:

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import PayloadCorrupt, UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.names import NamedReducers
@@ -20,6 +22,9 @@ from ckpt_cli.shell_words import command
 from ckpt_cli.values.langgraph_values import js_send, overwrite
 from ckpt_cli.views.diff import End
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
+
+_EARLIER = 200
+"""At most this many steps before the played ones count as evidence for reducers."""
 
 
 def play(session: Session, thread: str, rev: str | None, to: str, ns: str, named: NamedReducers) -> PlayedView:
@@ -98,9 +103,30 @@ class Player:
         self.reducers = Reducers(named.reducers, named.remembered)
 
     def learn(self) -> None:
-        """Learn from all steps how each channel combines its writes; from other threads if no reducer explains them."""
-        walk, shapes = StepWalk(self._reader, self._start), Shapes()
-        for page in self._pages:
+        """Learn how each channel combines its writes, from these steps and the `_EARLIER` steps before them.
+
+        If no reducer explains them, other threads count too.
+        """
+        shapes = Shapes()
+        if self._start is not None:
+            with suppress(PayloadCorrupt):
+                self._learn_from(*self._earlier(self._start), shapes)
+        self._learn_from(self._start, self._pages, shapes)
+        if self._pages and self.reducers.unexplained:
+            thread_id, ns, _ = self._pages[0][0]
+            own_ids = self._reader.lineage(thread_id, ns).rows.keys()
+            self.reducers.learn_from_others(OtherThreads(self._reader, thread_id, ns, lambda: shapes, own_ids).evidence)
+
+    def _earlier(self, start: Ref) -> tuple[Ref | None, list[list[Ref]]]:
+        """The steps that lead to `start`, as far back as they count: where they begin, and their checkpoints."""
+        lineage = self._reader.lineage(start.thread_id, start.ns)
+        line = [start._replace(checkpoint_id=i) for i in islice(lineage.line(start.checkpoint_id), _EARLIER + 1)][::-1]
+        begin = line.pop(0) if len(line) > _EARLIER else None
+        return begin, [line[at : at + AT_ONCE] for at in range(0, len(line), AT_ONCE)]
+
+    def _learn_from(self, start: Ref | None, pages: Sequence[Sequence[Ref]], shapes: Shapes) -> None:
+        walk = StepWalk(self._reader, start)
+        for page in pages:
             for step in walk.steps(page):
                 self.reducers.learn_deltas(walk.line.reducers)
                 if step.state is not None:
@@ -108,11 +134,6 @@ class Player:
                 if step.by_run and step.before is not None and step.after is not None:
                     without = step.in_unknown_order
                     self.reducers.learn(step.before, step.after, step.written, without, step.by_command)
-
-        if self._pages and self.reducers.unexplained:
-            thread_id, ns, _ = self._pages[0][0]
-            own_ids = self._reader.lineage(thread_id, ns).rows.keys()
-            self.reducers.learn_from_others(OtherThreads(self._reader, thread_id, ns, lambda: shapes, own_ids).evidence)
 
     def pages(self) -> Iterator[list[PlayedStep]]:
         """The steps, page by page."""

@@ -90,3 +90,23 @@ def test_update_learns_from_steps_that_took_in_a_command(path: Path, capsys: pyt
     assert run(["update", "t", "--values", values, "--as-node", "last", "-d", str(path), "--dry-run"]) == 0
     text = capsys.readouterr().out
     assert "log append" in text and "cost sum" in text and "name last value" in text
+
+
+def test_one_step_is_judged_by_the_steps_before_it_too(tmp_path: Path) -> None:
+    """A product looks like a last value where it starts from 1; the earlier steps exclude that."""
+
+    class Product(TypedDict, total=False):
+        mul: Annotated[int, lambda old, new: (old or 1) * new]
+
+    builder = StateGraph(Product)
+    nodes = {"double": 2, "void": 0, "triple": 3}
+    for node, factor in nodes.items():
+        builder.add_node(node, lambda _, factor=factor: {"mul": factor})
+    for one, other in ((START, "double"), ("double", "triple"), ("triple", "void")):
+        builder.add_edge(one, other)
+    path = tmp_path / "p.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder.compile(checkpointer=saver).invoke({"mul": 5}, ON)
+    last_step = at(path, replay, "t", "step:2", to="step:3")
+    assert [text for text in last_step.reducers if text.startswith("mul last value")] == []
+    assert all(write.reducer is None for step in last_step.steps for task in step.tasks for write in task.writes)
