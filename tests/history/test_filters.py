@@ -127,3 +127,13 @@ def test_an_expression_that_explodes_is_refused(expression: str, problem: str) -
     """Long sums and repeated squares stop at a bound, which the error names."""
     with pytest.raises(UsageError, match=problem):
         matches(expression)
+
+
+@pytest.mark.parametrize(
+    "expression", ["best == 50 or lvl > 3", "lvl > 3 or best == 50", "lvl > 3 and (best > 1 or 1)"]
+)
+def test_one_side_of_an_or_is_enough(expression: str) -> None:
+    """A name that a record lacks makes only its own side untrue."""
+    assert Filter(expression).matches({"lvl": 9}.__getitem__)
+    assert not Filter("best == 50 or lvl > 10").matches({"lvl": 9}.__getitem__)
+    assert not Filter("not best == 50").matches({"lvl": 9}.__getitem__)

@@ -99,7 +99,9 @@ class Filter:
         self.decided = 0
 
     def matches(self, names: Callable[[str], Any]) -> bool:
-        """Whether a record fits. A record that lacks a name or has a value of the wrong type doesn't fit.
+        """Whether a record fits. One that lacks a name or has a value of the wrong type doesn't fit.
+
+        One side of an ``or`` is enough, even if the other side has a name that the record lacks.
 
         `names` gives the value of a name, or raises LookupError.
         """
@@ -112,7 +114,8 @@ class Filter:
                 raise _Absent(node.id) from None
 
         try:
-            fits = bool(_evaluator()(functions=dict(FUNCTIONS), names=value_of).eval(self.expression, self._tree))
+            evaluator = _evaluator()(functions=dict(FUNCTIONS), names=value_of)
+            fits = _fits(lambda node: bool(evaluator.eval(self.expression, node)), self._tree)
         except _Absent as missing:
             self.absent[str(missing)] += 1
             return False
@@ -265,3 +268,27 @@ def _role_and_text(value: Node) -> Iterator[tuple[str, Any]]:
     parsed = message(value)
     if parsed is not None:
         yield from (("role", parsed.role), ("text", parsed.text))
+
+
+def _fits(evaluate: Callable[[Any], bool], node: Any) -> bool:
+    """Whether an expression is true; the sides of ``or`` and ``and`` outside other operators are evaluated one by one.
+
+    Raises:
+        Exception: what the first undecided side of an ``or`` raised, if no other side is true.
+    """
+    if isinstance(node, ast.Expr | ast.Expression):
+        return _fits(evaluate, node.value if isinstance(node, ast.Expr) else node.body)
+    if not isinstance(node, ast.BoolOp):
+        return evaluate(node)
+    if isinstance(node.op, ast.And):
+        return all(_fits(evaluate, side) for side in node.values)
+    undecided: Exception | None = None
+    for side in node.values:
+        try:
+            if _fits(evaluate, side):
+                return True
+        except Exception as problem:  # raised again below, if no other side decides
+            undecided = undecided or problem
+    if undecided is not None:
+        raise undecided
+    return False
