@@ -66,7 +66,8 @@ class Reducers:
         """Whether a node waits until all others have finished; None if neither this thread nor others show it."""
         if (own := self.history.is_deferred(node)) is not None:
             return own
-        shown = {one.is_deferred(node) for one in self.others.with_same_nodes} - {None}
+        others = [*self.others.with_same_nodes, *self.others.that_reached(node)]
+        shown = {one.is_deferred(node) for one in others} - {None}
         return shown.pop() if len(shown) == 1 else None
 
     def is_known(self, channel: str) -> bool:
