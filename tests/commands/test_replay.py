@@ -55,13 +55,13 @@ def test_looks(name: str, database: Database) -> None:
 
 
 def test_the_plan_looks(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """--commit --dry-run names what is kept, what is abandoned, and the row."""
+    """--commit --dry-run names what is abandoned, and the row."""
     monkeypatch.setattr(mint, "SystemRandom", lambda: Random(7))
     session = Session(
         str(database("real")), clock=lambda: golden.NOW, options=ChangeOptions(dry_run=True), may_change=True
     )
     try:
-        golden.check("replay/commit", replay(session, "interrupt-multi", commit=True))
+        golden.check("replay/commit", replay(session, "interrupt-second-question", commit=True))
     finally:
         session.close()
 
