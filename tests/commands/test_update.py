@@ -19,7 +19,7 @@ LOOKS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "as-node": (("commands", "step:2"), {"values": '{"seen": ["me"]}', "as_node": "router", "then": ["left"]}),
     "as-input": (("commands",), {"values": '{"seen": ["more"]}', "as_input": True}),
     "pending": (("interrupt-multi",), {"values": '{"log": ["me"]}', "as_node": "review", "then": ["END"]}),
-    "end": (("interrupt-multi",), {"as_node": "__end__"}),
+    "end": (("interrupt-second-question",), {"as_node": "__end__"}),
     "message": (
         ("chat-linear",),
         {
