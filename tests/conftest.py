@@ -12,6 +12,8 @@ from tests.databases import unpacked
 from tests.servers.processes import ServerProcess
 from tests.slow import is_slow
 
+pytest.register_assert_rewrite("ckpt_cli.conformance")
+
 _SERVERS = {
     "boto3": ["tests.servers.dynamodb"],
     "pymongo": ["tests.servers.mongodb"],

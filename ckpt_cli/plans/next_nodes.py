@@ -109,7 +109,7 @@ def _option(route: Route) -> str:
     names = [channel.rpartition(":")[2] for channel, _ in route if channel != TASKS]
     sends = list(dict.fromkeys(str(way) for channel, way in route if channel == TASKS))
     words = [*([",".join(names)] if names else []), *(f"{node}=JSON" for node in sends)]
-    known = ["END" if word == END else word for word in words] or ["END"]
+    known = words or ["END"]
     return command("", options=[part for word in known for part in ("--next", word)]).strip()
 
 

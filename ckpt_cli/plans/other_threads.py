@@ -10,6 +10,7 @@ from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.learning import Tally, add_up
+from ckpt_cli.history.state.channels import target
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
 from ckpt_cli.plans.same_graph import Shape, Shapes, shape_of
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history
@@ -59,6 +60,16 @@ class OtherThreads:
         nodes = newest.nodes if newest else frozenset()
         others = {head: shape for head, shape in self._heads.items() if shape.nodes & nodes}
         return [*same_graph, *self._read({head: others[head] for head in others if head not in self._likely_heads})]
+
+    def that_reached(self, node: str) -> Iterator[ThreadHistory]:
+        """The histories of threads that have triggered a node, and have all channels that this thread has.
+
+        Before the first step has finished, a thread shows no node of its graph, only channels.
+        """
+        newest = self._shapes().newest
+        if newest is not None:
+            likely = {head: shape for head, shape in self._heads.items() if newest.is_within(shape)}
+            yield from self._read({h: s for h, s in likely.items() if any(target(c) == node for c in s.channels)})
 
     def evidence(self, channel: str, own: Tally | None) -> Tally:
         """The steps of a channel in this thread (`own`) and in all threads of the same graph, added up."""

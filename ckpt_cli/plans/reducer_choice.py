@@ -67,7 +67,8 @@ class Reducers:
         own = self.history.is_deferred(node)
         if (known := self._deferred.get(node) if own is None else own) is not None:
             return known
-        shown = {one.is_deferred(node) for one in self.others.with_same_nodes} - {None}
+        others = [*self.others.with_same_nodes, *self.others.that_reached(node)]
+        shown = {one.is_deferred(node) for one in others} - {None}
         return shown.pop() if len(shown) == 1 else None
 
     def is_known(self, channel: str) -> bool:

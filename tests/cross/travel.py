@@ -150,7 +150,7 @@ CASES = {
     "edit of a delta channel": Case(
         stopping_deltas,
         {"log": ["x"], "n": 1},
-        ["edit", "--set", "n=8", "--set", 'log[1]="a 6"', "--set", 'log[2]="b 7"'],
+        ["edit", "--set", "n=8", "--set", 'log=["x", "a 6", "b 7"]'],
         right=6,
     ),
     "edit of a message": Case(

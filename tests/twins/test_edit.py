@@ -17,6 +17,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, StateSnapshot
 
 from ckpt_cli.app import run
+from ckpt_cli.history.reducers.rebuilt import is_unproven
+from ckpt_cli.history.reducers.reducers import APPEND
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Plan
@@ -123,7 +125,7 @@ CASES = {
     "delta": Case(
         lambda s: counters(s, schema=Deltas, interrupt_before=["c"]),
         {"log": ["x", "y"], "n": 1},
-        ["--unset", "log[1]", "--set", 'log[0]="z"'],
+        ["--set", 'log=["z", ["a", 1], ["b", 2]]'],
         {"log": ["z"], "n": 1},
     ),
     "delta, in the past": Case(
@@ -136,7 +138,7 @@ CASES = {
     "delta, appended": Case(
         lambda s: counters(s, schema=Deltas, interrupt_before=["a"]),
         {"log": ["x"], "n": 1},
-        ["--append", 'log="y"'],
+        ["--set", 'log=["x", "y"]'],
         {"log": ["x", "y"], "n": 1},
     ),
 }
@@ -258,7 +260,11 @@ def apply(reader: Reader, thread_id: str, was: StateSnapshot) -> str:
 
     def planned() -> Plan:
         row = reader.resolve(thread_id, was.config["configurable"]["checkpoint_id"])
-        after = apply_edits(Inspection(reader, row.ref).values(), _edits(was.values))
+        values = Inspection(reader, row.ref).values()
+        deltas = Inspection(reader, row.ref).deltas().items()  # of these a person knows the reducer
+        known = {channel: one.value_by(APPEND) for channel, one in deltas if is_unproven(values.get(channel))}
+        known = {channel: [] if is_unproven(value) else value for channel, value in known.items()}
+        after = apply_edits({**values, **known}, _edits(was.values))
         return edit.plan(reader, row, after, Mint(), rerun=True)
 
     plan = reader.moment(planned)
