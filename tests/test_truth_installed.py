@@ -22,7 +22,7 @@ from tests.truth_deviations import differences
 from tests.truth_objects import rendered_object
 from tests.truth_rendering import canonical, enveloped, rendered, whole
 
-INSTALLED = ("real", "encrypted", "old/sqlite-v03", "old/sqlite-v06")
+INSTALLED = ("real", "hitl", "encrypted", "old/sqlite-v03", "old/sqlite-v06")
 """Databases whose tables and values the installed saver reads as they were written."""
 
 JSON = ("js", "old/sqlite-v00", "old/sqlite-v02")

@@ -78,27 +78,28 @@ def replay(
       ckpt replay support-42 --to @ --reducer log=append --remember
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
+    _must_fit(to, metadata, commit=commit)
     changes = metadata_changes(metadata)
-    if metadata and not commit:
-        raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
-    if to is not None:
-        if commit:
-            raise UsageError(
-                "--to only shows recorded steps", hint="to keep what is pending, use --commit without --to"
-            )
-        from ckpt_cli.queries.replayed_steps import play
-
     named, rev_or_head = named_reducers(session, reducer, deferred), "@" if rev is None else rev
     if commit:
         return _commit(session, thread, rev_or_head, ns, reducer, named, changes)
     view: ReplayView | PlayedView
     if to is not None:
+        from ckpt_cli.queries.replayed_steps import play
+
         view = play(session, thread, rev, to, ns, named)
     else:
         view = session.read(lambda r: run(r, r.resolve(thread, rev_or_head, ns), named))
     if session.options.remember:
         remember(session, reducer, session.read(lambda r: r.resolve(thread, to or rev_or_head, ns)).ref)
     return view
+
+
+def _must_fit(to: str | None, metadata: Sequence[str] | None, *, commit: bool) -> None:
+    if metadata and not commit:
+        raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
+    if to is not None and commit:
+        raise UsageError("--to only shows recorded steps", hint="to keep what is pending, use --commit without --to")
 
 
 def _commit(

@@ -73,8 +73,7 @@ def run(
     """The view of a checkpoint: the named `channels`, or the graph's state, or `everything` with control channels."""
     ns = reader.namespace(thread, ns)
     row = _readable_row(reader, thread, rev, ns)
-    lineage = reader.lineage(thread, ns)
-    parent_id = lineage.parent(row.checkpoint_id)
+    parent_id = (lineage := reader.lineage(thread, ns)).parent(row.checkpoint_id)
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
     state = reader.state(row.ref)
     snapshot, neighbours = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)

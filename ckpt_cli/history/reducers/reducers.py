@@ -225,8 +225,7 @@ def as_message(value: Any) -> Message | None:
     return message(value)
 
 
-_SETS = frozenset({"builtins.set", "builtins.frozenset"})
-_LIST = frozenset({list})
+_SETS, _LIST = frozenset({"builtins.set", "builtins.frozenset"}), frozenset({list})
 LAST = Reducer("last value", _last)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
 APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))  # ``+`` alike for all of these
@@ -240,7 +239,6 @@ EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
 TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
 
 _ALIKE = ({SUM, APPEND}, {APPEND, GATHER})  # the same with numbers, and with lists
-
 REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
 """All reducers that are tried, the most specific first: if two explain a history, the first one counts."""
 
