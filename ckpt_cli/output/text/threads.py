@@ -184,7 +184,7 @@ def _metadata(one: ThreadView) -> str:
 def _status(one: ThreadView, room: int) -> Line:
     """Each status of a thread, with the nodes that wait, failed, were answered or run next.
 
-    The remark what left the thread unfinished is given only if all of it has room.
+    The remark about what was recorded last is given only if all of it has room.
     """
     nodes = {
         "waiting": [question.node or "?" for question in one.interrupts],
@@ -197,14 +197,17 @@ def _status(one: ThreadView, room: int) -> Line:
         line.append((thread_style(status), status))
         names = dict.fromkeys(nodes.get(status, ()))
         line += [("muted", ": "), ("node", ", ".join(names))] if names else []
-        remark = _left_by(one) if status == "unfinished" else ""
+        remark = _remark(one, status)
         line += [("muted", remark)] if line_len(line) + len(remark) <= room else []
-        line += [("muted", " (has answer)")] if status == "waiting" and one.old_answers else []
     return line
 
 
-def _left_by(one: ThreadView) -> str:
-    """The words for an unfinished thread in which an answer, an update or a fork is the last that was recorded."""
+def _remark(one: ThreadView, status: str) -> str:
+    """The words for a waiting thread that has an answer, and for one in which an answer, update or fork is the last."""
+    if status == "waiting" and one.old_answers:
+        return " (has answer)"
+    if status != "unfinished":
+        return ""
     return " (answered)" if one.answered else _LEFT_BY.get(one.nothing_since, "")
 
 
