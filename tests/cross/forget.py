@@ -181,7 +181,7 @@ def changes(names: Names) -> list[list[str]]:
         ["update", chat, "--values", f'{{"topic": "{PERSON}"}}', "--as-node", "tools", "--next", "model"],
         ["update", chat, "--values", f'{{"messages": "{PERSON}"}}', "--as-input"],
         ["resume", names.waiting, "--value", f'"{PERSON}"'],
-        ["replay", names.failed, "--commit", "--reducer", "log=append"],
+        ["replay", names.failed, "--commit", "--reducer", "log=append", "--deferred", "join=no"],
         ["tag", names.failed, "@", "here"],
         ["delete", names.copy, "--after", "step:0"],
         ["undo", "--reason", PERSON],

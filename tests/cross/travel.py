@@ -142,7 +142,7 @@ CASES = {
     "end": Case(
         failing,
         {"log": []},
-        ["replay", "--commit", "--reducer", "log=append"],
+        ["replay", "--commit", "--reducer", "log=append", "--deferred", "join=no"],
         lambda g, c: g.update_state(c, None, as_node=END),
     ),
     "edit": Case(stopping, {"log": [], "n": 1}, ["edit", "--set", "n=8", "--set", 'log=["a 6", "b 7"]'], right=6),
@@ -415,7 +415,7 @@ PERSONS = [
     ["rollback", "@~1"],
     ["update", "--values", '{"n": 7}'],
     ["update", "--values", '{"n": 7}', "--as-input"],
-    ["replay", "--commit", "--reducer", "log=append"],
+    ["replay", "--commit", "--reducer", "log=append", "--deferred", "join=no"],
 ]
 """Every way of making a checkpoint."""
 

@@ -134,13 +134,14 @@ def test_committed_and_taken_back(
 ) -> None:
     """--commit writes the checkpoint that END would, names what is abandoned, and undo takes it away again."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    printed = asked(capsys, "replay", "t", "--db", str(waiting), "--commit", "--yes")
+    committed = ["--commit", "--deferred", "send=no"]
+    printed = asked(capsys, "replay", "t", "--db", str(waiting), *committed, "--yes")
     assert "abandoned: legal (waiting), review (waiting)" in printed
     assert "kept: what fine wrote" in printed
     with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
         graph = asking(SqliteSaver(connection), many=True)
         assert graph.get_state(on("t")).values["log"][-1] == "fine"
-    again = asked(capsys, "replay", "t", "@~1", "--db", str(waiting), "--commit", "--dry-run")
+    again = asked(capsys, "replay", "t", "@~1", "--db", str(waiting), *committed, "--dry-run")
     assert "abandoned" not in again, "what waited there had been abandoned before"
     asked(capsys, "undo", "--db", str(waiting), "--yes")
     view: dict[str, Any] = json.loads(asked(capsys, "replay", "t", "--db", str(waiting), "--json"))

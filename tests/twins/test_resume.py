@@ -217,7 +217,7 @@ def test_an_answer_is_told_alike(database: Callable[[str], Path], capsys: pytest
     }
     assert [[t["answers"] for t in found[verb]] for verb in ("show", "replay")] == [[[], [True], []]] * 2
     assert "legal   ○ answered: true, continues when resumed" in told_by("show")
-    ended = told_by("replay", "--commit", "--dry-run")
+    ended = told_by("replay", "--commit", "--dry-run", "--deferred", "send=no")
     assert "abandoned: legal (answered), review (waiting)" in ended
     assert "lost: the answer that was recorded for legal" in ended
 
@@ -359,7 +359,7 @@ def test_several_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert all(one in error for one in ids)
     assert run(["resume", THREAD, *database, "-i", "nobody=1"]) == 4
     assert run(["resume", THREAD, *database, "-i", "legal"]) == 2
-    assert run(["resume", THREAD, *database, "-i", "legal=yes"]) == 2
+    assert run(["resume", THREAD, *database, "-i", "legal=True"]) == 2
     assert run(["resume", THREAD, *database, "-i", "legal=1", "-i", "legal=2"]) == 2
     assert run(["resume", THREAD, *database]) == 0
     printed = capsys.readouterr().out

@@ -225,7 +225,7 @@ def test_a_router_of_several_ways(copies: Copies, release: str, n: int, go: tupl
 
 def refused(twin: Twin, config: Any, values: Any, node: str | None, error: Exception) -> None:
     """What ckpt asks for is something that its records can't say, or that the library refuses too."""
-    message = f"{error} {getattr(error, 'hint', '')}"
+    message = " ".join([f"{error} {getattr(error, 'hint', '')}", *getattr(error, "candidates", ())])
     if "ambiguous" in message:
         with pytest.raises((InvalidUpdateError, LibraryFailed)):
             twin.ask("update", config, [[[values, node]]])
