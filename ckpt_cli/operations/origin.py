@@ -1,7 +1,6 @@
 """`Origin`: who makes an operation: the user, the host, and the version of ckpt."""
 
 import os
-import platform
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -31,6 +30,8 @@ def find_origin() -> Origin:
 
     The user is the one whose rights the process has, not what a variable of the environment says.
     """
+    import platform
+
     return Origin(_user(), platform.node(), __version__)
 
 

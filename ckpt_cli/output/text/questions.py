@@ -6,7 +6,6 @@ from typing import Any, Protocol
 from ckpt_cli.output.cells import cell_len, fit, truncate, wrap
 from ckpt_cli.output.line import Line, Page, plain
 from ckpt_cli.output.text.brief import UNCUT, brief
-from ckpt_cli.output.text.values import block, entries
 from ckpt_cli.output.theme import MORE
 from ckpt_cli.values.parts import inside
 from ckpt_cli.views.interrupts import RequestView
@@ -94,6 +93,8 @@ def _request_in_line(request: RequestView, cells: int | None, *, reveal: bool = 
 
 def whole_lines(question: Question, page: Page, indent: int, *, full: bool) -> Iterator[Line]:
     """The lines of tool calls: tool and allowed answers, then each argument; long ones are folded, unless `full`."""
+    from ckpt_cli.output.text.values import block, entries
+
     numbered = len(question.requests) > 1
     for number, request in enumerate(question.requests, 1):
         label = f"{number}. " if numbered else ""
@@ -106,6 +107,8 @@ def whole_lines(question: Question, page: Page, indent: int, *, full: bool) -> I
 
 def plain_lines(value: Any, page: Page, width: int) -> Iterator[Line]:
     """The lines of a question of any other form, whole: its text without quotes, then the rest of its value."""
+    from ckpt_cli.output.text.values import block, entries
+
     wording, rest = split(inside(value))
     if wording is None:
         yield from block(value, page, full=True)

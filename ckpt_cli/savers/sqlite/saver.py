@@ -27,7 +27,6 @@ from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
 from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 from ckpt_cli.savers.sqlite.schema import Schema, detect
-from ckpt_cli.savers.sqlite.select_conditions import select_conditions
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
 
@@ -178,6 +177,8 @@ class SqliteSaver(WriteMethods):
 
     def select(self, selection: Selection) -> Iterator[Ref]:
         """One statement, with the conditions, the order and the limit of LangGraph's own saver."""
+        from ckpt_cli.savers.sqlite.select_conditions import select_conditions
+
         where, parameters = select_conditions(selection, self._schema, self._find_thread)
         limit = -1 if selection.limit is None else selection.limit
         try:
