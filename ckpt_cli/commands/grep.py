@@ -87,7 +87,7 @@ def _hits(
     count: bool,
 ) -> Iterator[Hit | ThreadCount]:
     """The hits, thread by thread; at the end, stderr names the parts that couldn't be searched."""
-    with session.reader.saver.one_scan(), needle.watch.running():
+    with session.reader.saver.one_scan():
         searched = session.read(lambda reader: _threads(reader, threads))
         for thread, result in _results(session, searched, needle, scope):
             hits = result.hits
@@ -115,7 +115,9 @@ def _results(session: Session, searched: Heads, needle: Needle, scope: Scope) ->
 
 def _searched(reader: Reader, page: list[str], needle: Needle, scope: Scope) -> list[tuple[str, Result]]:
     reader.saver.expect_whole(page)
-    return [(thread, run(reader, thread, needle, scope)) for thread in page]
+    # Not in the generator: one that its reader leaves may be ended by any thread, where no signal can be set.
+    with needle.watch.running():
+        return [(thread, run(reader, thread, needle, scope)) for thread in page]
 
 
 def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> None:

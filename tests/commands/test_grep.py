@@ -1,8 +1,10 @@
 """``ckpt grep``: search through history."""
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import ormsgpack
@@ -198,10 +200,15 @@ def test_hits_stream_thread_by_thread(database: Database) -> None:
     """The first line is printed before the last thread is read."""
     session = Session(str(database("real")), clock=lambda: golden.NOW)
     view = grep(session, "Kyoto")
-    line = next(iter(rows(view, None, reveal=False)))
-    session.close()
+    hits = rows(view, None, reveal=False)
+    line = next(iter(hits))
     assert json.loads(line)["match"] == "Kyoto"
     assert view.searched < 299
+    assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_DFL, "the watch stays on while the reader does other things"
+    closed = Thread(target=hits.close)  # type: ignore[attr-defined]
+    closed.start()
+    closed.join()
+    session.close()
 
 
 @pytest.mark.parametrize("pattern", ["a[b", "(", "*", "a{2,1}", ""])
