@@ -84,6 +84,29 @@ class Reading(Samples):
         assert sorted(saver.writes_on([row.ref for group in rows for row in group])) == sorted(chain(*writes))
         assert [write.payload for write in saver.writes_of(several, values=0)] == [None] * 2 * len(several)
 
+    def test_threads_whose_head_is_marked(self, make: Make) -> None:
+        """Threads are found by the channels of the writes on their heads, in the order of all threads."""
+        marked = [self.write(i, "2", f"task {n}", n % 2, channel="__error__") for n, i in enumerate(self.odd_ids[::2])]
+        others = [
+            r
+            for i in self.odd_ids
+            for r in (
+                self.checkpoint(i, "1"),
+                self.checkpoint(i, "2"),
+                self.write(i, "1", channel="__error__"),
+                self.write(i, "2", "other"),
+            )
+        ]
+        below = [
+            self.checkpoint("only below", "3", ns="sub"),
+            self.write("only below", "3", ns="sub", channel="__interrupt__"),
+        ]
+        saver = make([*others, *marked, *below])
+        found = [thread.thread_id for thread in saver.threads_with(["__error__"])]
+        wanted = [thread.thread_id for thread in saver.threads() if thread.thread_id in self.odd_ids[::2]]
+        assert [one for one in found if one != "only below"] == wanted
+        assert {"only below", *wanted} <= {one.thread_id for one in saver.threads_with(["__interrupt__", "__error__"])}
+
     def test_threads_are_apart(self, make: Make) -> None:
         """Records of two threads stay apart when their namespaces, checkpoint ids and task ids are equal."""
         saver = make(

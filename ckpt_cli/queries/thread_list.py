@@ -9,7 +9,9 @@ from typing import NamedTuple
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT
 from ckpt_cli.history.state.filters import Filter
+from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, Statuses
@@ -18,6 +20,8 @@ from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.threads import ThreadsView, ThreadView
 
+_MARKS = {str(Status.WAITING): INTERRUPT, str(Status.FAILED): ERROR}
+"""The channel that a task of this status has written to (`history.tasks.snapshot: status_of`)."""
 _AT_ONCE = 1000  # threads whose sizes are asked for at once
 
 
@@ -101,7 +105,7 @@ def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | 
 
 def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: UnreadMetadata) -> Listing:
     """The threads that may be wanted; metadata that can't be read is added to `unread_metadata`."""
-    listed = _Counted(reader.saver.threads())
+    listed = _Counted(_listed(reader, request))
     candidates: Iterator[Thread] = _candidates(listed, request)
     if request.where is not None and request.any_checkpoint:
         candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
@@ -109,6 +113,14 @@ def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: Unre
         return Listing(candidates, listed, None)
     in_order = _sorted(reader, candidates, request.order)
     return Listing(iter(in_order[::-1] if request.reverse else in_order), listed, len(in_order))
+
+
+def _listed(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
+    """All threads, or only those whose stored writes may give them a wanted status."""
+    names = set(request.statuses.names)
+    if not names or names - _MARKS.keys():
+        return reader.saver.threads()
+    return reader.saver.threads_with([_MARKS[name] for name in sorted(names)])
 
 
 class _Counted(Iterator[Thread]):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from ckpt_cli.model import Plan, Ref, Row, RowChange, Write, WriteKey
+from ckpt_cli.model import Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.selection import Selection
@@ -25,6 +25,10 @@ class PassingSaver(Saver):
     def one_scan(self) -> AbstractContextManager[None]:
         """See `Saver.one_scan`."""
         return self._saver.one_scan()
+
+    def threads_with(self, channels: Collection[str]) -> Iterator[Thread]:
+        """See `Selector.threads_with`."""
+        return self._saver.threads_with(channels)
 
     def about(self) -> About:
         """See `Saver.about`."""

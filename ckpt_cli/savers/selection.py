@@ -1,10 +1,14 @@
-"""`Selection`: the checkpoints that an agent lists; `FilterKind`: how metadata is compared."""
+"""`Selector` finds threads and checkpoints; `Selection`: those that an agent lists, compared as `FilterKind` says."""
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Collection, Iterator
 from enum import StrEnum
+from itertools import islice
 from typing import NamedTuple
 
-from ckpt_cli.model import Payload, Ref
+from ckpt_cli.model import Payload, Ref, Thread, Write
+
+_HEADS = 500  # heads whose writes are read at once
 
 
 class FilterKind(StrEnum):
@@ -47,7 +51,28 @@ class Selection(NamedTuple):
 
 
 class Selector:
-    """The role of a saver whose engine can select checkpoints for an agent; a part of the contract."""
+    """The role of a saver whose engine can select checkpoints and threads; a part of the contract."""
+
+    @abstractmethod
+    def threads(self) -> Iterator[Thread]:
+        """See `Saver.threads`."""
+
+    @abstractmethod
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """See `Saver.writes_on`."""
+
+    def threads_with(self, channels: Collection[str]) -> Iterator[Thread]:
+        """The threads whose head has a write to one of these channels, in the order of `threads`.
+
+        It may give others too. Here the writes of many heads are read at once, without their values; no head is.
+        """
+        threads = self.threads()
+        while page := list(islice(threads, _HEADS)):
+            writes = self.writes_on([thread.head for thread in page], values=0)
+            marked = {
+                Ref(write.thread_id, write.ns, write.checkpoint_id) for write in writes if write.channel in channels
+            }
+            yield from (thread for thread in page if thread.head in marked)
 
     def select(self, selection: Selection) -> Iterator[Ref] | None:  # noqa: ARG002 - for engines with such a query
         """The names of the selected checkpoints, found by the engine; None if it has no such query.

@@ -70,6 +70,16 @@ def test_filters_choose_threads(found: Callable[..., list[str]]) -> None:
     assert found(where='thread_id == "forks" and values.turn == 0 and metadata.step == 1') == ["forks"]
 
 
+@pytest.mark.parametrize("name", [name for name in DATABASES if name not in KEYS])
+def test_a_status_misses_no_thread(name: str, database: Database) -> None:
+    """Those found by the marks on their heads are those that have the status in the whole list."""
+    path = database(name)
+    everything = list(look(path, lambda session: threads(session, limit=10**6))[0].threads)
+    for status in (StatusOption.WAITING, StatusOption.FAILED):
+        view, _ = look(path, lambda session, status=status: threads(session, status=[status], limit=10**6))  # type: ignore[misc]
+        assert [one.thread_id for one in view.threads] == [o.thread_id for o in everything if status in o.statuses]
+
+
 def test_every_status_of_a_thread_is_an_option(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
     """One that an old thread has as well, of those listed and of those deleted."""
     where = ["-d", str(database("legacy/py-0.2.60"))]
@@ -140,10 +150,11 @@ def test_heads_that_cannot_be_read_are_listed(database: Database) -> None:
 def test_a_filter_tells_of_what_it_could_not_judge(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the key nobody knows who waits, so an empty answer is an error; metadata is never encrypted."""
     path = database("encrypted")
-    for asked in ({"status": [StatusOption.WAITING]}, {"where": "len(messages) > 2"}):
+    filters = ({"status": [StatusOption.WAITING]}, 7), ({"where": "len(messages) > 2"}, session_count(path))
+    for asked, unreadable in filters:  # a head without a question's write can't wait, whatever it says
         view, said = look(path, lambda session, asked=asked: threads(session, **asked))  # type: ignore[misc]
         assert (view.threads, view.exit_code) == ([], 5)
-        assert view.unreadable == session_count(path)
+        assert view.unreadable == unreadable
         assert len(said) == 1 and "can't be read" in said[0]
     assert look(path, lambda session: threads(session, where="step > 40"))[0].threads[0].step == 48
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS["encrypted"].decode())

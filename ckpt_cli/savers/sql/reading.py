@@ -1,8 +1,6 @@
 """`ReadMethods`: answers the contract's questions with `statements`, in bounded pages, each blob once."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from heapq import merge
-from itertools import groupby
 from typing import Any
 
 from ckpt_cli.errors import DatabaseUnreachable, FilterRefused
@@ -17,6 +15,7 @@ from ckpt_cli.savers.sql.headers import header_versions
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 from ckpt_cli.savers.sql.select_statement import select_statement
 from ckpt_cli.savers.sql.statements import SIZES_END, BlobStatements, CheckpointStatements, WriteStatements
+from ckpt_cli.savers.thread_order import head_id, newest_first
 
 _NAMES = 1000  # ids in one statement
 _FIRST_PAGE, _LARGEST_PAGE = 25, 400  # checkpoints in a page
@@ -54,16 +53,7 @@ class ReadMethods(Saver):
 
     def threads(self) -> Iterator[Thread]:
         """Jump from thread to thread in the key index; the server sorts only ids, without other columns."""
-        rootless: list[Thread] = []
-        heads = self._engine.query(self._sql.threads, stream=True)
-        for without_root, pairs in groupby(heads, key=lambda pair: pair[1] is None):
-            if without_root:
-                rootless = self._with_newest_heads([thread_id for thread_id, _ in pairs])
-            else:
-                rooted = (Thread(thread_id, Ref(thread_id, "", head)) for thread_id, head in pairs)
-                yield from merge(rootless, rooted, key=_head_id, reverse=True)
-                return
-        yield from rootless
+        return newest_first(self._engine.query(self._sql.threads, stream=True), self._with_newest_heads)
 
     def _with_newest_heads(self, thread_ids: Sequence[str]) -> list[Thread]:
         """Threads with their heads, newest first; a head is the highest id in all namespaces of its thread."""
@@ -78,7 +68,7 @@ class ReadMethods(Saver):
                 best = heads.get(thread_id)  # if ids are equal, the first namespace counts
                 if best is None or (highest_id, best.ns) > (best.checkpoint_id, ns):
                     heads[thread_id] = Ref(thread_id, ns, highest_id)
-        return sorted((Thread(*pair) for pair in heads.items()), key=_head_id, reverse=True)
+        return sorted((Thread(*pair) for pair in heads.items()), key=head_id, reverse=True)
 
     def count_threads(self) -> int:
         """Jump from thread to thread in the key index once more; nothing but the number is sent."""
@@ -292,7 +282,3 @@ def _write(thread_id: str, *row: Any) -> Write:
     is_unread = size is not None and value is None
     payload = None if is_unread else Payload(tag or "", bytes(value or b""))
     return Write(thread_id, ns, own, task, idx, channel or "", path or "", payload, size or 0)
-
-
-def _head_id(thread: Thread) -> str:
-    return thread.head.checkpoint_id

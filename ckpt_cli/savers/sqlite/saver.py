@@ -1,7 +1,6 @@
 """`SqliteSaver`: the saver for LangGraph's two tables of any generation. This module has its reading methods."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from heapq import merge
 from itertools import chain, groupby
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -29,6 +28,7 @@ from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 from ckpt_cli.savers.sqlite.schema import Schema, detect
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
+from ckpt_cli.savers.thread_order import head_id, newest_first
 
 T = TypeVar("T")
 
@@ -111,18 +111,14 @@ class SqliteSaver(WriteMethods):
 
     def threads(self) -> Iterator[Thread]:
         """Jump from thread to thread in the key index; SQLite sorts only ids, without other columns."""
-        null = [(None, None)] if None in self._odd.names else []
-        heads = ((self._name(raw), head) for raw, head in chain(null, self._rows(sql.THREADS)))
-        by_root = groupby(heads, key=lambda pair: pair[1] is None)
-        rootless: list[Thread] = []
-        for without_root, pairs in by_root:
-            if without_root:
-                rootless = sorted((self._with_head(thread_id) for thread_id, _ in pairs), key=_head_id, reverse=True)
-            else:
-                rooted = (Thread(thread_id, Ref(thread_id, "", text_of(head))) for thread_id, head in pairs)
-                yield from merge(rootless, rooted, key=_head_id, reverse=True)
-                return
-        yield from rootless
+        return self._newest_first(self._rows(sql.THREADS))
+
+    def threads_with(self, channels: Collection[str]) -> Iterator[Thread]:
+        """One statement; a head without writes, as that of a finished thread, costs one look at their key index."""
+        if not self._schema.writes:
+            return iter(())
+        places = ", ".join("?" * len(channels))
+        return self._newest_first(self._rows(sql.THREADS_WITH, list(channels), channels=places))
 
     def count_threads(self) -> int:
         """Jump from thread to thread in the key index once more."""
@@ -257,6 +253,13 @@ class SqliteSaver(WriteMethods):
     def _metadata(self, text: object) -> Payload:
         return columns.metadata(text, typed=self._schema.typed)
 
+    def _newest_first(self, heads: Iterator[ResultRow]) -> Iterator[Thread]:
+        null = [(None, None)] if None in self._odd.names else []
+        named = ((self._name(raw), None if head is None else text_of(head)) for raw, head in chain(null, heads))
+        return newest_first(
+            named, lambda thread_ids: sorted(map(self._with_head, thread_ids), key=head_id, reverse=True)
+        )
+
     def _with_head(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
         """A thread with its head: the newest of the root namespace or, if that is empty, of all namespaces."""
         spaces = spaces or self.namespaces(thread_id)
@@ -293,7 +296,3 @@ def _open_if_checkpoints(path: Path) -> SqliteSaver | None:
         return open_file(path)
     except NotCheckpoints:
         return None
-
-
-def _head_id(thread: Thread) -> str:
-    return thread.head.checkpoint_id

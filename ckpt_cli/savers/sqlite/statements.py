@@ -25,6 +25,21 @@ _HEADS = """
 THREADS = _IDS + _HEADS
 """Threads without a root namespace come first; their head is NULL."""
 
+_MARKED_HEADS = """
+    , heads(id, head) AS (
+        SELECT id, (SELECT max({id}) FROM checkpoints WHERE thread_id = ids.id AND {ns} = '')
+        FROM ids WHERE id IS NOT NULL LIMIT -1
+    )
+    SELECT id, head FROM heads WHERE head IS NULL OR EXISTS (
+        SELECT 1 FROM writes WHERE thread_id = heads.id AND {write_ns} = '' AND {write_id} = heads.head
+            AND CAST(channel AS TEXT) IN ({channels})
+    ) ORDER BY head IS NOT NULL, head DESC, id
+"""
+"""LIMIT keeps SQLite from finding a head twice."""
+
+THREADS_WITH = _IDS + _MARKED_HEADS
+"""As `THREADS`, but a thread with a root head is given only if the head has a write to one of these channels."""
+
 COUNT_THREADS = _IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
 
 NUMBER_IDS = """

@@ -1,0 +1,33 @@
+"""`newest_first`: threads in the order of their heads, from a query that knows the heads of root namespaces."""
+
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from itertools import groupby
+
+from ckpt_cli.model import Ref, Thread
+
+
+def newest_first(
+    heads: Iterable[tuple[str, str | None]], rootless: Callable[[list[str]], list[Thread]]
+) -> Iterator[Thread]:
+    """The threads, the highest head id first; none is held back that has a root namespace.
+
+    Args:
+        heads: thread ids with the highest checkpoint id of the root namespace. Those without one, whose id is None,
+            come first.
+        rootless: gives the threads with these ids, which have no root namespace, the highest head id first.
+    """
+    without: list[Thread] = []
+    for has_no_root, pairs in groupby(heads, key=lambda pair: pair[1] is None):
+        if has_no_root:
+            without = rootless([thread_id for thread_id, _ in pairs])
+        else:
+            with_root = (Thread(thread_id, Ref(thread_id, "", head or "")) for thread_id, head in pairs)
+            yield from merge(without, with_root, key=head_id, reverse=True)
+            return
+    yield from without
+
+
+def head_id(thread: Thread) -> str:
+    """The id of a thread's head, which sorts by time."""
+    return thread.head.checkpoint_id
