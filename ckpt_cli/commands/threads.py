@@ -11,7 +11,7 @@ from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, Unti
 from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.parameters.statuses import STATUS, STUCK_AFTER, parse_statuses
 from ckpt_cli.queries.metadata_filter import UnreadMetadata, parse_filter, unread_note
-from ckpt_cli.queries.thread_list import Order, ThreadsRequest, count_older, list_in_order, run
+from ckpt_cli.queries.thread_list import Order, ThreadsRequest, count_older, list_in_order, note_key, run
 from ckpt_cli.queries.thread_pages import stream
 from ckpt_cli.session import Session
 from ckpt_cli.views.threads import ThreadsView, ThreadView
@@ -34,6 +34,8 @@ def _stream(session: Session, request: ThreadsRequest) -> ThreadsView:
                 shown.add(one.thread_id)
             yield one
         view.total = view.count
+        if not view.count:
+            session.read(lambda reader: note_key(reader, request))
         view.older = session.read(lambda reader: count_older(reader, request, shown))
         if unread_metadata.problems:
             view.unread_metadata = len(unread_metadata.problems)

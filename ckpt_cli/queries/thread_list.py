@@ -22,6 +22,7 @@ from ckpt_cli.views.threads import ThreadsView, ThreadView
 
 _MARKS = {str(Status.WAITING): INTERRUPT, str(Status.FAILED): ERROR}
 """The channel that a task of this status has written to (`history.tasks.snapshot: status_of`)."""
+_SOME = 100  # heads whose metadata is read to find a key
 _AT_ONCE = 1000  # threads whose sizes are asked for at once
 
 
@@ -87,6 +88,8 @@ def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | 
     fitting_statuses = (one for one in existing if _fits(one, request, unread, unread_metadata))
     views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
     more = bool(request.limit) and next(fitting_statuses, None) is not None
+    if not views and listing is not None:
+        note_key(reader, request)
     if not request.judged:
         unread = [one.problem for one in views if one.problem]
     if request.wide or request.order is Order.SIZE:
@@ -116,11 +119,32 @@ def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: Unre
 
 
 def _listed(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
-    """All threads, or only those whose stored writes may give them a wanted status."""
+    """All threads, or only those whose heads the database finds; others can't fit."""
     names = set(request.statuses.names)
-    if not names or names - _MARKS.keys():
-        return reader.saver.threads()
-    return reader.saver.threads_with([_MARKS[name] for name in sorted(names)])
+    if names and not names - _MARKS.keys():
+        return reader.saver.threads_with([_MARKS[name] for name in sorted(names)])
+    term = request.where.term if request.where is not None and not request.any_checkpoint else None
+    found = term and reader.saver.threads_having(term.key, term.text, or_without=not term.only_metadata)
+    return found or reader.saver.threads()
+
+
+def note_key(reader: Reader, request: ThreadsRequest) -> None:
+    """After a search that found no thread: note in the filter whether any head has the key that the database compared.
+
+    Heads with another text under it were left out by the database, but they have been decided.
+    """
+    where = request.where
+    if where is None or where.term is None or where.decided or where.failed or request.any_checkpoint:
+        return
+    having = reader.saver.threads_having(where.term.key, None)
+    if having is None:
+        return
+    some = list(islice(having, _SOME + 1))  # the database may give others too
+    if len(some) > _SOME or any(where.term.key in ThreadStatus(reader, thread).metadata for thread in some):
+        where.decided += 1
+        where.of_state |= bool(where.names - {"metadata", "thread_id", where.term.key})  # which nobody looked up
+    elif where.term.only_metadata:
+        where.absent[f".{where.term.key}"] += 1
 
 
 class _Counted(Iterator[Thread]):

@@ -117,7 +117,7 @@ class ThreadStatus:
         metadata = self.metadata
         if name in metadata and name not in ("status", "next"):
             return metadata[name]
-        if name == "metadata" and (self.state is None or name not in self.state.values):
+        if name == "metadata":
             return dict(metadata)
         value = self._of_state(name)
         self.gave_state = True

@@ -30,6 +30,10 @@ class PassingSaver(Saver):
         """See `Selector.threads_with`."""
         return self._saver.threads_with(channels)
 
+    def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:
+        """See `Selector.threads_having`."""
+        return self._saver.threads_having(key, text, or_without=or_without)
+
     def about(self) -> About:
         """See `Saver.about`."""
         return self._saver.about()

@@ -1,4 +1,4 @@
-"""`Selector` finds threads and checkpoints; `Selection`: those that an agent lists, compared as `FilterKind` says."""
+"""`Selector` finds threads and checkpoints; `Selection`, `FilterKind`: those that an agent lists."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator
@@ -73,6 +73,14 @@ class Selector:
                 Ref(write.thread_id, write.ns, write.checkpoint_id) for write in writes if write.channel in channels
             }
             yield from (thread for thread in page if thread.head in marked)
+
+    def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:  # noqa: ARG002
+        """The threads whose head has exactly this text under `key` in its metadata, in the order of `threads`.
+
+        It may give others too, and does so where the metadata can't be searched. A `text` of None is any value. With
+        `or_without`, it also gives those whose metadata lacks the key. None if the engine has no such query.
+        """
+        return None
 
     def select(self, selection: Selection) -> Iterator[Ref] | None:  # noqa: ARG002 - for engines with such a query
         """The names of the selected checkpoints, found by the engine; None if it has no such query.

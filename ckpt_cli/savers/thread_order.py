@@ -1,4 +1,4 @@
-"""`newest_first`: threads in the order of their heads, from a query that knows the heads of root namespaces."""
+"""`newest_first`: threads in the order of their heads."""
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge

@@ -80,6 +80,34 @@ def test_a_status_misses_no_thread(name: str, database: Database) -> None:
         assert [one.thread_id for one in view.threads] == [o.thread_id for o in everything if status in o.statuses]
 
 
+WHERE = [
+    'metadata.source == "loop"',
+    'source == "update"',
+    '"pro" == plan and beta',
+    'user_id == "小明"',
+    'metadata.plan == "nobody"',
+    'topic == "cats" and step > 0',
+    'len(messages) > 2 and metadata.source == "loop"',
+]
+
+
+@pytest.mark.parametrize("name", [name for name in DATABASES if name not in KEYS])
+def test_a_filter_misses_no_thread(name: str, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The heads that the database chooses have all the threads that fit, and the complaints are the same."""
+
+    def answer(where: str) -> tuple[list[str], list[str]]:
+        view, said = look(path, lambda session: threads(session, where=where))
+        return [one.thread_id for one in view.threads], said
+
+    path = database(name)
+    quick = list(map(answer, WHERE))
+    monkeypatch.setattr("ckpt_cli.history.state.filters.required_term", lambda _: None)
+    for (found, said), (all_that_fit, remarks) in zip(quick, map(answer, WHERE), strict=True):
+        assert found == all_that_fit
+        if not any("can't be read" in line for line in remarks):  # a head that nobody needs isn't read
+            assert [o for o in said if o.startswith("--where")] == [o for o in remarks if o.startswith("--where")]
+
+
 def test_every_status_of_a_thread_is_an_option(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
     """One that an old thread has as well, of those listed and of those deleted."""
     where = ["-d", str(database("legacy/py-0.2.60"))]

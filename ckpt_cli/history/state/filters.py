@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.history.state.filter_terms import equality, required_term
 from ckpt_cli.values.langgraph_values import items, message, text
 from ckpt_cli.values.node import Form, Node
 
@@ -84,6 +85,7 @@ class Filter:
         of_state: whether some name was read from a record's state. The caller that gives the names' values sets this.
         names: the names that a record must have for the expression.
         equality: key and text if the expression is just ``key == "text"``, which a database can search; else None.
+        term: a part that must be true for the expression to be true, and that a database can search; None if none can.
     """
 
     def __init__(self, expression: str, record: str = "thread") -> None:
@@ -92,7 +94,8 @@ class Filter:
         self._record = record
         self._tree = _parsed(expression)
         self.names = _names(self._tree)
-        self.equality = _equality(self._tree)
+        self.equality = equality(self._tree)
+        self.term = required_term(self._tree)
         self.of_state = False
         self.absent: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
@@ -181,17 +184,6 @@ def _names(tree: ast.AST) -> frozenset[str]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     bound = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
     return frozenset(node.id for node in nodes if id(node) not in called and node.id not in bound)
-
-
-def _equality(tree: ast.AST) -> tuple[str, str] | None:
-    """The key and the text of ``key == "text"``, either way round; None for any other expression."""
-    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.ops[0], ast.Eq):
-        return None
-    left, right = tree.left, tree.comparators[0]
-    name, constant = (left, right) if isinstance(left, ast.Name) else (right, left)
-    if isinstance(name, ast.Name) and isinstance(constant, ast.Constant) and isinstance(constant.value, str):
-        return None if name.id in ("metadata", "thread_id") else (name.id, constant.value)
-    return None
 
 
 def _pointed(expression: str, error: Exception) -> str:

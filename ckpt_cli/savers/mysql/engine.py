@@ -141,8 +141,16 @@ class MySQLEngine(Engine):
 
     def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
         """The path of the key, twice, and the text. The key is in quotes in the path."""
-        path = f"$.{json.dumps(key, ensure_ascii=False)}"
+        path = self.metadata_key(key)
         return [path, path, self.search_value(CHECKPOINTS, "metadata", text)]
+
+    def metadata_has_key(self) -> str:
+        """Whether there is a value under the path; it may be null."""
+        return f"coalesce(json_contains_path({self.quoted('metadata')}, 'one', %s), 0)"
+
+    def metadata_key(self, key: str) -> Scalar:
+        """The path of the key, which is in quotes in the path."""
+        return f"$.{json.dumps(key, ensure_ascii=False)}"
 
     def metadata_contains(self) -> str:
         """The server's own containment (checkpoint-mysql 3.0, ``base.py: _search_where``)."""

@@ -109,6 +109,14 @@ class PostgresEngine(Engine):
         """The key and the text; each is None, which equals nothing, if JSONB can't hold it."""
         return [self.search_value(CHECKPOINTS, "metadata", key), self.search_value(CHECKPOINTS, "metadata", text)]
 
+    def metadata_has_key(self) -> str:
+        """Whether there is a value under the key; it may be null."""
+        return "(metadata::jsonb -> %s::text IS NOT NULL)"
+
+    def metadata_key(self, key: str) -> Scalar:
+        """The key; None, which no metadata has, if JSONB can't hold it."""
+        return self.search_value(CHECKPOINTS, "metadata", key)
+
     def metadata_contains(self) -> str:
         """Containment of JSONB (checkpoint-postgres 3.2, ``base.py: _search_where``)."""
         return "metadata::jsonb @> %s::jsonb"

@@ -113,6 +113,14 @@ class Engine(ABC):
         """The parameters of `metadata_equals`."""
 
     @abstractmethod
+    def metadata_has_key(self) -> str:
+        """The condition that metadata has a key, with one ``%s`` for `metadata_key`; false if it isn't JSON."""
+
+    @abstractmethod
+    def metadata_key(self, key: str) -> Scalar:
+        """The parameter of `metadata_has_key`."""
+
+    @abstractmethod
     def metadata_contains(self) -> str:
         """The condition that metadata contains a JSON document, with one ``%s``, as LangGraph's own saver writes it."""
 

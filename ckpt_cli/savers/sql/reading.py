@@ -15,6 +15,7 @@ from ckpt_cli.savers.sql.headers import header_versions
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 from ckpt_cli.savers.sql.select_statement import select_statement
 from ckpt_cli.savers.sql.statements import SIZES_END, BlobStatements, CheckpointStatements, WriteStatements
+from ckpt_cli.savers.sql.thread_statements import ThreadStatements
 from ckpt_cli.savers.thread_order import head_id, newest_first
 
 _NAMES = 1000  # ids in one statement
@@ -34,6 +35,7 @@ class ReadMethods(Saver):
         self._engine = engine
         self._layout = layout
         self._sql = CheckpointStatements(engine, layout)
+        self._sql_threads = ThreadStatements(engine, layout)
         self._sql_writes = WriteStatements(engine, layout)
         self._sql_blobs = BlobStatements(engine, layout)
         self._blobs = Blobs(engine, self._sql_blobs)
@@ -53,7 +55,15 @@ class ReadMethods(Saver):
 
     def threads(self) -> Iterator[Thread]:
         """Jump from thread to thread in the key index; the server sorts only ids, without other columns."""
-        return newest_first(self._engine.query(self._sql.threads, stream=True), self._with_newest_heads)
+        return newest_first(self._engine.query(self._sql_threads.all, stream=True), self._with_newest_heads)
+
+    def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread]:
+        """One statement: the server tests the metadata of the heads and sends only ids."""
+        statement, parameters = self._sql_threads.having_key, [self._engine.metadata_key(key)]
+        if text is not None:
+            statement = self._sql_threads.having_or_without if or_without else self._sql_threads.having
+            parameters = [*self._engine.metadata_parameters(key, text), *(parameters if or_without else ())]
+        return newest_first(self._engine.query(statement, parameters, stream=True), self._with_newest_heads)
 
     def _with_newest_heads(self, thread_ids: Sequence[str]) -> list[Thread]:
         """Threads with their heads, newest first; a head is the highest id in all namespaces of its thread."""
@@ -72,7 +82,7 @@ class ReadMethods(Saver):
 
     def count_threads(self) -> int:
         """Jump from thread to thread in the key index once more; nothing but the number is sent."""
-        ((threads,),) = self._engine.query(self._sql.count_threads)
+        ((threads,),) = self._engine.query(self._sql_threads.count)
         return int(threads)
 
     def thread(self, thread_id: str) -> Thread | None:

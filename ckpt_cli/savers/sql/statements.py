@@ -9,21 +9,6 @@ A statement that ends in ``WHERE`` needs a condition from `Engine.among`. Only `
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 
-_IDS = """WITH RECURSIVE ids(id) AS (
-    (SELECT thread_id FROM {table} ORDER BY thread_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT thread_id FROM {table} WHERE thread_id > ids.id ORDER BY thread_id LIMIT 1)
-    FROM ids WHERE ids.id IS NOT NULL
-)"""
-"""Jumps from thread to thread in the key index."""
-
-_HEADS = """ SELECT {thread}, head FROM (
-    SELECT id, (SELECT {id} FROM {table} WHERE {table}.thread_id = ids.id AND checkpoint_ns = ''
-                ORDER BY {raw_id} DESC LIMIT 1) AS head
-    FROM ids WHERE id IS NOT NULL{once}
-) AS heads ORDER BY head IS NOT NULL, {by_head} DESC, {by_thread}"""
-"""Threads without a root namespace come first; their head is NULL."""
-
 _SPACES = """WITH RECURSIVE spaces(ns) AS (
     (SELECT checkpoint_ns FROM {table} WHERE {here} ORDER BY checkpoint_ns LIMIT 1)
     UNION ALL
@@ -48,19 +33,8 @@ class CheckpointStatements:
         own_id = raw_id if layout.shallow else as_read("checkpoint_id")
         parent = as_read("parent_checkpoint_id") if layout.has(CHECKPOINTS, "parent_checkpoint_id") else "NULL"
         thread, ns = as_read("thread_id"), engine.namespace(CHECKPOINTS)
-        ids, place = _IDS.format(table=table), f"{thread}, {ns}, {own_id}"
-        heads = _HEADS.format(
-            thread=as_read("thread_id", "id"),
-            id=own_id,
-            raw_id=raw_id,
-            once=engine.subquery_end(),
-            table=table,
-            by_head=engine.byte_order("head"),
-            by_thread=engine.byte_order(as_read("thread_id", "id")),
-        )
+        place = f"{thread}, {ns}, {own_id}"
         lowest_and_highest = f"min({engine.byte_order(own_id)}), max({engine.byte_order(own_id)})"
-        self.threads = ids + heads
-        self.count_threads = f"{ids} SELECT count(*) FROM ids WHERE id IS NOT NULL"
         self.highest_ids = f"SELECT {thread}, {ns}, max({engine.byte_order(own_id)}) FROM {table} WHERE "
         self.highest_ids_end = f" GROUP BY thread_id, {engine.namespace_columns()}"
         length = engine.json_length(engine.quoted("checkpoint"))

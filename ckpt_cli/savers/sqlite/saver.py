@@ -1,7 +1,7 @@
 """`SqliteSaver`: the saver for LangGraph's two tables of any generation. This module has its reading methods."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -11,7 +11,6 @@ from ckpt_cli.model import (
     CheckpointRow,
     Payload,
     Ref,
-    Scalar,
     Thread,
     Write,
 )
@@ -21,14 +20,13 @@ from ckpt_cli.savers.selection import FilterKind, Selection
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import statements as sql
-from ckpt_cli.savers.sqlite.columns import among, bound, data, equals
+from ckpt_cli.savers.sqlite.columns import among, data, equals
 from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
 from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 from ckpt_cli.savers.sqlite.schema import Schema, detect
-from ckpt_cli.savers.sqlite.thread_ids import OddIds
+from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
-from ckpt_cli.savers.thread_order import head_id, newest_first
 
 T = TypeVar("T")
 
@@ -55,7 +53,7 @@ def open_file(path: Path, location: str = "") -> "SqliteSaver":
         raise
 
 
-class SqliteSaver(WriteMethods):
+class SqliteSaver(ThreadMethods, WriteMethods):
     """The saver of a database file of any generation."""
 
     name: ClassVar[str] = "sqlite"
@@ -68,7 +66,7 @@ class SqliteSaver(WriteMethods):
         self._connection = connection
         self._schema = schema
         self._location = location
-        self._odd_ids: OddIds | None = None
+        self._odd_ids = None
         self._images = self._fresh_images()
         self.abilities = ability_set(
             {
@@ -108,22 +106,6 @@ class SqliteSaver(WriteMethods):
         return Totals(
             self.count_threads(), checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None
         )
-
-    def threads(self) -> Iterator[Thread]:
-        """Jump from thread to thread in the key index; SQLite sorts only ids, without other columns."""
-        return self._newest_first(self._rows(sql.THREADS))
-
-    def threads_with(self, channels: Collection[str]) -> Iterator[Thread]:
-        """One statement; a head without writes, as that of a finished thread, costs one look at their key index."""
-        if not self._schema.writes:
-            return iter(())
-        places = ", ".join("?" * len(channels))
-        return self._newest_first(self._rows(sql.THREADS_WITH, list(channels), channels=places))
-
-    def count_threads(self) -> int:
-        """Jump from thread to thread in the key index once more."""
-        ((threads,),) = self._rows(sql.COUNT_THREADS)
-        return int(threads) + (None in self._odd.names)
 
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id."""
@@ -243,47 +225,12 @@ class SqliteSaver(WriteMethods):
         """Close the file."""
         self._connection.close()
 
-    def _rows(self, template: str, parameters: Sequence[object] = (), **parts: str) -> Iterator[ResultRow]:
-        return self._connection.query(self._schema.sql(template, **parts), parameters)
-
     def _writes(self, thread_id: str, parameters: Sequence[object], is_thread: str, only: str) -> Iterator[Write]:
         rows = self._rows(sql.WRITES, parameters, thread=is_thread, only=only)
         return (columns.write(thread_id, row) for row in rows)
 
     def _metadata(self, text: object) -> Payload:
         return columns.metadata(text, typed=self._schema.typed)
-
-    def _newest_first(self, heads: Iterator[ResultRow]) -> Iterator[Thread]:
-        null = [(None, None)] if None in self._odd.names else []
-        named = ((self._name(raw), None if head is None else text_of(head)) for raw, head in chain(null, heads))
-        return newest_first(
-            named, lambda thread_ids: sorted(map(self._with_head, thread_ids), key=head_id, reverse=True)
-        )
-
-    def _with_head(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
-        """A thread with its head: the newest of the root namespace or, if that is empty, of all namespaces."""
-        spaces = spaces or self.namespaces(thread_id)
-        heads = [self.newest(thread_id, ns, 1)[0].ref for ns in spaces if ns == "" or spaces[0] != ""]
-        return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
-
-    @property
-    def _odd(self) -> OddIds:
-        self._odd_ids = self._odd_ids or OddIds(self._connection.query)
-        return self._odd_ids
-
-    def _stored(self, thread_id: str) -> Scalar:
-        """A thread id as its column holds it: some programs stored a number."""
-        return self._odd.stored.get(thread_id, thread_id)
-
-    def _name(self, raw: Scalar) -> str:
-        """A stored thread id as text."""
-        return raw if isinstance(raw, str) else self._odd.names.get(raw) or text_of(raw)
-
-    def _find_thread(self, thread_id: str) -> tuple[str, Scalar]:
-        """The SQL to write after ``thread_id`` to find a thread, and its parameter; the id may have any type."""
-        if thread_id in self._odd.stored:
-            return "IS ?", self._odd.stored[thread_id]
-        return "= CAST(? AS TEXT)", bound(thread_id)
 
     def _rows_of_one(self, template: str, ref: Ref) -> Iterator[ResultRow]:
         is_thread, stored_id = self._find_thread(ref.thread_id)

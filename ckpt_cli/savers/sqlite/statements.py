@@ -25,20 +25,35 @@ _HEADS = """
 THREADS = _IDS + _HEADS
 """Threads without a root namespace come first; their head is NULL."""
 
-_MARKED_HEADS = """
-    , heads(id, head) AS (
+_SOME_HEADS = """, heads(id, head) AS (
         SELECT id, (SELECT max({id}) FROM checkpoints WHERE thread_id = ids.id AND {ns} = '')
         FROM ids WHERE id IS NOT NULL LIMIT -1
     )
-    SELECT id, head FROM heads WHERE head IS NULL OR EXISTS (
-        SELECT 1 FROM writes WHERE thread_id = heads.id AND {write_ns} = '' AND {write_id} = heads.head
-            AND CAST(channel AS TEXT) IN ({channels})
-    ) ORDER BY head IS NOT NULL, head DESC, id
+    SELECT id, head FROM heads WHERE head IS NULL OR EXISTS ({fits}) ORDER BY head IS NOT NULL, head DESC, id
 """
 """LIMIT keeps SQLite from finding a head twice."""
 
-THREADS_WITH = _IDS + _MARKED_HEADS
-"""As `THREADS`, but a thread with a root head is given only if the head has a write to one of these channels."""
+SOME_THREADS = _IDS + _SOME_HEADS
+"""As `THREADS`, but a thread with a root head is given only if the head fits."""
+
+HEAD_HAS_WRITE = """
+    SELECT 1 FROM writes WHERE thread_id = heads.id AND {write_ns} = '' AND {write_id} = heads.head
+        AND CAST(channel AS TEXT) IN ({channels})
+"""
+
+HEAD_MAY_HAVE = """
+    SELECT 1 FROM (
+        SELECT coalesce({metadata}, '') AS metadata FROM checkpoints
+        WHERE thread_id = heads.id AND {ns} = '' AND {id} = heads.head
+    )
+    WHERE CASE
+        WHEN instr(CAST(metadata AS BLOB), CAST(? AS BLOB)) > 0 OR instr(CAST(metadata AS BLOB), x'5c') > 0 THEN 1
+        WHEN NOT json_valid(CAST(metadata AS TEXT)) THEN 1
+        ELSE {otherwise}
+    END
+"""
+"""Without a backslash, JSON spells a text in one way only; so its bytes must be there."""
+KEY_IS_ABSENT = "json_type(CAST(metadata AS TEXT), ?) IS NULL"
 
 COUNT_THREADS = _IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
 

@@ -63,7 +63,7 @@ def test_another_collation(by_language: str) -> None:
 def test_another_collation_uses_the_index(by_language: str) -> None:
     """With another collation too, listing threads and heads scans no table."""
     with closing(open_url(by_language)) as saver:
-        for statement in (saver._sql.threads, saver._sql.count_threads):
+        for statement in (saver._sql_threads.all, saver._sql_threads.count):
             plan = [line for (line,) in saver._engine.query(f"EXPLAIN {statement}")]
             assert not [line for line in plan if "Seq Scan on checkpoint" in line], plan
 

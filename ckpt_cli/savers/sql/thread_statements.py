@@ -1,0 +1,55 @@
+"""`ThreadStatements`: the SQL that lists threads with their heads."""
+
+# ruff: noqa: S608 - statements contain names of tables and columns, never values
+
+from functools import partial
+
+from ckpt_cli.savers.sql.engine import Engine
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, Layout
+
+_IDS = """WITH RECURSIVE ids(id) AS (
+    (SELECT thread_id FROM {table} ORDER BY thread_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT thread_id FROM {table} WHERE thread_id > ids.id ORDER BY thread_id LIMIT 1)
+    FROM ids WHERE ids.id IS NOT NULL
+)"""
+"""Jumps from thread to thread in the key index."""
+
+_HEAD = """(SELECT {what} FROM {table} WHERE {table}.thread_id = ids.id AND checkpoint_ns = ''
+        ORDER BY {raw_id} DESC LIMIT 1)"""
+
+_HEADS = """ SELECT {thread}, head FROM (
+    SELECT id, {head} AS head{fits} FROM ids WHERE id IS NOT NULL{once}
+) AS heads {only}ORDER BY head IS NOT NULL, {by_head} DESC, {by_thread}"""
+"""Threads without a root namespace come first; their head is NULL."""
+
+
+class ThreadStatements:
+    """Statements that jump from thread to thread and look at heads; the server sorts only ids."""
+
+    def __init__(self, engine: Engine, layout: Layout) -> None:
+        table, raw_id = engine.table(CHECKPOINTS), "checkpoint_id"
+        own_id = engine.select_expression(CHECKPOINTS, raw_id)
+        if layout.shallow:
+            raw_id = own_id = engine.json_text("id")
+        ids, of_head = _IDS.format(table=table), partial(_HEAD.format, table=table, raw_id=raw_id)
+        thread = engine.select_expression(CHECKPOINTS, "thread_id", "id")
+        heads = partial(
+            _HEADS.format,
+            thread=thread,
+            head=of_head(what=own_id),
+            once=engine.subquery_end(),
+            by_head=engine.byte_order("head"),
+            by_thread=engine.byte_order(thread),
+        )
+
+        def threads_where(condition: str) -> str:
+            fits = f", {of_head(what=condition)} AS fits"
+            return ids + heads(fits=fits, only="WHERE head IS NULL OR fits ")
+
+        has_text, has_key = engine.metadata_equals(), engine.metadata_has_key()
+        self.all = ids + heads(fits="", only="")
+        self.having = threads_where(has_text)
+        self.having_key = threads_where(has_key)
+        self.having_or_without = threads_where(f"({has_text}) OR NOT {has_key}")
+        self.count = f"{ids} SELECT count(*) FROM ids WHERE id IS NOT NULL"

@@ -1,0 +1,86 @@
+"""The methods of `SqliteSaver` that list threads: all, or those whose heads fit."""
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+
+from ckpt_cli.model import Scalar, Thread
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.spelling import text_of
+from ckpt_cli.savers.sqlite import statements as sql
+from ckpt_cli.savers.sqlite.columns import bound
+from ckpt_cli.savers.sqlite.connection import Connection
+from ckpt_cli.savers.sqlite.driver import ResultRow
+from ckpt_cli.savers.sqlite.schema import Schema
+from ckpt_cli.savers.sqlite.thread_ids import OddIds
+from ckpt_cli.savers.thread_order import head_id, newest_first
+
+
+class ThreadMethods(Saver):
+    """Methods that list threads; `SqliteSaver` adds the others."""
+
+    _connection: Connection
+    _schema: Schema
+    _odd_ids: OddIds | None = None
+
+    def threads(self) -> Iterator[Thread]:
+        """Jump from thread to thread in the key index; SQLite sorts only ids, without other columns."""
+        return self._newest_first(self._rows(sql.THREADS))
+
+    def threads_with(self, channels: Collection[str]) -> Iterator[Thread]:
+        """One statement; a head without writes, as that of a finished thread, costs one look at their key index."""
+        if not self._schema.writes:
+            return iter(())
+        places = ", ".join("?" * len(channels))
+        return self._some_threads(self._schema.sql(sql.HEAD_HAS_WRITE, channels=places), list(channels))
+
+    def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:
+        """One statement, which looks for the bytes of the text, or of the key."""
+        name = f'"{key}"'
+        if not key.isidentifier() or not key.isascii():  # other keys may have several spellings in JSON
+            return None
+        fits = self._schema.sql(sql.HEAD_MAY_HAVE, otherwise=sql.KEY_IS_ABSENT if or_without else "0")
+        path = [f"$.{name}"] if or_without else []
+        return self._some_threads(fits, [name if text is None else bound(text), *path])
+
+    def count_threads(self) -> int:
+        """Jump from thread to thread in the key index once more."""
+        ((threads,),) = self._rows(sql.COUNT_THREADS)
+        return int(threads) + (None in self._odd.names)
+
+    def _some_threads(self, fits: str, parameters: Sequence[object]) -> Iterator[Thread]:
+        return self._newest_first(self._rows(sql.SOME_THREADS, parameters, fits=fits))
+
+    def _newest_first(self, heads: Iterator[ResultRow]) -> Iterator[Thread]:
+        null = [(None, None)] if None in self._odd.names else []
+        named = ((self._name(raw), None if head is None else text_of(head)) for raw, head in chain(null, heads))
+        return newest_first(
+            named, lambda thread_ids: sorted(map(self._with_head, thread_ids), key=head_id, reverse=True)
+        )
+
+    def _with_head(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
+        """A thread with its head: the newest of the root namespace or, if that is empty, of all namespaces."""
+        spaces = spaces or self.namespaces(thread_id)
+        heads = [self.newest(thread_id, ns, 1)[0].ref for ns in spaces if ns == "" or spaces[0] != ""]
+        return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
+
+    def _rows(self, template: str, parameters: Sequence[object] = (), **parts: str) -> Iterator[ResultRow]:
+        return self._connection.query(self._schema.sql(template, **parts), parameters)
+
+    @property
+    def _odd(self) -> OddIds:
+        self._odd_ids = self._odd_ids or OddIds(self._connection.query)
+        return self._odd_ids
+
+    def _stored(self, thread_id: str) -> Scalar:
+        """A thread id as its column holds it: some programs stored a number."""
+        return self._odd.stored.get(thread_id, thread_id)
+
+    def _name(self, raw: Scalar) -> str:
+        """A stored thread id as text."""
+        return raw if isinstance(raw, str) else self._odd.names.get(raw) or text_of(raw)
+
+    def _find_thread(self, thread_id: str) -> tuple[str, Scalar]:
+        """The SQL to write after ``thread_id`` to find a thread, and its parameter; the id may have any type."""
+        if thread_id in self._odd.stored:
+            return "IS ?", self._odd.stored[thread_id]
+        return "= CAST(? AS TEXT)", bound(thread_id)
