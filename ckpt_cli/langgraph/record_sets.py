@@ -7,8 +7,10 @@ from langgraph.checkpoint.serde.types import TASKS
 from ckpt_cli.langgraph.configs import by_thread
 from ckpt_cli.langgraph.delta import delta_ancestors
 from ckpt_cli.langgraph.encoding import Encoding
+from ckpt_cli.langgraph.filters import encode_filter
 from ckpt_cli.model import Payload, Record, Ref, WriteKey
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.selection import FilterKind, Selection
 from ckpt_cli.serde.codec import Codec
 
 
@@ -30,7 +32,10 @@ def _writes(
 
 
 def checkpoints_of_runs(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[Ref]:
-    """The checkpoints that these runs made, in all threads."""
+    """The checkpoints that these runs made, in all threads: by the index where it has runs, else by their metadata."""
+    if encoding.form.filter is FilterKind.TAGS:
+        filters = [encode_filter(encoding, {"run_id": run_id}) for run_id in run_ids]
+        return [ref for wanted in filters for ref in saver.select(Selection(metadata=wanted)) or ()]
     made: list[Ref] = []
     for thread in list(saver.threads()):
         refs = [row.ref for row in saver.rows(thread.thread_id)]

@@ -23,7 +23,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ckpt_cli.langgraph import record_sets
 from ckpt_cli.langgraph.async_methods import AsyncMethods, Done
-from ckpt_cli.langgraph.configs import ConfigKeys, config_of
+from ckpt_cli.langgraph.configs import ConfigKeys, config_of, run_of
 from ckpt_cli.langgraph.databases import create_database, must_not_expire, open_for_agent
 from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
@@ -151,7 +151,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
         record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
         with self._lock:
-            self._rows.put(record)
+            self._rows.put_of_run(record, run_of(config, metadata))
         saved = config_of(row.ref)
         saved["configurable"]["thread_id"] = config["configurable"]["thread_id"]
         return saved
@@ -181,7 +181,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         )
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove the checkpoints that these runs made (``run_id`` in metadata), with their writes.
+        """Remove the checkpoints that these runs made (``run_id`` in or, on Redis, beside metadata), with their writes.
 
         A later checkpoint that rebuilds a delta channel from a removed checkpoint loses the channel's value.
         """
