@@ -113,6 +113,7 @@ class RedisAgentRows(AgentRows):
         try:
             answers = self._send(commands)
         except LostWriting:
+            self._connection.one("PING")  # says why, if there is no server
             answers = self._send(commands)
         for answer in answers:
             if isinstance(answer, Exception) and _NO_DOCUMENT not in str(answer):
