@@ -213,7 +213,9 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Remove the checkpoints of these threads: all but the newest of each namespace, or all (``delete``).
 
-        ``keep_latest`` also keeps the checkpoints from which the newest checkpoint's delta channels are rebuilt.
+        ``keep_latest`` also keeps the checkpoints from which the newest checkpoint's delta channels are rebuilt. It
+        removes the namespace of a subgraph's call together with the root's checkpoint from which the call began (not on
+        Redis, whose own saver keeps it).
 
         Raises:
             ValueError: there is no such strategy.
@@ -280,4 +282,4 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             self._saver.transaction(work)
 
     def _keep_latest(self, thread_id: str) -> None:
-        apply_plan(self._saver, Plan("", remove=record_sets.all_but_latest(self._saver, self._encoding, thread_id)))
+        apply_plan(self._saver, record_sets.pruning(self._saver, self._encoding, thread_id))
