@@ -42,7 +42,7 @@ def agent_faults() -> Iterator[None]:
     try:
         yield
     except LostWriting as error:
-        hint = "it may or may not be stored; when the server answers, run the graph again from its newest checkpoint"
+        hint = "it may or may not have happened; when the server answers, the call can be made again"
         raise Failed(error.message, hint=hint) from error.__cause__
 
 
