@@ -92,7 +92,7 @@ def test_encrypted(where: Where) -> None:
 
 
 def test_versions(where: Where) -> None:
-    """The next version is of the own saver's type and counts one on, wherever the own saver counts."""
+    """The next version has the own saver's type and counts one on, wherever the own saver counts."""
     place = where()
     with CkptSaver(place.url) as mine, place.official() as theirs:
         for current in (None, 3, "00000000000000000000000000000007.0.42", "00000000000000000000000000000002."):
