@@ -78,6 +78,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "xxhash": ("history.tasks.task_ids",),
     "uuid6": ("demo.*",),
     "sqlite3": ("savers.sqlite*", "operations.*"),
+    "psycopg_pool": ("savers.postgres.*",),
     "psycopg": ("savers.postgres.*",),
     "pymysql": ("savers.mysql.*",),
     "redis": ("savers.redis.*", "savers.valkey.*"),

@@ -46,6 +46,14 @@ def config_of(ref: Ref) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
 
 
+def run_of(config: RunnableConfig, metadata: Mapping[str, Any]) -> str:
+    """The run that makes a checkpoint; "" if neither the config nor the metadata names it.
+
+    checkpoint-redis 0.5.2, ``__init__.py: put``.
+    """
+    return str(config["configurable"].get("run_id", metadata.get("run_id")) or "")
+
+
 def newest_first(saver: Saver, selection: Selection) -> list[Ref]:
     """The names of the selected checkpoints, the highest id first; reads neither values nor metadata."""
     thread_id, ns, limit = selection.thread_id, selection.ns, selection.limit

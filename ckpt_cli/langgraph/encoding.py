@@ -5,7 +5,6 @@ The agent's serializer encodes each value.
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -22,6 +21,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ckpt_cli.errors import NotSupported
+from ckpt_cli.langgraph import redis_json
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
 from ckpt_cli.savers.about import RecordFormat
 from ckpt_cli.serde import mongodb_metadata, redisjson
@@ -31,6 +31,7 @@ _EMPTY = Payload("empty", b"")
 _MSGPACK = Payload("msgpack", b"\xc0")
 _PLAIN = JsonPlusSerializer()
 _HALVES = ("checkpoint", "metadata")
+_NOT_JSON = (type(None), bytes, bytearray)
 
 
 class Encoding(NamedTuple):
@@ -49,14 +50,18 @@ class Encoding(NamedTuple):
             raise NotSupported("this database keeps checkpoints as JSON of its own: they can't be encrypted")
 
     def payload(self, value: Any) -> Payload:
-        """A value, serialized."""
+        """A value, serialized; on Redis as JSON if JSON can hold it, unless the agent has a serializer of its own."""
+        if self.form.body == redisjson.TAG and type(self.serde) is JsonPlusSerializer and type(value) not in _NOT_JSON:
+            payload = redis_json.encode(value)
+            if payload is not None:
+                return payload
         tag, data = self.serde.dumps_typed(value)
         return Payload(tag, bytes(data))
 
     def value(self, payload: Payload) -> Any:
         """A payload's value; if the serializer doesn't know the encoding, the payload is converted first."""
         if payload.tag == redisjson.TAG:
-            return _redis_serializer().loads_typed((payload.tag, payload.data))
+            return redis_json.SERIALIZER.loads_typed((payload.tag, payload.data))
         half, is_half, tag = payload.tag.partition("@")
         if is_half and half in _HALVES:
             return self.serde.loads_typed((tag, payload.data))[half]
@@ -111,11 +116,13 @@ class Encoding(NamedTuple):
         """Metadata, and what the config adds to it.
 
         langgraph-checkpoint-aws 1.2, ``dynamodb/saver.py: put`` adds only ``config["metadata"]``, and only if that is a
-        dict (LangGraph's own loop passes another mapping).
+        dict (LangGraph's own loop passes another mapping). checkpoint-redis 0.5.2, ``__init__.py: put`` adds nothing.
         """
         if self.form.metadata == "msgpack":
             own = config.get("metadata")
             return {**metadata, **(own if isinstance(own, dict) else {})}
+        if self.form.body == redisjson.TAG:
+            return dict(metadata)
         merge = get_serializable_checkpoint_metadata if self.form.apart else get_checkpoint_metadata
         return dict(merge(config, metadata))
 
@@ -157,6 +164,9 @@ class Encoding(NamedTuple):
 
     def metadata_payload(self, value: dict[str, Any]) -> Payload:
         """Metadata as the database keeps it."""
+        if self.form.body == redisjson.TAG:
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            return Payload("json", text.replace("\\u0000", "").encode())  # checkpoint-redis 0.5.2, ``_dump_metadata``
         if self.form.metadata == "json":
             text = json.dumps(value, ensure_ascii=self.form.apart)  # as each database's own saver
             return Payload("json", text.encode("utf-8", "ignore"))
@@ -169,15 +179,12 @@ class Encoding(NamedTuple):
 
     def _in_dialect(self, value: Any, tag: str) -> Payload:
         """A value in an encoding that only this kind of database uses."""
+        if tag == redisjson.TAG:
+            payload = redis_json.encode(value)
+            if payload is not None:
+                return payload
         neutral = Payload(*_PLAIN.dumps_typed(value))
         return Codec().encode(Codec().decode(neutral), like=Payload(tag, b"null"))
-
-
-@cache
-def _redis_serializer() -> SerializerProtocol:
-    from ckpt_cli.langgraph.redis_json import RedisSerializer
-
-    return RedisSerializer()
 
 
 def _without(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from langgraph.checkpoint.serde.types import TASKS
 from ckpt_cli.langgraph.configs import by_thread
 from ckpt_cli.langgraph.delta import delta_ancestors
 from ckpt_cli.langgraph.encoding import Encoding
-from ckpt_cli.model import Payload, Record, Ref, WriteKey
+from ckpt_cli.langgraph.filters import encode_filter
+from ckpt_cli.model import CheckpointRow, Payload, Plan, Record, Ref, WriteKey
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.selection import FilterKind, Selection
 from ckpt_cli.serde.codec import Codec
 
 
@@ -30,7 +32,10 @@ def _writes(
 
 
 def checkpoints_of_runs(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[Ref]:
-    """The checkpoints that these runs made, in all threads."""
+    """The checkpoints that these runs made, in all threads: by the index where it has runs, else by their metadata."""
+    if encoding.form.filter is FilterKind.TAGS:
+        filters = [encode_filter(encoding, {"run_id": run_id}) for run_id in run_ids]
+        return [ref for wanted in filters for ref in saver.select(Selection(metadata=wanted)) or ()]
     made: list[Ref] = []
     for thread in list(saver.threads()):
         refs = [row.ref for row in saver.rows(thread.thread_id)]
@@ -58,18 +63,51 @@ def _renamed(metadata: Payload, source: str, target: str) -> Payload:
     return Codec().encode({**values, "thread_id": target}, like=metadata)
 
 
-def all_but_latest(saver: Saver, encoding: Encoding, thread_id: str) -> tuple[Ref | WriteKey, ...]:
-    """All records of a thread, except those needed to continue from the newest checkpoint of each namespace."""
+def pruning(saver: Saver, encoding: Encoding, thread_id: str) -> Plan:
+    """The plan that keeps only what is needed to continue from the newest checkpoint of each namespace.
+
+    As ``prune`` of checkpoint-postgres 3.2 (``base.py: _keep_latest``): the namespace of a subgraph's call is removed
+    with the root's checkpoint from which the call began, and a kept checkpoint has no parent that was removed.
+    checkpoint-redis 0.5.2 (``__init__.py: prune``) does neither, so on Redis both stay.
+    """
+    needed = _needed(saver, encoding, thread_id)
+    stays = encoding.form.filter is FilterKind.TAGS
+    gone = set() if stays else _ended_calls(saver, encoding, needed)
+    kept = {ref for ref in needed if ref.ns not in gone}
+    rows = list(saver.rows(thread_id))
+    removed = with_writes(saver, [row.ref for row in rows if row.ref not in kept])
+    orphans = [row.ref for row in rows if row.ref in kept and row.parent_id and _parent(row) not in kept]
+    cut = [] if stays else [one._replace(row=one.row._replace(parent_id=None)) for one in saver.checkpoints(orphans)]
+    return Plan("", replace=tuple(cut), remove=removed)
+
+
+def _parent(row: CheckpointRow) -> Ref:
+    return row.ref._replace(checkpoint_id=row.parent_id or "")
+
+
+def _needed(saver: Saver, encoding: Encoding, thread_id: str) -> set[Ref]:
+    """The newest checkpoint of each namespace, and those from which its channels are rebuilt."""
     needed: set[Ref] = set()
     for ns in saver.namespaces(thread_id):
         for row in saver.newest(thread_id, ns, 1):
-            needed |= {
-                row.ref,
-                *delta_ancestors(saver, encoding, row.ref),
-                *_parent_with_sends(saver, encoding, row.ref),
-            }
-    removed = [row.ref for row in saver.rows(thread_id) if row.ref not in needed]
-    return with_writes(saver, removed)
+            rebuilt = delta_ancestors(saver, encoding, row.ref)
+            needed |= {row.ref, *rebuilt, *_parent_with_sends(saver, encoding, row.ref)}
+    return needed
+
+
+def _ended_calls(saver: Saver, encoding: Encoding, needed: Collection[Ref]) -> set[str]:
+    """The namespaces of calls that began at a checkpoint of the root that isn't needed any more.
+
+    A call's namespace has a task id behind a colon. The root's checkpoint may be stored after the call's.
+    """
+    heads = {ref.ns: ref for ref in sorted(needed) if ":" in ref.ns}
+    ended = set()
+    for ref, payload in saver.metadata(list(heads.values())):
+        root_id = (encoding.metadata(payload).get("parents") or {}).get("")
+        root = Ref(ref.thread_id, "", root_id or "")
+        if root_id and root not in needed and saver.row(root) is not None:
+            ended.add(ref.ns)
+    return ended
 
 
 def _parent_with_sends(saver: Saver, encoding: Encoding, ref: Ref) -> list[Ref]:

@@ -23,12 +23,12 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ckpt_cli.langgraph import record_sets
 from ckpt_cli.langgraph.async_methods import AsyncMethods, Done
-from ckpt_cli.langgraph.configs import ConfigKeys, config_of
-from ckpt_cli.langgraph.databases import create_database, must_not_expire, open_for_agent
+from ckpt_cli.langgraph.configs import ConfigKeys, config_of, run_of
+from ckpt_cli.langgraph.databases import agent_faults, create_database, must_not_expire
 from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
 from ckpt_cli.langgraph.listing import Listing
-from ckpt_cli.langgraph.new_tables import NotSetUp, open_or_make
+from ckpt_cli.langgraph.new_tables import Database, NotSetUp, migrate, open_given, open_or_make
 from ckpt_cli.langgraph.tuples import Tuples
 from ckpt_cli.langgraph.writing import task_writes
 from ckpt_cli.model import CheckpointRow, Plan, Ref
@@ -42,7 +42,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     """A checkpointer on an open database. Several Python threads may use it; a lock makes their calls run one by one.
 
     Args:
-        database: a URL, a path or a name from the config file, as for ``--db``; or an open saver of ckpt's own.
+        database: a URL, a path or a name from the config file, as for ``--db``; a ``psycopg_pool.ConnectionPool``, as
+            for LangGraph's own saver, which lends a connection for each call; or an open saver of ckpt's own.
         serde: the serializer of values; the default is LangGraph's own.
         ttl: always refused, because no document that `CkptSaver` writes expires.
 
@@ -50,16 +51,17 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         DatabaseUnreachable: the database doesn't exist, can't be reached, or has none of LangGraph's tables; nothing is
             created.
         NotSupported: the serializer encrypts, but this kind of database can't keep encrypted checkpoints; or there is
-            a `ttl`.
+            a `ttl`; or `database` is another connection, pool or client of a driver.
     """
 
     def __init__(
-        self, database: str | Path | Saver, *, serde: SerializerProtocol | None = None, ttl: object = None
+        self, database: Database | Saver, *, serde: SerializerProtocol | None = None, ttl: object = None
     ) -> None:
         must_not_expire(ttl)
         super().__init__(serde=serde)
         self._lock = RLock()
-        self._use(database if isinstance(database, Saver) else open_for_agent(database))
+        self._database = None if isinstance(database, Saver) else database
+        self._use(database if isinstance(database, Saver) else open_given(database))
 
     def _use(self, saver: Saver) -> None:
         self._saver = saver
@@ -82,12 +84,15 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             NotSupported: see the class.
         """
         must_not_expire(ttl)
-        return cls(open_or_make(conn_string), serde=serde)
+        made = cls(open_or_make(conn_string), serde=serde)
+        made._database = conn_string
+        return made
 
     def setup(self) -> Done:
-        """Make LangGraph's tables if there are none, by the setup of LangGraph's own saver; may also be awaited.
+        """Make LangGraph's tables, or bring older ones up to date, by LangGraph's own setup; may also be awaited.
 
-        Existing tables stay as they are: `CkptSaver` writes rows of any of their generations.
+        `CkptSaver` writes rows of any generation of tables, so it needs no setup of existing ones. Tables that the own
+        setup doesn't bring up to date (a shallow saver's, for example) stay as they are.
 
         Raises:
             MissingExtra: LangGraph's own saver of this kind of database isn't installed.
@@ -96,6 +101,10 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         with self._lock:
             if isinstance(self._saver, NotSetUp):
                 self._use(self._saver.set_up())
+            elif self._database is not None and migrate(self._database, self._saver):
+                before = self._saver
+                self._use(open_given(self._database))
+                before.close()
         return Done()
 
     @classmethod
@@ -150,8 +159,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         thread_id, ns, parent_id = ConfigKeys.of_thread(config)
         row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
         record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
-        with self._lock:
-            self._rows.put(record)
+        with self._lock, agent_faults():
+            self._rows.put_of_run(record, run_of(config, metadata))
         saved = config_of(row.ref)
         saved["configurable"]["thread_id"] = config["configurable"]["thread_id"]
         return saved
@@ -171,7 +180,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         payloads = [(channel, self._encoding.payload(value)) for channel, value in writes]
         records, replace = task_writes(ref, payloads, task_id, task_path)
         if records:
-            with self._lock:
+            with self._lock, agent_faults():
                 self._rows.put_writes(records, replace=replace)
 
     def delete_thread(self, thread_id: str) -> None:
@@ -181,7 +190,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         )
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove the checkpoints that these runs made (``run_id`` in metadata), with their writes.
+        """Remove the checkpoints that these runs made (``run_id`` in or, on Redis, beside metadata), with their writes.
 
         A later checkpoint that rebuilds a delta channel from a removed checkpoint loses the channel's value.
         """
@@ -204,7 +213,9 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Remove the checkpoints of these threads: all but the newest of each namespace, or all (``delete``).
 
-        ``keep_latest`` also keeps the checkpoints from which the newest checkpoint's delta channels are rebuilt.
+        ``keep_latest`` also keeps the checkpoints from which the newest checkpoint's delta channels are rebuilt. It
+        removes the namespace of a subgraph's call together with the root's checkpoint from which the call began (not on
+        Redis, whose own saver keeps it).
 
         Raises:
             ValueError: there is no such strategy.
@@ -267,8 +278,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             return self._saver.moment(look)
 
     def _change(self, work: Callable[[], None]) -> None:
-        with self._lock:
+        with self._lock, agent_faults():
             self._saver.transaction(work)
 
     def _keep_latest(self, thread_id: str) -> None:
-        apply_plan(self._saver, Plan("", remove=record_sets.all_but_latest(self._saver, self._encoding, thread_id)))
+        apply_plan(self._saver, record_sets.pruning(self._saver, self._encoding, thread_id))

@@ -45,6 +45,10 @@ class AgentRows:
         """
         self._saver.transaction(lambda: self._put(record))
 
+    def put_of_run(self, record: Checkpoint, run_id: str) -> None:  # noqa: ARG002 - for databases with such a field
+        """Like `put`, for a database whose checkpoints name their run ("" for none) beside their metadata."""
+        self.put(record)
+
     def put_writes(self, writes: Sequence[Write], *, replace: bool) -> None:
         """Add the writes of one task, which have different indexes.
 

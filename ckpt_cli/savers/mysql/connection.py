@@ -264,7 +264,7 @@ class Connection:
             driver = connect(self.address)
             self.version = driver.get_server_info()
         except (pymysql.err.MySQLError, OSError, RuntimeError) as error:
-            raise self._fault(error) from error
+            raise reading_fault(self.address, error) from error  # also before a write: nothing was sent
         return driver
 
     def _fault(self, error: Exception) -> CkptError:

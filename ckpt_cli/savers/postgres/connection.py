@@ -29,7 +29,7 @@ _LOCK_TIMEOUT = "5s"
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
 _FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows in a page
 _PAGE_BYTES = 4_000_000
-_IF_ASKED = 1 << 30  # uses of a statement before psycopg prepares it by itself
+IF_ASKED = 1 << 30  # uses of a statement before psycopg prepares it by itself
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings, which name hosts, go to stderr
 
@@ -97,10 +97,21 @@ class Connection:
         if self._in_moment:
             raise RuntimeError("a transaction doesn't begin inside a moment")
         self._writing, self._sent = True, False
+        begin = f"{self._begin(_TRANSACTION)}; LOCK TABLE {tables} IN SHARE UPDATE EXCLUSIVE MODE"
+        has_begun = False
+
+        def run() -> T:
+            nonlocal has_begun
+            has_begun = True
+            return work()
+
         try:
-            return self._run_within(
-                f"{self._begin(_TRANSACTION)}; LOCK TABLE {tables} IN SHARE UPDATE EXCLUSIVE MODE", work
-            )
+            return self._run_within(begin, run)
+        except ConnectionLost:
+            if has_begun:
+                raise
+            self.close()  # it was lost while it was idle
+            return self._run_within(begin, run)
         finally:
             self._writing = False
 
@@ -142,7 +153,7 @@ class Connection:
         if self._is_direct is None:
             ((process,),) = self.driver.execute("SELECT pg_backend_pid()").fetchall()
             self._is_direct = process == self.driver.info.backend_pid
-            self.driver.prepare_threshold = _IF_ASKED if self._is_direct else None
+            self.driver.prepare_threshold = IF_ASKED if self._is_direct else None
         return self._is_direct
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """`PostgresSaver`: the saver of LangGraph's tables in Postgres."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.contract import Saver
@@ -16,6 +16,8 @@ from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES
 from ckpt_cli.savers.sql.saver import SqlSaver
 
 if TYPE_CHECKING:
+    from psycopg_pool import ConnectionPool
+
     from ckpt_cli.savers.agent_rows import AgentRows
 
 
@@ -26,7 +28,21 @@ def open_url(url: str) -> "PostgresSaver":
         UsageError: the URL can't be read.
         DatabaseUnreachable: the server can't be reached, or the database can't be read or holds no checkpoints.
     """
-    connection = Connection(parse_url(url) if "://" in url.partition("=")[0] else parse_conninfo(url))
+    return _open(Connection(parse_url(url) if "://" in url.partition("=")[0] else parse_conninfo(url)))
+
+
+def open_pool(pool: "ConnectionPool[Any]") -> "PostgresSaver":
+    """Open the database of an application's pool.
+
+    Raises:
+        DatabaseUnreachable: the pool gives no connection, or the database can't be read or holds no checkpoints.
+    """
+    from ckpt_cli.savers.postgres.pooled_connection import PooledConnection
+
+    return _open(PooledConnection(pool))
+
+
+def _open(connection: Connection) -> "PostgresSaver":
     try:
         return PostgresSaver(connection, connection.moment(lambda: detect(connection)))
     except BaseException:

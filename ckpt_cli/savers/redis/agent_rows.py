@@ -20,7 +20,7 @@ from ckpt_cli.savers.redis.connection import Command, Connection, text
 from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.images import Images
 from ckpt_cli.savers.redis.json_numbers import respell_numbers
-from ckpt_cli.savers.redis.keys import Keys, from_id, from_text
+from ckpt_cli.savers.redis.keys import Keys, from_id, from_text, safe_id
 from ckpt_cli.savers.redis.records import canonical, checkpoint_document, write_document
 from ckpt_cli.savers.spelling import index_of
 
@@ -42,11 +42,16 @@ class RedisAgentRows(AgentRows):
 
     def put(self, record: Checkpoint) -> None:
         """See `AgentRows.put`."""
+        self.put_of_run(record, "")
+
+    def put_of_run(self, record: Checkpoint, run_id: str) -> None:
+        """See `AgentRows.put_of_run`; the index has a field for the run."""
         row, key = record.row, self._keys.checkpoint(record.row.ref)
         latest = self._keys.latest(row.thread_id, row.ns)
         parent = self._keys.checkpoint(Ref(row.thread_id, row.ns, row.parent_id)) if row.parent_id else key
         document = checkpoint_document(record, None, has_writes=False)
         document["checkpoint"] = {"type": "json", **document["checkpoint"], "pending_sends": []}  # as ``base.py`` does
+        document["run_id"] = safe_id(run_id) if run_id else ""
         registry = self._keys.registry(row.ref)
         expiry, listed, *_ = self._write(
             self._images.expiry(parent),
@@ -108,6 +113,7 @@ class RedisAgentRows(AgentRows):
         try:
             answers = self._send(commands)
         except LostWriting:
+            self._connection.one("PING")  # says why, if there is no server
             answers = self._send(commands)
         for answer in answers:
             if isinstance(answer, Exception) and _NO_DOCUMENT not in str(answer):

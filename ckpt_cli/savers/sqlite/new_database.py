@@ -51,6 +51,19 @@ def make_tables(path: Path) -> None:
         raise Failed(f"can't make LangGraph's tables in {path}: {error}") from error
 
 
+def add_task_paths(path: Path) -> None:
+    """Add the column ``task_path``, as the own saver's setup does to a database that was made before it existed.
+
+    Raises:
+        Failed: the file may not be written.
+    """
+    try:
+        with closing(connect(path, "mode=rw")) as driver:
+            driver.execute("ALTER TABLE writes ADD COLUMN task_path TEXT NOT NULL DEFAULT ''")
+    except sqlite3.DatabaseError as error:
+        raise Failed(f"can't add the column task_path to {path}: {error}") from error
+
+
 def create(path: Path) -> SqliteSaver:
     """Make a new, empty database and open it.
 

@@ -1,0 +1,134 @@
+"""An agent whose server is stopped and started again gets clear errors, and then goes on with the same saver object."""
+
+import asyncio
+import re
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from ckpt_cli.errors import CkptError, DatabaseUnreachable
+from ckpt_cli.langgraph import CkptSaver
+from tests.graphs.building import line, on
+from tests.servers import mysql, postgres, redis
+from tests.servers.processes import ServerProcess, free_port, listens
+
+AT_ONCE = 12
+"""How many agents run while the server is stopped."""
+
+
+class Restartable(NamedTuple):
+    """A server with one empty database, which keeps its data."""
+
+    url: str
+    start: Callable[[], None]
+    stop: Callable[[], None]
+
+    def restart(self) -> None:
+        """Stop it and start it again."""
+        self.stop()
+        self.start()
+
+
+def _postgres(config: pytest.Config, _: Path) -> Iterator[Restartable]:
+    server = postgres.own_server(config)
+    yield Restartable(server.url(server.fresh()), server.start, lambda: server.process.stop(signal.SIGINT))
+    server.stop()
+
+
+def _mysql(config: pytest.Config, folder: Path) -> Iterator[Restartable]:
+    server = mysql.own_server(config, folder)
+    yield Restartable(server.url(server.fresh()), server.start, lambda: server.process.stop())
+    server.stop()
+
+
+def _redis(config: pytest.Config, folder: Path) -> Iterator[Restartable]:
+    home = redis.binaries()
+    assert home is not None
+    port = free_port()
+    modules = [word for name in ("rejson", "redisearch") for word in ("--loadmodule", home / "lib" / f"{name}.so")]
+    place = ["--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--appendonly", "yes"]
+    running: list[ServerProcess] = []
+
+    def start() -> None:
+        running.append(ServerProcess([home / "bin" / "redis-server", *place, *modules], folder / "log"))
+        running[-1].wait_until(lambda: listens(port))
+
+    start()
+    CkptSaver.from_conn_string(f"redis://127.0.0.1:{port}").setup()
+    yield Restartable(f"redis://127.0.0.1:{port}", start, lambda: running[-1].stop())
+    running[-1].kill()
+
+
+@pytest.fixture(scope="module", params=[_postgres, _mysql, _redis], ids=["postgres", "mysql", "redis"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restartable]:
+    """A server of this module's own."""
+    yield from request.param(request.config, tmp_path_factory.mktemp("restarted"))
+
+
+CHECKPOINT: Any = {"v": 4, "id": "1", "ts": "", "channel_values": {}, "channel_versions": {}, "versions_seen": {}}
+ONE: Any = {"configurable": {"thread_id": "other", "checkpoint_ns": "", "checkpoint_id": "1"}}
+
+CALLS: dict[str, Callable[[CkptSaver], Any]] = {
+    "get_tuple": lambda saver: saver.get_tuple(on("calls")),
+    "list": lambda saver: list(saver.list(on("calls"))),
+    "list filtered": lambda saver: list(saver.list(on("calls"), filter={"step": 1})),
+    "put": lambda saver: saver.put(ONE, CHECKPOINT, {"source": "loop", "step": 1}, {}),
+    "put_writes": lambda saver: saver.put_writes(ONE, [("a", 1)], "task"),
+    "get_delta_channel_history": lambda saver: saver.get_delta_channel_history(config=on("calls"), channels=["log"]),
+    "delete_thread": lambda saver: saver.delete_thread("other"),
+    "delete_for_runs": lambda saver: saver.delete_for_runs(["run"]),
+    "prune": lambda saver: saver.prune(["calls"]),
+    "copy_thread": lambda saver: saver.copy_thread("calls", "copy"),
+    "invoke": lambda saver: line(saver, "a").invoke({"log": []}, on("calls")),
+    "ainvoke": lambda saver: asyncio.run(line(saver, "a").ainvoke({"log": []}, on("calls"))),
+}
+
+
+def test_every_call(server: Restartable) -> None:
+    """Without a server each call says that none answers, and after a restart each goes on, whichever comes first."""
+    with CkptSaver(server.url) as saver:
+        line(saver, "a").invoke({"log": []}, on("calls"))
+        server.stop()
+        for name, call in CALLS.items():
+            with pytest.raises(DatabaseUnreachable, match=r"no server answers|the connection was lost") as caught:
+                call(saver)
+            assert caught.value.hint, name
+        server.start()
+        for call in CALLS.values():
+            call(saver)
+            server.restart()
+        assert line(saver, "a").get_state(on("copy")).values["log"] == ["a"]
+        assert line(saver, "a").get_state(on("calls")).values["log"] == ["a"] * 3
+
+
+def test_while_agents_run(server: Restartable) -> None:
+    """Agents that run meanwhile end, or fail with an error of ckpt's own; each then goes on from what it has stored."""
+    with CkptSaver(server.url) as saver:
+        names = [f"node {n}" for n in range(6)]
+        graph = line(saver, *names)
+
+        def live(number: int) -> Exception | None:
+            try:
+                graph.invoke({"log": []}, on(f"run {number}"), durability="sync")
+            except CkptError as error:
+                return error
+            return None
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            running = [pool.submit(live, number) for number in range(AT_ONCE * 2)]
+            server.restart()
+            errors = [one.result() for one in running]
+        told = [str(error) for error in errors if error is not None]
+        assert told
+        assert all(re.search(r"no server answers|the connection was lost|isn't ready|loading", text) for text in told)
+        for number, error in enumerate(errors):
+            config = on(f"run {number}")
+            if error is not None:
+                given = None if graph.get_state(config).next else {"log": []}
+                graph.invoke(given, config)
+            assert graph.get_state(config).values["log"] == names
+            assert len(list(graph.get_state_history(config))) == len(names) + 2
