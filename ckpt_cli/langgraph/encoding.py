@@ -63,7 +63,8 @@ class Encoding(NamedTuple):
         try:
             return self.serde.loads_typed((payload.tag, payload.data))
         except NotImplementedError:
-            recoded = Codec().encode(Codec().decode(payload), like=_MSGPACK)
+            codec = Codec()
+            recoded = codec.encode(codec.decode(payload), like=_MSGPACK)
             return self.serde.loads_typed((recoded.tag, recoded.data))
 
     def metadata(self, payload: Payload) -> CheckpointMetadata:
@@ -169,8 +170,8 @@ class Encoding(NamedTuple):
 
     def _in_dialect(self, value: Any, tag: str) -> Payload:
         """A value in an encoding that only this kind of database uses."""
-        neutral = Payload(*_PLAIN.dumps_typed(value))
-        return Codec().encode(Codec().decode(neutral), like=Payload(tag, b"null"))
+        neutral, codec = Payload(*_PLAIN.dumps_typed(value)), Codec()
+        return codec.encode(codec.decode(neutral), like=Payload(tag, b"null"))
 
 
 @cache
