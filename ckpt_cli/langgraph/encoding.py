@@ -68,7 +68,8 @@ class Encoding(NamedTuple):
         try:
             return self.serde.loads_typed((payload.tag, payload.data))
         except NotImplementedError:
-            recoded = Codec().encode(Codec().decode(payload), like=_MSGPACK)
+            codec = Codec()
+            recoded = codec.encode(codec.decode(payload), like=_MSGPACK)
             return self.serde.loads_typed((recoded.tag, recoded.data))
 
     def metadata(self, payload: Payload) -> CheckpointMetadata:
@@ -183,8 +184,8 @@ class Encoding(NamedTuple):
             payload = redis_json.encode(value)
             if payload is not None:
                 return payload
-        neutral = Payload(*_PLAIN.dumps_typed(value))
-        return Codec().encode(Codec().decode(neutral), like=Payload(tag, b"null"))
+        neutral, codec = Payload(*_PLAIN.dumps_typed(value)), Codec()
+        return codec.encode(codec.decode(neutral), like=Payload(tag, b"null"))
 
 
 def _without(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:

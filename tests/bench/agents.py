@@ -95,7 +95,7 @@ def timed(run: Callable[[Any], None], *savers: Any) -> tuple[list[float], list[f
 
 @pytest.mark.filterwarnings("ignore:get_async_redis_connection")  # LangGraph's own saver calls it
 @pytest.mark.parametrize("graph", GRAPHS)
-@pytest.mark.parametrize("kind", ["sqlite", "postgres", "redis"])
+@pytest.mark.parametrize("kind", [kind for kind in PLACES if kind != "mysql"])
 def test_async(request: pytest.FixtureRequest, kind: str, graph: str) -> None:
     """Count and time runs of the async methods."""
 
@@ -112,6 +112,8 @@ def test_async(request: pytest.FixtureRequest, kind: str, graph: str) -> None:
                     before = count_of(counter)
                     await run(saver)
                     counts.append(count_of(counter) - before)
+        if kind in _UNTIMED:
+            return row(kind, f"{graph}, async", *counts, None)
         async with CkptSaver(pair[0]) as mine, official_async(kind, pair[1]) as theirs:
             return row(kind, f"{graph}, async", *counts, ratio_of(await timed_async(run, mine, theirs)))
 

@@ -3,8 +3,8 @@
 import operator
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, closing, contextmanager
 from typing import Annotated, Any, NamedTuple, Protocol, TypedDict
 from unittest.mock import patch
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -14,7 +14,7 @@ import pymysql
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
-from tests.servers.proxy import CountingProxy, MySQLStatements, PostgresStatements, Uncounted
+from tests.servers.proxy import CountingProxy, MongoCommands, MySQLStatements, PostgresStatements, Uncounted
 
 
 class State(TypedDict):
@@ -50,7 +50,7 @@ def arguments() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 class Count(NamedTuple):
-    """What was sent so far; statements are 0 where the protocol isn't parsed, trips where there is no server."""
+    """What was sent so far; statements are 0 where the protocol isn't parsed, trips where they aren't counted."""
 
     statements: int
     trips: int
@@ -62,8 +62,11 @@ class Count(NamedTuple):
 class Counter(Protocol):
     """Something that counts."""
 
-    statements: int
-    trips: int
+    @property
+    def statements(self) -> int: ...
+
+    @property
+    def trips(self) -> int: ...
 
 
 def count_of(counter: Counter) -> Count:
@@ -88,7 +91,21 @@ class _Trace:
 
 _connect = sqlite3.connect
 _PORT = re.compile(r"127\.0\.0\.1:(\d+)")
-_PARSERS = {"postgres": PostgresStatements, "mysql": MySQLStatements}
+_PARSERS = {"postgres": PostgresStatements, "mysql": MySQLStatements, "mongodb": MongoCommands}
+
+
+class _Commands(NamedTuple):
+    """What a proxy counts without round trips, because the driver of MongoDB opens connections when it likes."""
+
+    proxy: CountingProxy
+
+    @property
+    def statements(self) -> int:
+        return self.proxy.statements
+
+    @property
+    def trips(self) -> int:
+        return 0
 
 
 @contextmanager
@@ -102,7 +119,7 @@ def counted(kind: str, url: str) -> Iterator[tuple[str, Counter]]:
     (port,) = _PORT.findall(unquote(url))[:1]
     proxy = CountingProxy("127.0.0.1", int(port), _PARSERS.get(kind, Uncounted))
     try:
-        yield url.replace(port, str(proxy.port), 1), proxy
+        yield url.replace(port, str(proxy.port), 1), _Commands(proxy) if kind == "mongodb" else proxy
     finally:
         proxy.close()
 
@@ -193,4 +210,15 @@ def official_async(kind: str, url: str) -> AbstractAsyncContextManager[Any] | No
         from langgraph.checkpoint.redis.aio import AsyncRedisSaver
 
         return AsyncRedisSaver.from_conn_string(url)
-    return None
+    if kind == "valkey":
+        from langgraph_checkpoint_aws import AsyncValkeySaver
+
+        return AsyncValkeySaver.from_conn_string(url, pool_size=100)
+    return None if kind == "mysql" else _with_async_methods(kind, url)
+
+
+@asynccontextmanager
+async def _with_async_methods(kind: str, url: str) -> AsyncIterator[Any]:
+    """The sync saver of a kind, which has async methods too."""
+    with official(kind, url) as saver:
+        yield saver

@@ -9,16 +9,15 @@ import pytest
 
 from ckpt_cli.langgraph import CkptSaver
 from tests.langgraph.counting import GRAPHS, Count, Counter, arguments, count_of, counted, official, official_async
-from tests.langgraph.places import Where, places
+from tests.langgraph.places import PLACES, Where, places
 
-KINDS = ("sqlite", "postgres", "mysql", "redis")
 SIZE = 12
 """Steps of a run, and tasks of a step; both savers send the same for each, so more would show the same."""
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=PLACES)
 def kind(request: pytest.FixtureRequest) -> str:
-    """Each kind whose savers write with few statements; on Redis round trips alone are counted."""
+    """Each kind of database; on Redis, Valkey and DynamoDB round trips alone are counted."""
     return str(request.param)
 
 

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Protocol
 
+_OP_MSG = 2013
+_NAME_AT = 26  # the header, flags, the section's kind, the document's length, the type of its first field
+
 
 class Statements(Protocol):
     """Counts the statements in the bytes that one client sends."""
@@ -55,6 +58,23 @@ class MySQLStatements:
         while len(self._rest) >= 4 and len(self._rest) >= (end := 4 + int.from_bytes(self._rest[:3], "little")):
             packet, self._rest = self._rest[:end], self._rest[end:]
             count += packet[3] == 0 and packet[4:5] in (b"\x03", b"\x17")
+        return count
+
+
+class MongoCommands:
+    """Commands but those by which a driver watches a server, at times of its own (MongoDB, "Wire Protocol": OP_MSG)."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> int:
+        """See `Statements.feed`."""
+        self._rest += data
+        count = 0
+        while len(self._rest) >= 4 and len(self._rest) >= (end := int.from_bytes(self._rest[:4], "little")):
+            message, self._rest = self._rest[:end], self._rest[end:]
+            is_command = int.from_bytes(message[12:16], "little") == _OP_MSG
+            count += is_command and message[_NAME_AT:].partition(b"\0")[0] not in (b"hello", b"ismaster")
         return count
 
 

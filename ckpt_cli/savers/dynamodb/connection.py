@@ -1,6 +1,7 @@
 """The connection to a table: reads it page by page and changes it in transactions."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from time import sleep
 from typing import Any, TypeVar
 
 from botocore import exceptions as aws  # type: ignore[import-untyped]
@@ -10,7 +11,7 @@ from botocore.session import Session  # type: ignore[import-untyped]
 from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Name
 from ckpt_cli.savers.dynamodb.address import Address
-from ckpt_cli.savers.dynamodb.faults import code, is_lost, translate_errors
+from ckpt_cli.savers.dynamodb.faults import code, is_lost, no_capacity, translate_errors
 from ckpt_cli.savers.dynamodb.items import Item, Stored, key, keys, text
 from ckpt_cli.savers.faults import no_checkpoints, unless_sent
 
@@ -18,6 +19,7 @@ T = TypeVar("T")
 
 _AT_ONCE = 100  # keys in one BatchGetItem
 _WORKERS = 8
+_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds before items are sent, again if there was no capacity
 
 
 class Connection:
@@ -111,6 +113,32 @@ class Connection:
         actions = [{verb: {"TableName": self.address.table, **one}} for named in actions for verb, one in named.items()]
         self._sent = True
         self._client.transact_write_items(TransactItems=actions)
+
+    def put_all(self, items: Sequence[Item]) -> None:
+        """Put up to 25 items in one request, each by itself; existing items are replaced.
+
+        Raises:
+            DatabaseUnreachable: the table has no capacity for some of them; the others were put.
+        """
+        table, self._sent = self.address.table, True
+        remaining = [{"PutRequest": {"Item": item}} for item in items]
+        for pause in _PAUSES:
+            sleep(pause)
+            answer = self._client.batch_write_item(RequestItems={table: remaining})
+            remaining = answer.get("UnprocessedItems", {}).get(table, [])
+            if not remaining:
+                return
+        raise no_capacity(self.address.location)
+
+    def put_new(self, item: Item) -> None:
+        """Put an item unless it exists."""
+        self._sent = True
+        absent = {"ConditionExpression": "attribute_not_exists(PK)"}
+        try:
+            self._client.put_item(TableName=self.address.table, Item=item, **absent)
+        except aws.ClientError as error:
+            if code(error) != "ConditionalCheckFailedException":
+                raise
 
     def has(self, id_: str, table: str) -> bool | None:
         """Whether the table with that id still exists under its name; None if the user may not read its description."""

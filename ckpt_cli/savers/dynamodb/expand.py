@@ -2,33 +2,19 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, Name, Payload, Plan, Record, Ref, RowChange, WriteKey, in_words, name_of
 from ckpt_cli.savers.dynamodb.connection import Connection
 from ckpt_cli.savers.dynamodb.halves import join
 from ckpt_cli.savers.dynamodb.images import row_key
-from ckpt_cli.savers.dynamodb.items import CHECKPOINT, Item, Stored, image, keys, pack, text
+from ckpt_cli.savers.dynamodb.items import Item, Stored, image, keys, pack, text
+from ckpt_cli.savers.dynamodb.storage_options import StorageOptions, read_options
 from ckpt_cli.savers.faults import already_exists, must_not_be_lost, no_longer_exists
 from ckpt_cli.savers.paging import pages
 
 _PAGE = 50  # records that are read at once
 _LARGEST = 390_000  # bytes of a payload that fit in an item
-_LAST = 10  # items of a thread that are read to see how it is stored
-
-
-class StorageOptions(NamedTuple):
-    """How the items of a thread are stored.
-
-    Attributes:
-        compressed: whether payloads are compressed.
-        ttl: seconds after which the service deletes an item; None for never.
-    """
-
-    compressed: bool = False
-    ttl: int | None = None
 
 
 class Expansion:
@@ -79,13 +65,12 @@ class Expansion:
         ref = name if isinstance(name, Ref) else name.ref
         options = self._options_of(ref.thread_id)
         now = self._created.setdefault(name, int(time.time()))  # a plan expanded twice must give the same items
-        ttl = {} if options.ttl is None else {"ttl": {"N": str(now + options.ttl)}}
-        return _stored(name, record, options.compressed, ttl)
+        return items_for(name, record, options.compressed, options.expiry(now))
 
     def _replaced(self, record: Record, before: Stored) -> Stored:
         """The items with the record's attributes, and their other attributes unchanged."""
         compressed = bool(text(before.base, "compression"))
-        new = _stored(name_of(record), record, compressed, {})
+        new = items_for(name_of(record), record, compressed, {})
         dropped = {"compression", "parent_checkpoint_id", "task_path"} - set(new.base)
         base = {name: value for name, value in before.base.items() if name not in dropped}
         return Stored({**base, **new.base}, {**(before.chunk or {}), **(new.chunk or {})})
@@ -93,16 +78,16 @@ class Expansion:
     def _options_of(self, thread_id: str) -> StorageOptions:
         """How the last checkpoints of the thread are stored; for a new thread, the defaults."""
         if thread_id not in self._options:
-            columns = ("SK", "ttl", "compression")
-            last = self._connection.query(
-                f"{CHECKPOINT}{thread_id}", columns=columns, ScanIndexForward=False, Limit=_LAST
-            )
-            self._options[thread_id] = _detect_options([*islice(last, _LAST)])
+            self._options[thread_id] = read_options(self._connection, thread_id) or StorageOptions()
         return self._options[thread_id]
 
 
-def _stored(name: Name, record: Record, compress: bool, ttl: Item) -> Stored:
-    """A record as LangGraph's saver stores it."""
+def items_for(name: Name, record: Record, compress: bool, ttl: Item) -> Stored:
+    """A record as LangGraph's saver stores it.
+
+    Raises:
+        NotSupported: the payload doesn't fit in an item, or can't be joined with its metadata.
+    """
     base, chunk = keys(name)
     payload = _joined_payload(record)
     data, compression = pack(payload.data, compress)
@@ -134,22 +119,3 @@ def _joined_payload(record: Record) -> Payload:
         raise ValueError(f"{in_words(name_of(record))} has no payload")
     must_not_be_lost(record.payload, in_words(name_of(record)))
     return record.payload
-
-
-def _detect_options(last: Sequence[Item]) -> StorageOptions:
-    for item in last:
-        written = _unix(text(item, "SK").rpartition("#")[2])
-        expires = item.get("ttl", {}).get("N")
-        if expires is not None and written is not None:
-            seconds = round(float(expires) - written)
-            return StorageOptions(any("compression" in one for one in last), max(seconds, 1))
-    return StorageOptions(any("compression" in one for one in last))
-
-
-def _unix(checkpoint_id: str) -> float | None:
-    """The time in a uuid6, in seconds since 1970; None if the id isn't a uuid6."""
-    digits = checkpoint_id.replace("-", "")
-    if len(digits) != 32 or digits[12] != "6":
-        return None
-    ticks = int(digits[0:12], 16) << 12 | int(digits[13:16], 16)
-    return (ticks - 0x01B21DD213814000) / 1e7

@@ -40,6 +40,11 @@ def code(error: aws.ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
+def no_capacity(location: str) -> DatabaseUnreachable:
+    """The table takes no more requests for a while."""
+    return DatabaseUnreachable(f"{location}: the table's capacity is used up", hint="try again later")
+
+
 def is_lost(error: Exception) -> bool:
     """Whether an open connection broke, so that another try may succeed."""
     return isinstance(error, aws.ConnectionClosedError | aws.HTTPClientError) and not isinstance(
@@ -61,7 +66,7 @@ def _service_error(location: str, error: aws.ClientError, writing: bool) -> Ckpt
         hint = "check the table's name, ?region= and the account of the credentials"
         return faults.no_database(location, "table", hint)
     if error_code in _BUSY:
-        return DatabaseUnreachable(f"{location}: the table's capacity is used up", hint="try again later")
+        return no_capacity(location)
     if error_code in _CHANGED:
         return faults.busy(location)
     return Failed(f"{location}: {faults.safe_text(str(error.response.get('Error', {}).get('Message', error_code)))}")

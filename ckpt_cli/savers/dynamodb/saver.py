@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
@@ -15,6 +15,9 @@ from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
 from ckpt_cli.savers.faults import unless_sent
 from ckpt_cli.savers.paging import pages
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.agent_rows import AgentRows
 
 T = TypeVar("T")
 
@@ -228,6 +231,12 @@ class DynamoSaver(Saver):
     def change(self, changes: Iterable[RowChange]) -> None:
         """Put and delete items, up to 100 in a transaction."""
         self._images.change(changes)
+
+    def agent_rows(self) -> "AgentRows":
+        """As many requests for each call as LangGraph's own saver sends, or fewer."""
+        from ckpt_cli.savers.dynamodb.agent_rows import DynamoAgentRows
+
+        return DynamoAgentRows(self, self._connection)
 
     def close(self) -> None:
         """Close the sockets."""

@@ -126,22 +126,29 @@ class Connection:
                 self._can_measure = False
         return self.aggregate(relation, pipeline(False))
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """Run `look`, on a snapshot if the server has snapshots; run it again if the connection broke."""
+    def moment(self, look: Callable[[], T], *, snapshot: bool = True) -> T:
+        """Run `look`; run it again if the connection broke.
+
+        Args:
+            look: reads.
+            snapshot: whether to read a snapshot if the server has snapshots. A snapshot lacks what was written without
+                the write concern "majority".
+        """
         if self._in_session:
             return look()
+        snapshot = snapshot and self.has_snapshots
         with translate_errors(self.address.location):
             try:
-                return self._look(look)
+                return self._look(look, snapshot)
             except errors.PyMongoError as error:
                 if not is_lost(error):
                     raise
-                return self._look(look)
+                return self._look(look, snapshot)
 
-    def _look(self, look: Callable[[], T]) -> T:
+    def _look(self, look: Callable[[], T], snapshot: bool) -> T:
         self._in_session = True
         try:
-            if not self.has_snapshots:
+            if not snapshot:
                 return look()
             with self._client.start_session(snapshot=True) as self._session:
                 return look()
@@ -176,6 +183,21 @@ class Connection:
         """Make the changes in this order; stop at the first that fails."""
         self._sent = True
         return self._db[relation].bulk_write([*operations], ordered=True, session=self._session)
+
+    def write_alone(self, relation: str, operations: Sequence[Any]) -> None:
+        """Make changes in one request outside any transaction; they run again if the connection is lost.
+
+        Args:
+            relation: the collection.
+            operations: changes that may be made twice.
+        """
+        with translate_errors(self.address.location, writing=True):
+            try:
+                self._db[relation].bulk_write([*operations])
+            except errors.PyMongoError as error:
+                if not is_lost(error):
+                    raise
+                self._db[relation].bulk_write([*operations])
 
     def close(self) -> None:
         """Close the sockets; safe to call twice."""

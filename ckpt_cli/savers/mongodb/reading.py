@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from ckpt_cli.model import Ref, Thread
+from ckpt_cli.savers.about import Totals
 from ckpt_cli.savers.mongodb.records import name_of, stored, thread_name, thread_of
 
 Document = dict[str, Any]
@@ -59,6 +60,14 @@ NUMBER_IDS: list[Document] = [
     {"$group": {"_id": "$thread_id"}},
 ]
 """Thread ids that are stored as numbers; the index has them in one place."""
+
+
+def totals_of(checkpoints: Document | None, writes: int) -> Totals:
+    """The totals of a database: from the document that `TOTALS` gives, and the number of writes."""
+    if checkpoints is None:
+        return Totals(0, 0, writes)
+    ends = (None if checkpoints.get(end) is None else name_of(checkpoints[end]) for end in ("oldest", "newest"))
+    return Totals(checkpoints["threads"], checkpoints["count"], writes, *ends)
 
 
 def namespaces_with_heads(where: Document) -> list[Document]:

@@ -5,6 +5,7 @@ the checkpoint.
 """
 
 import json
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from datetime import UTC
@@ -14,6 +15,7 @@ import bson
 from bson import json_util
 from bson.binary import Binary
 from bson.decimal128 import Decimal128
+from bson.regex import Regex
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Record, Ref, Row, Write, WriteKey
@@ -145,7 +147,10 @@ def ref_of(thread_id: str, document: Mapping[str, Any]) -> Ref:
 
 def name_of(value: Any) -> str:
     """An identifying field as text; a missing field gets the text of null, because a filter for null also finds it."""
-    if value is None or isinstance(value, str | bytes | float | bool):
+    if isinstance(value, str):
+        name = text_of(value)
+        return name if name == value or stored(value) != value else value
+    if value is None or isinstance(value, bytes | float | bool):
         return text_of(value)
     if isinstance(value, int):
         return text_of(int(value))
@@ -173,9 +178,13 @@ def index_of(value: Any) -> int | str:
 
 
 def stored(name: str) -> Any:
-    """The stored value for a name."""
+    """The stored value for a name; the name itself if the value would be an operator or a pattern in a filter."""
     raw = raw_of(name)
-    return json_util.loads(json.dumps(raw), json_options=_TYPED) if isinstance(raw, dict | list) else raw
+    if not isinstance(raw, dict | list):
+        return raw
+    value = json_util.loads(json.dumps(raw), json_options=_TYPED)
+    is_condition = isinstance(value, dict) and any(key.startswith("$") for key in value)
+    return name if is_condition or isinstance(value, Regex | re.Pattern) else value
 
 
 def key_row(place: Mapping[str, Any]) -> Row:

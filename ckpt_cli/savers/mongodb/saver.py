@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import groupby
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals, ability_set
@@ -18,6 +18,9 @@ from ckpt_cli.savers.mongodb.thread_ids import ThreadIds
 from ckpt_cli.savers.mongodb.written_columns import WrittenColumns
 from ckpt_cli.savers.paging import fetch_by_size, pages
 from ckpt_cli.savers.selection import FilterKind, Selection
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.agent_rows import AgentRows
 
 T = TypeVar("T")
 
@@ -51,6 +54,7 @@ class MongoSaver(WrittenColumns):
 
     def __init__(self, connection: Connection, schema: Schema) -> None:
         self._connection = connection
+        self._checkpoints, self._writes = connection.address.collection, connection.address.writes
         self._schema = schema
         self._thread_ids = ThreadIds(connection)
         self._stored_id = self._thread_ids.stored
@@ -85,12 +89,9 @@ class MongoSaver(WrittenColumns):
 
     def totals(self) -> Totals:
         """Read the index once, and count the writes."""
-        totals = next(self._connection.aggregate(self._checkpoints, reading.TOTALS), None)
+        checkpoints = next(self._connection.aggregate(self._checkpoints, reading.TOTALS), None)
         writes = next(self._connection.aggregate(self._writes, [{"$count": "n"}]), {"n": 0})
-        if totals is None:
-            return Totals(0, 0, writes["n"])
-        ends = (None if totals.get(end) is None else records.name_of(totals[end]) for end in ("oldest", "newest"))
-        return Totals(totals["threads"], totals["count"], writes["n"], *ends)
+        return reading.totals_of(checkpoints, writes["n"])
 
     def threads(self) -> Iterator[Thread]:
         """Every thread, read from its first entry in the index; threads without a root graph need a second query."""
@@ -241,17 +242,15 @@ class MongoSaver(WrittenColumns):
         """Insert, replace and delete by key, each document only if it equals its before-image."""
         self._images.change(changes)
 
+    def agent_rows(self) -> "AgentRows":
+        """A request for each call that writes, as LangGraph's own saver sends it."""
+        from ckpt_cli.savers.mongodb.agent_rows import MongoAgentRows
+
+        return MongoAgentRows(self, self._connection, self._schema)
+
     def close(self) -> None:
         """Close the sockets."""
         self._connection.close()
-
-    @property
-    def _checkpoints(self) -> str:
-        return self._connection.address.collection
-
-    @property
-    def _writes(self) -> str:
-        return self._connection.address.writes
 
     def _rows(self, where: dict[str, Any], sort: dict[str, int], limit: int = 0) -> Iterator[dict[str, Any]]:
         return self._connection.measured(

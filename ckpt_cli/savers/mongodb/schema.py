@@ -13,11 +13,13 @@ class Schema(NamedTuple):
     Attributes:
         generation: the generation in words.
         task_paths: whether writes name the task's path.
+        dated: whether documents have ``created_at``, from which the server counts their time to live.
         facts: more for `About.facts`.
     """
 
     generation: str
     task_paths: bool
+    dated: bool
     facts: Mapping[str, str]
 
 
@@ -45,9 +47,10 @@ def detect(connection: Connection, collections: list[str]) -> Schema:
     facts = {"collections": f"{address.collection}, {address.writes}"}
     if unused := [name for name in collections if name not in (address.collection, address.writes)]:
         facts["other collections"] = ", ".join(unused)
-    if last is not None and "created_at" in last:
+    dated = last is not None and "created_at" in last
+    if dated:
         facts["time to live"] = "documents are dated (created_at)"
-    return Schema(_generation(last, task_paths), task_paths, facts)
+    return Schema(_generation(last, task_paths), task_paths, dated, facts)
 
 
 def _generation(last: Mapping[str, object] | None, task_paths: bool) -> str:

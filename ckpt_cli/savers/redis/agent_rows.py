@@ -10,30 +10,28 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ckpt_cli.errors import Failed
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write, WriteKey
-from ckpt_cli.savers.agent_rows import AgentRows, Found
+from ckpt_cli.savers.agent_rows import Found
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.faults import LostWriting, safe_text
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.connection import Command, Connection, text
-from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.images import Images
 from ckpt_cli.savers.redis.json_numbers import respell_numbers
+from ckpt_cli.savers.redis.key_agent_rows import KeyAgentRows
 from ckpt_cli.savers.redis.keys import Keys, from_id, from_text, safe_id
 from ckpt_cli.savers.redis.records import canonical, checkpoint_document, write_document
 from ckpt_cli.savers.spelling import index_of
 
-_NO_DOCUMENT = "must be created at the root"
-"""A part of the error for a path in a document that doesn't exist (RedisJSON 2, ``JSON.SET``)."""
 
+class RedisAgentRows(KeyAgentRows):
+    """Reads and writes an agent's records on one server."""
 
-class RedisAgentRows(AgentRows):
-    """Reads and writes an agent's records on one server; in a cluster no transaction covers their keys."""
+    _harmless = ("must be created at the root",)
+    """The error for a path in a document that doesn't exist (RedisJSON 2, ``JSON.SET``)."""
 
     def __init__(self, saver: Saver, connection: Connection, keys: Keys, images: Images) -> None:
-        super().__init__(saver)
-        self._connection, self._keys, self._images = connection, keys, images
+        super().__init__(saver, connection, images)
+        self._keys = keys
 
     def get(self, thread_id: str, ns: str, checkpoint_id: str | None) -> Found | None:
         """See `AgentRows.get`. The newest is what the pointer names; without a pointer the index is searched."""
@@ -101,32 +99,6 @@ class RedisAgentRows(AgentRows):
         documents = self._connection.read(("JSON.GET", key) for key in keys)
         writes = [_write(ref, json.loads(document)) for document in documents if document is not None]
         return sorted(writes, key=lambda write: write.order)
-
-    def _expire(self, expiry: Any, keys: Sequence[str]) -> list[Command]:
-        at = self._images.expires_at(expiry)
-        return [] if at is None else [("PEXPIREAT", key, at) for key in keys]
-
-    def _write(self, *commands: Command) -> list[Any]:
-        """The answers to commands in one transaction, which runs again if the connection is lost: it may run twice."""
-        if not commands:
-            return []
-        try:
-            answers = self._send(commands)
-        except LostWriting:
-            self._connection.one("PING")  # says why, if there is no server
-            answers = self._send(commands)
-        for answer in answers:
-            if isinstance(answer, Exception) and _NO_DOCUMENT not in str(answer):
-                raise Failed(f"{self._connection.address.location}: {safe_text(str(answer))}") from answer
-        return answers
-
-    def _send(self, commands: Sequence[Command]) -> list[Any]:
-        location = self._connection.address.location
-        with translate_errors(location, writing=True), self._connection.pipeline("") as pipeline:
-            for command in commands:
-                pipeline.execute_command(*command)
-            answers: list[Any] = pipeline.execute(raise_on_error=False)
-            return answers
 
 
 def _key_of(write: Write) -> WriteKey:

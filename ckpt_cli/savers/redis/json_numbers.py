@@ -9,12 +9,16 @@ import re
 from collections.abc import Iterator
 
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+_FLOAT = re.compile(r"[:,\[\s]-?\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)[,\]}\s]")
+"""Finds a number with a fraction or an exponent in an object or array; sometimes a part of a string looks like one."""
 _MOST = 308  # the highest power of ten of a float
 _NEAR = 40  # how many values on each side of a number are tried
 
 
 def respell_numbers(document: str) -> str:
     """The JSON text with each number spelled so that the server reads what Python reads."""
+    if document[:1] in ("{", "[") and _FLOAT.search(document) is None:
+        return document
     return _TOKENS.sub(lambda match: _respell(match[0]), document)
 
 

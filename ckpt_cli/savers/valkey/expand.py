@@ -84,7 +84,7 @@ class Expansion:
                     new.setdefault(record.ref, []).append((record, exists))
         for page in pages(sorted({*removed, *new}), _PAGE):
             for ref, (_, before) in zip(page, self._images.of(map(writes_key, page)), strict=True):
-                merged = _merged(_entries(before, ref), removed.get(ref, ()), new.get(ref, ()))
+                merged = merged_entries(_entries(before, ref), removed.get(ref, ()), new.get(ref, ()))
                 expires = before["expires"] if before is not None else self._expires.get(ref)
                 after = image("string", records.text(merged), expires) if merged else None
                 yield RowChange(*row_key(WRITES, ref), before, after)
@@ -121,7 +121,7 @@ def records_in(relation: str, key: Row, row: Row | None) -> set[Name]:
     return {ref} if relation == CHECKPOINTS else {name for name, _ in _entries(row, ref)}
 
 
-def _merged(
+def merged_entries(
     known: list[tuple[WriteKey, Any]], removed: Collection[WriteKey], new: Iterable[tuple[Write, bool]]
 ) -> list[Any]:
     """The writes of one checkpoint after the change, in the order they were put.

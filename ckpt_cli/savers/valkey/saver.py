@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ckpt_cli.model import CheckpointRow, Plan, Ref, Row, RowChange, Thread, WriteKey
 from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals
@@ -15,6 +15,9 @@ from ckpt_cli.savers.selection import FilterKind
 from ckpt_cli.savers.valkey.base import ScannedSaver
 from ckpt_cli.savers.valkey.expand import CHECKPOINTS, THREADS, Expansion, records_in
 from ckpt_cli.savers.valkey.reading import CheckpointReader, checkpoint_key, refs_of, thread_key
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.agent_rows import AgentRows
 
 
 def open_url(url: str) -> Saver:
@@ -125,6 +128,14 @@ class ValkeySaver(ScannedSaver):
         """The records that the key holds after the change but not before."""
         before, after = (records_in(change.relation, change.key, row) for row in (change.before, change.after))
         return after - before
+
+    def agent_rows(self) -> "AgentRows":
+        """A transaction for each call that writes; in a cluster plans."""
+        if self._connection.is_cluster:
+            return super().agent_rows()
+        from ckpt_cli.savers.valkey.agent_rows import ValkeyAgentRows
+
+        return ValkeyAgentRows(self, self._connection, self._images)
 
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
         """Threads with heads: the first existing checkpoint in the root graph's list; without a root, in any list."""

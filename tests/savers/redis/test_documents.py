@@ -75,6 +75,20 @@ def test_numbers_are_kept(saver: Saver, redis_server: Server) -> None:
     assert json.loads(found.body.data) == json.loads(body.data)
 
 
+@pytest.mark.parametrize(
+    "form", ['{"a":%s}', '{"a": %s, "b": 1}', "[%s]", '[2026, %s,"12.5"]', "[\n  %s\n]", '{"a":{"b":[[%s]]}}']
+)
+@pytest.mark.parametrize(
+    "number", ["939167018948.5865", "-939167018948.5865", "939167018948586.5E-3", "23308445025757262e-15"]
+)
+def test_numbers_in_every_place(form: str, number: str) -> None:
+    """A number is respelled wherever it stands; text with a number's digits, and documents without such, stay."""
+    alone = respell_numbers(number)
+    assert alone != number and float(alone) == float(number)
+    assert respell_numbers(form % number) == form % alone
+    assert respell_numbers(form % f'"{number}, {number} :{number}"') == form % f'"{number}, {number} :{number}"'
+
+
 KEYS = {
     "string": ('"x"', '"y"'),
     "list": ('["a","b"]', '["b"]'),
