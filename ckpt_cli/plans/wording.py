@@ -4,11 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.short_ids import ShortIds
+from ckpt_cli.history.state.channels import sources, target
+from ckpt_cli.history.tasks.next_tasks import arrived_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import State
 
 _RECENT = 60
 """Seconds after a thread's last checkpoint during which its application may still be running."""
@@ -36,6 +39,22 @@ def describe_next(snapshot: Snapshot) -> str:
     if not snapshot.complete or None in names:
         return "what runs next can't be known without the graph"
     return f"next: {', '.join(str(name) for name in names)}" if names else "nothing runs next"
+
+
+def describe_joins(before: State, after: State, due: Snapshot) -> Iterable[str]:
+    """``late still waits for c``: a line for each join that got a node between two states and still waits for others.
+
+    The stored value of a join has the names of the nodes that arrived, its channel's name those of all its nodes
+    (langgraph 1.2 ``channels/named_barrier_value.py``). Nothing is said if a node's name may contain ``+``, nor about a
+    node that is `due` for another reason.
+    """
+    runs = {task.node for task in due.tasks}
+    for channel, value in after.values.items():
+        arrived, earlier = arrived_nodes(channel, value), arrived_nodes(channel, before.values.get(channel))
+        missing = [node for node in sources(channel) if node not in arrived]
+        is_proved = set(arrived) - set(earlier) and set(arrived) <= set(sources(channel))
+        if missing and is_proved and target(channel) not in runs:
+            yield f"{target(channel)} still waits for {', '.join(missing)}"
 
 
 def describe_new_head(
