@@ -205,7 +205,7 @@ def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     called: dict[str | None, list[str]] = {}
     for ns in reader.namespaces(ref.thread_id):
         called.setdefault(nesting.task(ns), []).append(ns)
-    return [_task(task, called.get(task.id, []) if task.id else []) for task in snapshot.tasks]
+    return [_task(task, called.get(task.id, []) if task.id else []) for task in snapshot.all_tasks]
 
 
 def _task(task: Task, namespaces: list[str]) -> TaskLine:

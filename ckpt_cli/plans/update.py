@@ -149,6 +149,6 @@ def _notes(
         kept = writer.rules.finished is Finished.KEEP
         yield from () if only_inputs else describe_cleared(before, again, kept=kept)
     again = again if why_not_continued(reader, row.ref) is None else []
-    yield from describe_finished_again(before._replace(tasks=again))
+    yield from describe_finished_again(before.only(again))
     yield from (f"dropped: the results of {call}" for call in finished_calls(reader, before, row))
-    yield from describe_unfinished_again(reader, row, before._replace(tasks=again))
+    yield from describe_unfinished_again(reader, row, before.only(again))

@@ -118,7 +118,7 @@ class StepLines:
             return []
         snapshot = self._reads.snapshots.get(checkpoint_id)
         if snapshot is not None:
-            return [self._task(task) for task in snapshot.tasks]
+            return [self._task(task) for task in snapshot.all_tasks]
         return [self._task_of_writes(writes) for writes in self.attribution.tasks(checkpoint_id).values()]
 
     def _task(self, task: Task) -> TaskView:

@@ -166,10 +166,10 @@ class StepReads:
         langgraph 0.0, and the newest others.
         """
         unnamed = [
-            i for i in checkpoint_ids if self.step_nodes.is_unnamed(i) and self.step_nodes.start_of(i) is not None
+            i for i in checkpoint_ids if self.step_nodes.is_unnamed(i) and self.attribution.start_of(i) is not None
         ]
         chosen = [i for i in unnamed if not ids.is_uuid6(i)] or unnamed[-_UNNAMED:]
-        pairs = {i: self.step_nodes.start_of(i) for i in chosen if self._is_small(i)}
+        pairs = {i: self.attribution.start_of(i) for i in chosen if self._is_small(i)}
         self.reader.saver.expect([self.ref(i) for pair in pairs.items() for i in pair if i])
         for checkpoint_id, before in pairs.items():
             states, _ = self._states([i for i in (before, checkpoint_id) if i])
