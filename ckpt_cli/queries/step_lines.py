@@ -39,6 +39,10 @@ class StepLines:
         self.steps = self._reads.steps
         self.problems = self._reads.problems
 
+    def compare_all(self) -> None:
+        """Compare the states around each step from now on, so that every cleared channel is found."""
+        self._reads.all_compared = True
+
     def views(self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = ()) -> Iterator[StepView]:
         """A line for each of `checkpoint_ids`, in this order; `folded` as in `StepReads.read_lines`."""
         self._reads.read_lines(checkpoint_ids, folded=folded)
