@@ -53,9 +53,10 @@ def grep(
 ) -> GrepView:
     """Search the state, writes and metadata of all checkpoints: what matches, where it appeared, how long it stayed.
 
-    Each text is reported once, even if many checkpoints contain it. A write whose value is in the state afterwards is
-    reported as state. `step 6 … @ (11)` means: the text appeared at step 6, the head still has it, and 11 checkpoints
-    contain it. A regular expression that needs more than two seconds for one text ends the search.
+    Each text is reported once, even if many checkpoints contain it. Keys of dicts are searched too; such a match is
+    marked as a key. A write whose value is in the state afterwards is reported as state. `step 6 … @ (11)` means: the
+    text appeared at step 6, the head still has it, and 11 checkpoints contain it. A regular expression that needs more
+    than two seconds for one text ends the search.
 
     stderr names what can't be read. A payload whose bytes can't contain the pattern isn't decoded: ckpt checks that it
     can be read to its end, but not whether an object inside it is damaged.

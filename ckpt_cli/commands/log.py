@@ -64,6 +64,8 @@ def run(
     reader.thread(thread_id)
     ns = reader.head(thread_id, reader.namespace(thread_id, ns)).ns
     lines = StepLines(reader, thread_id, ns)
+    if request.channels:
+        lines.compare_all()
     candidates = _candidates(reader, lines, request)
     steps = list(islice(_matching(lines, candidates, request), request.limit or None))
     lineage = lines.lineage

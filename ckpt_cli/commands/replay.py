@@ -10,7 +10,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
-from ckpt_cli.history.tasks.snapshot import Status, Task
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
@@ -128,7 +128,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         reader.short(row.thread_id)(row.checkpoint_id),
         state.step,
         outcome.tasks.consumed,
-        [_task(task, state, consumed=outcome.tasks.consumed) for task in outcome.tasks.tasks],
+        [_task(task, state, outcome.tasks) for task in outcome.tasks.all_tasks],
         differences(outcome.before, outcome.after),
         list(outcome.evidence),
         dict(outcome.unknown),
@@ -137,13 +137,13 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
     )
 
 
-def _task(task: Task, state: State, *, consumed: bool) -> ReplayedTask:
-    finished = task.status is Status.FINISHED
+def _task(task: Task, state: State, snapshot: Snapshot) -> ReplayedTask:
+    finished = task.status is Status.FINISHED and task not in snapshot.handlers.values()
     writes = [WriteLine(w.channel, w.value) for w in task.writes if not is_control(w.channel, state)]
     return ReplayedTask(
         task.node,
         str(task.status),
-        not finished and not consumed and task.status is not Status.LEFT,
+        not finished and not snapshot.consumed and task.status is not Status.LEFT and task.id not in snapshot.handlers,
         task.error,
         [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],

@@ -1,6 +1,7 @@
 """``ckpt show``: shows one checkpoint."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.node_names import is_javascript
-from ckpt_cli.history.tasks.snapshot import Snapshot, Task
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
@@ -108,8 +109,21 @@ def run(
         metadata_problem=state.metadata_problem or None,
         old_answers=snapshot.old_answers,
     )
+    if ns and snapshot.tasks and row.checkpoint_id == lineage.head:
+        _add_from_above(view, reader, row.ref)
     view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
     return view
+
+
+def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:
+    """Add what the graphs above show: why no run continues this subgraph, and an old answer to its question."""
+    from ckpt_cli.plans.continued_calls import why_not_continued
+
+    with suppress(PayloadCorrupt, CheckpointNotFound):
+        left = any(task.status is Status.LEFT for task in Inspection(reader, ref).snapshot().tasks)
+        view.not_continued = None if left else why_not_continued(reader, ref)
+        if any(task.status == "waiting" for task in view.tasks) and view.not_continued is None:
+            view.old_answers = Inspection(reader, reader.head(ref.thread_id).ref).snapshot().old_answers
 
 
 def _readable_row(reader: Reader, thread: str, rev: str, ns: str) -> CheckpointRow:
@@ -205,7 +219,7 @@ def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     called: dict[str | None, list[str]] = {}
     for ns in reader.namespaces(ref.thread_id):
         called.setdefault(nesting.task(ns), []).append(ns)
-    return [_task(task, called.get(task.id, []) if task.id else []) for task in snapshot.tasks]
+    return [_task(task, called.get(task.id, []) if task.id else []) for task in snapshot.all_tasks]
 
 
 def _task(task: Task, namespaces: list[str]) -> TaskLine:

@@ -77,7 +77,7 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
 
 def _with_state(reader: Reader, ref: Ref) -> WritesView:
     state, names = reader.state(ref), Inspection(reader, ref).names()
-    due_tasks = {task.id: task for task in Inspection(reader, ref).snapshot().tasks}
+    due_tasks = {task.id: task for task in Inspection(reader, ref).snapshot().all_tasks}
     tasks = [
         _task(task_id, names.node(task_id), task_writes, place(state), due_tasks.get(task_id))
         for task_id, task_writes in _by_task(reader, ref).items()

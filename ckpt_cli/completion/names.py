@@ -172,7 +172,7 @@ def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 
     def interrupts(session: Session) -> Iterator[Offer]:
         reader = session.reader
-        for task in Inspection(reader, reader.head(_thread(ctx)).ref).snapshot().tasks:
+        for task in Inspection(reader, reader.head(_thread(ctx)).ref).snapshot().all_tasks:
             yield from ((one.id, task.node or "") for one in task.open if one.id)
 
     return _offers(ctx, interrupts)

@@ -226,7 +226,9 @@ def _reparent(reader: Reader, deletion: DeletionSet, row: CheckpointRow) -> Chec
     line = reader.lineage(row.thread_id, row.ns).line(row.checkpoint_id)
     parent_id = next((i for i in list(line)[1:] if i not in deletion.checkpoints[row.ns]), None)
     moved = origin.stored._replace(row=origin.stored.row._replace(parent_id=parent_id))
-    values = stored_values(reader, row.ref)
+    values = stored_values(
+        reader, row.ref, "--with-children deletes what continues from there; else the writes that make it must stay"
+    )
     if not values:
         return moved
     body = {**origin.body, "channel_values": {**(origin.body.get("channel_values") or {}), **values}}

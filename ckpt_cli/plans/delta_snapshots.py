@@ -76,17 +76,17 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Co
     return DeltaSnapshots(parent_id, values, _edits(mint, origin, values) if values else {}, onward)
 
 
-def stored_values(reader: Reader, ref: Ref) -> dict[str, Node]:
+def stored_values(reader: Reader, ref: Ref, hint: str) -> dict[str, Node]:
     """Snapshots of the delta channels that a checkpoint doesn't store whole.
 
     A channel without a stored value and without writes needs no snapshot: it stays empty.
 
     Raises:
-        Refused: the recorded writes of a channel don't give its value.
+        Refused: the recorded writes of a channel don't give its value; `hint` says what to do instead.
     """
     rebuilt = Inspection(reader, ref).deltas().items()
     needed = {c: one for c, one in rebuilt if one.writes or one.lost or one.seed is not ABSENT}
-    return {c: as_snapshot(c, one.value, _NO_OTHER_WAY) for c, one in needed.items()}
+    return {c: as_snapshot(c, one.value, hint) for c, one in needed.items()}
 
 
 def first_values(reader: Reader, origin: Origin, written: Iterable[str]) -> dict[str, Any]:
@@ -117,7 +117,6 @@ def _first_values_before(reader: Reader, child: Ref, new: set[str]) -> dict[str,
 
 
 _FORK_FIRST = "`ckpt fork` needs no value, then change the checkpoint that it made; or name the reducer with --reducer"
-_NO_OTHER_WAY = "the application's next snapshot of the channel will show it; until then its ancestors must stay"
 
 
 def as_snapshot(channel: str, value: Any, hint: str = _FORK_FIRST) -> Node:

@@ -177,7 +177,9 @@ def _copy_alone(reader: Reader, row: CheckpointRow, rename: _Rename) -> Checkpoi
     """A copy that needs no ancestors: it stores its delta channels whole."""
     origin = read_origin(reader, row.ref)
     _must_store_own_sends(origin)
-    values = stored_values(reader, row.ref)
+    values = stored_values(
+        reader, row.ref, "without --shallow its ancestors are copied too, from whose writes LangGraph rebuilds it"
+    )
     body = {**origin.body, "channel_values": {**(origin.body.get("channel_values") or {}), **values}}
     stored = encode_checkpoint(reader, origin, origin.stored.row, body, origin.metadata) if values else origin.stored
     moved = rename.checkpoint(stored, [COUNTERS] if values else [])

@@ -3,7 +3,7 @@
 It also chooses the node that counts as the writer of an update.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from ckpt_cli.errors import UsageError
@@ -54,6 +54,20 @@ class KnownNodes:
                 near = get_close_matches(name, self._names, n=1, cutoff=0.5)
                 meant = f"; did you mean {near[0]}?" if near else ""
                 yield f"{name} has never run here: a graph without such a node ignores it{meant}"
+
+    def describe_input_keys(self, node: str, channels: Iterable[str]) -> Iterator[str]:
+        """One line about the channels of an update as ``__start__`` that may not be in the graph's input schema.
+
+        ``__start__`` writes only the keys of that schema (langgraph 1.2 ``graph/state.py: attach_node``). The channels
+        that it wrote in this thread, or in another thread of the graph, are in it.
+        """
+        if node != START:
+            return
+        history, others = self._reducers.history, self._reducers.others
+        new = [channel for channel in channels if channel not in history.inputs]
+        if new and (unproved := [c for c in new if not any(c in other.inputs for other in others.of_same_graph)]):
+            names, them = ", ".join(unproved), "it" if len(unproved) == 1 else "them"
+            yield f"update_state as __start__ leaves out {names} unless the input schema has {them}; nothing shows it"
 
     def _is_new(self, node: str) -> bool:
         """Whether neither this thread nor another thread of the same graph is known to have this node."""

@@ -7,7 +7,7 @@ from typing import Any
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
 from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
-from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.history.tasks.task_ids import handled, pulled
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -44,11 +44,11 @@ def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
     reader.thread(thread_id)
     head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
     snapshot = Inspection(reader, head).snapshot()
-    waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
+    waiting = [task for task in snapshot.all_tasks if task.status is Status.WAITING]
     asked = _waiting_questions(reader, head)
     by_id: dict[tuple[str | int, str], Question] = {}
     for task in waiting if not snapshot.consumed else ():
-        for one in _questions_of(task, asked):
+        for one in _questions_of(reader, task, asked):
             by_id[one.id or len(by_id), one.source.write.task_id if one.source else ""] = one
     return [one for one in by_id.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
 
@@ -60,14 +60,20 @@ def _waiting_questions(reader: Reader, head: Ref) -> WaitingQuestions:
     return WaitingQuestions(reader.writes(head), lambda: reader.namespaces(head.thread_id), newest)
 
 
-def _questions_of(task: Task, asked: WaitingQuestions) -> Iterator[Question]:
+def _questions_of(reader: Reader, task: Task, asked: WaitingQuestions) -> Iterator[Question]:
     for one in task.open:
         if one.id is None:
             yield Question(None, task.node, one.value, None, one.response_schema)
         else:
             source = asked.find(one.id)
-            node = (pulled(source.write.row.task_path) if source else None) or task.node
-            yield Question(one.id, node, one.value, source, one.response_schema)
+            node = _asking_node(reader, source.write) if source is not None else None
+            yield Question(one.id, node or task.node, one.value, source, one.response_schema)
+
+
+def _asking_node(reader: Reader, question: TaskWrite) -> str | None:
+    """The node whose task asked this: by the task's path or, for an error handler in a subgraph, by the task's id."""
+    path, ref = question.row.task_path, question.row.ref
+    return Inspection(reader, ref).names().node(question.task_id) if ref.ns and handled(path) else pulled(path)
 
 
 def describe_question(question: Question) -> str:
@@ -103,14 +109,12 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
 
 def failed_nodes(reader: Reader, thread_id: str) -> list[str | None]:
     """The nodes of the tasks that failed at the head of a thread; None for a node that isn't known."""
-    tasks = Inspection(reader, reader.head(thread_id).ref).snapshot().tasks
-    return [task.node for task in tasks if task.status is Status.FAILED]
+    return [task.node for task in Inspection(reader, reader.head(thread_id).ref).snapshot().failed]
 
 
 def nothing_waits(reader: Reader, head: Ref) -> NotFound:
     """The error that nothing waits at the head of a thread, with what a person can do instead."""
-    tasks = Inspection(reader, head).snapshot().tasks
-    failed = [task for task in tasks if task.status is Status.FAILED]
+    failed = Inspection(reader, head).snapshot().failed
     if not failed:
         return NotFound("nothing waits for an answer there", hint="`ckpt show` shows what runs next")
     names = ", ".join(dict.fromkeys(task.node or "a task" for task in failed))

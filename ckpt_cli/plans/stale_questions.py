@@ -64,7 +64,7 @@ class ChangedSubgraphs:
         return {asked_id for write in written for asked_id in _asked(write)} if newest else None
 
     def _read_nodes(self, ref: Ref) -> dict[str | None, str | None]:
-        return {task.id: task.node for task in Inspection(self._reader, ref).snapshot().tasks}
+        return {task.id: task.node for task in Inspection(self._reader, ref).snapshot().all_tasks}
 
     def _read_called(self, ns: str) -> dict[str, list[str]]:
         """The subgraphs that tasks of a namespace called.

@@ -156,6 +156,7 @@ class SuperstepWriter:
             route, why = choose_route(self.rules.reducers, node, update.next)
             self.notes += [f"as {node}: {why}", *describe_doubt(node, route, update.next)]
             self.notes += nodes.describe_unknown(update.next or ())
+            self.notes += nodes.describe_input_keys(node, update.values or ())
             task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
             outputs.append((task_id or self._task_id(place), task))
         return outputs

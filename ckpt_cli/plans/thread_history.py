@@ -58,6 +58,7 @@ class ThreadHistory:
         deltas: delta channel to the fewest updates after which it was stored whole; 0 if that was never seen.
         nodes: the nodes that ran, those that failed, those whose step hasn't ended, and those that were called.
         channels: the user's channels that hold something in some checkpoint, or that some task or update wrote to.
+        inputs: those of them that ``__start__`` wrote: they are in the graph's input schema.
         started: the thread got its input through the channel `__start__`, as a StateGraph does.
         of_state_graph: nothing shows that the graph is not a StateGraph.
         shapes: the graph as the checkpoints show it.
@@ -70,6 +71,7 @@ class ThreadHistory:
     deltas: dict[str, int] = field(default_factory=dict)
     nodes: set[str] = field(default_factory=set)
     channels: set[str] = field(default_factory=set)
+    inputs: set[str] = field(default_factory=set)
     started: bool = False
     of_state_graph: bool = True
     shapes: Shapes = field(default_factory=Shapes)
@@ -119,6 +121,7 @@ class ThreadHistory:
         self.nodes.update(node for node, _ in writes if node is not None and node not in NOT_NODES)
         written = {write.channel for _, write in writes} - _NOT_APPLIED - {NO_WRITES}
         self.channels.update(channel for channel in written if not is_control(channel, state))
+        self.inputs.update(write.channel for node, write in writes if node == START)
 
     def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended."""

@@ -32,6 +32,7 @@ from ckpt_cli.plans.wording import (
     describe_cleared,
     describe_end,
     describe_finished_again,
+    describe_joins,
     describe_new_head,
     describe_next,
     describe_unfinished_again,
@@ -132,6 +133,7 @@ def _notes(
 ) -> Iterator[str]:
     """Lines about the updates, the reducers that were used, and what becomes of the tasks at the updated checkpoint."""
     yield from writer.notes
+    yield from describe_joins(start.origin.state, writer.at.origin.state, writer.at.tasks)
     yield from _describe_unchanged(supersteps, changes)
     used = [f"{channel} {words}" for channel, words in writer.rules.reducers.used.items()]
     if used:
@@ -147,6 +149,6 @@ def _notes(
         kept = writer.rules.finished is Finished.KEEP
         yield from () if only_inputs else describe_cleared(before, again, kept=kept)
     again = again if why_not_continued(reader, row.ref) is None else []
-    yield from describe_finished_again(before._replace(tasks=again))
+    yield from describe_finished_again(before.only(again))
     yield from (f"dropped: the results of {call}" for call in finished_calls(reader, before, row))
-    yield from describe_unfinished_again(reader, row, before._replace(tasks=again))
+    yield from describe_unfinished_again(reader, row, before.only(again))

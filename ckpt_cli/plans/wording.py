@@ -4,11 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.short_ids import ShortIds
+from ckpt_cli.history.state.channels import sources, target
+from ckpt_cli.history.tasks.next_tasks import arrived_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import State
 
 _RECENT = 60
 """Seconds after a thread's last checkpoint during which its application may still be running."""
@@ -38,6 +41,22 @@ def describe_next(snapshot: Snapshot) -> str:
     return f"next: {', '.join(str(name) for name in names)}" if names else "nothing runs next"
 
 
+def describe_joins(before: State, after: State, due: Snapshot) -> Iterable[str]:
+    """``late still waits for c``: a line for each join that got a node between two states and still waits for others.
+
+    The stored value of a join has the names of the nodes that arrived, its channel's name those of all its nodes
+    (langgraph 1.2 ``channels/named_barrier_value.py``). Nothing is said if a node's name may contain ``+``, nor about a
+    node that is `due` for another reason.
+    """
+    runs = {task.node for task in due.tasks}
+    for channel, value in after.values.items():
+        arrived, earlier = arrived_nodes(channel, value), arrived_nodes(channel, before.values.get(channel))
+        missing = [node for node in sources(channel) if node not in arrived]
+        is_proved = set(arrived) - set(earlier) and set(arrived) <= set(sources(channel))
+        if missing and is_proved and target(channel) not in runs:
+            yield f"{target(channel)} still waits for {', '.join(missing)}"
+
+
 def describe_new_head(
     reader: Reader, row: CheckpointRow, short: ShortIds, *, is_sibling: bool = False
 ) -> Iterable[str]:
@@ -60,6 +79,12 @@ def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> I
     if calls := finished_calls(reader, snapshot, row):
         yield f"{', '.join(calls)} finished at that checkpoint; the results are not copied, so they run again"
     yield from describe_unfinished_again(reader, row, snapshot)
+    handled = [task for task in snapshot.tasks if task.id in snapshot.handlers and not snapshot.consumed]
+    if handled:
+        failed, them, again = count_names(task.node or "a task" for task in handled), "they have", "they run"
+        if len(handled) == 1:
+            them, again = "it has", "it runs"
+        yield f"{', '.join(failed)} failed, and {them} an error handler; after the new checkpoint {again} again"
 
 
 def describe_finished_again(snapshot: Snapshot) -> Iterable[str]:
@@ -100,7 +125,7 @@ def describe_remaining(snapshot: Snapshot) -> str:
 
 def describe_taken(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> str:
     """A line about the tasks whose writes a copy of the checkpoint takes along."""
-    if started := count_names(f"{task.node or 'a task'} ({task.status})" for task in snapshot.tasks if task.writes):
+    if started := count_names(f"{task.node or 'a task'} ({task.status})" for task in snapshot.all_tasks if task.writes):
         return f"taken along: {', '.join(started)}"
     if count := len(reader.writes(row.ref, values=0)):
         return f"taken along: {count} write{'' if count == 1 else 's'}"
@@ -112,7 +137,8 @@ def describe_end(tasks: Snapshot) -> list[str]:
     if tasks.consumed:
         return []
     kept = count_names(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
-    dropped = count_names(f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED)
+    unfinished = [task for task in tasks.tasks if task.status is not Status.FINISHED]
+    dropped = count_names(f"{task.node} ({task.status})" for task in [*unfinished, *tasks.handlers.values()])
     lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
     lost = count_names(str(task.node) for task in tasks.tasks if task.answered)
     lines += [f"abandoned: {', '.join(dropped)}"] if dropped else []
@@ -128,7 +154,7 @@ def describe_cleared(before: Snapshot, again: Sequence[Task], *, kept: bool) -> 
         kept: whether the results of finished tasks were applied.
     """
     kept_due = {id(task) for task in again}
-    cleared = [task for task in before.tasks if not before.consumed and id(task) not in kept_due]
+    cleared = before.only(task for task in before.tasks if not before.consumed and id(task) not in kept_due).all_tasks
     open_ = [f"{t.node} ({t.status})" for t in cleared if t.status is not Status.FINISHED]
     finished = count_names(str(t.node) for t in cleared if t.status is Status.FINISHED and not kept)
     lines = [f"cleared: {', '.join(open_)}"] if open_ else []

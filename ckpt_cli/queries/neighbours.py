@@ -40,7 +40,9 @@ class Neighbours:
         """Use the checkpoint, and the one before it if that is needed, to name the nodes that made the checkpoint."""
         state, checkpoint_id = reader.state(row.ref), row.checkpoint_id
         self._step_nodes.learn(state)
-        before = self._step_nodes.start_of(checkpoint_id) if self._step_nodes.is_unnamed(checkpoint_id) else None
+        before = (
+            self._step_nodes.attribution.start_of(checkpoint_id) if self._step_nodes.is_unnamed(checkpoint_id) else None
+        )
         if before is not None:
             older = reader.state(row.ref._replace(checkpoint_id=before)) if before else None
             self._step_nodes.learn_step(state, older)

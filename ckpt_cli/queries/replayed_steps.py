@@ -50,7 +50,7 @@ def _prepare(
     player = Player(reader, line, start.ref if start else None, named)
     player.learn()
     before = _end(reader, start) if start else End(thread, ns, None, "nothing", None)
-    return player, PlayedView(before, _end(reader, end), len(line), player.reducers.words(), [])
+    return player, PlayedView(before, _end(reader, end), len(line), player.reducers.words(player.channels), [])
 
 
 def between(reader: Reader, start: CheckpointRow | None, end: CheckpointRow) -> list[str]:
@@ -94,13 +94,19 @@ def _steps(session: Session, player: "Player", view: PlayedView) -> Iterator[Pla
 
 
 class Player:
-    """Plays one line of checkpoints, oldest first."""
+    """Plays one line of checkpoints, oldest first.
+
+    Attributes:
+        reducers: what is known of the reducers of all channels.
+        channels: the channels that changed in a step of the line, or were written to.
+    """
 
     def __init__(self, reader: Reader, line: Sequence[Ref], start: Ref | None, named: NamedReducers) -> None:
         self._reader = reader
         self._pages = [line[start_index : start_index + AT_ONCE] for start_index in range(0, len(line), AT_ONCE)]
         self._start = start
         self.reducers = Reducers(named.reducers, named.remembered)
+        self.channels: set[str] = set()
 
     def learn(self) -> None:
         """Learn how each channel combines its writes, from these steps and the `_EARLIER` steps before them.
@@ -111,6 +117,7 @@ class Player:
         if self._start is not None:
             with suppress(PayloadCorrupt):
                 self._learn_from(*self._earlier(self._start), shapes)
+        self.channels.clear()
         self._learn_from(self._start, self._pages, shapes)
         if self._pages and self.reducers.unexplained:
             thread_id, ns, _ = self._pages[0][0]
@@ -129,6 +136,7 @@ class Player:
         for page in pages:
             for step in walk.steps(page):
                 self.reducers.learn_deltas(walk.line.reducers)
+                self.channels.update(step.moved, (write.channel for write in step.writes))
                 if step.state is not None:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:

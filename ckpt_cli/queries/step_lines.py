@@ -39,6 +39,10 @@ class StepLines:
         self.steps = self._reads.steps
         self.problems = self._reads.problems
 
+    def compare_all(self) -> None:
+        """Compare the states around each step from now on, so that every cleared channel is found."""
+        self._reads.all_compared = True
+
     def views(self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = ()) -> Iterator[StepView]:
         """A line for each of `checkpoint_ids`, in this order; `folded` as in `StepReads.read_lines`."""
         self._reads.read_lines(checkpoint_ids, folded=folded)
@@ -118,7 +122,7 @@ class StepLines:
             return []
         snapshot = self._reads.snapshots.get(checkpoint_id)
         if snapshot is not None:
-            return [self._task(task) for task in snapshot.tasks]
+            return [self._task(task) for task in snapshot.all_tasks]
         return [self._task_of_writes(writes) for writes in self.attribution.tasks(checkpoint_id).values()]
 
     def _task(self, task: Task) -> TaskView:

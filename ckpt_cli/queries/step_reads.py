@@ -35,6 +35,8 @@ class StepReads:
         attribution: the metadata and writes that were read, and which writes made which checkpoint.
         step_nodes: the nodes that made each checkpoint.
         steps: for each checkpoint, the changes of the step that made it.
+        all_compared: whether `portions` reads the states around every step, also where the writes show all but channels
+            that were cleared.
         snapshots: the tasks and next nodes of the decoded tips, by checkpoint id.
         problems: by checkpoint id, why the checkpoint or a part of it can't be read.
     """
@@ -47,6 +49,7 @@ class StepReads:
         self.attribution = WriteAttribution(self.lineage)
         self.step_nodes = StepNodes(self.attribution, ns, lambda: {row.ns for row in reader.rows(thread_id)})
         self.steps = Steps(self.attribution)
+        self.all_compared = False
         self.snapshots: dict[str, Snapshot] = {}
         self.problems: dict[str, str] = {}
         self._outlined = False
@@ -102,7 +105,7 @@ class StepReads:
 
     def _read_states(self, checkpoint_ids: Iterable[str]) -> int:
         """Read the states before and after these steps; gives the number of bytes that were read."""
-        wanted = [i for i in checkpoint_ids if self.steps.must_compare(i) and self._is_small(i)]
+        wanted = [i for i in checkpoint_ids if (self.all_compared or self.steps.must_compare(i)) and self._is_small(i)]
         parents = {i: self.lineage.parent(i) for i in wanted}
         ids = sorted({i for pair in parents.items() for i in pair if i is not None and self._is_small(i)})
         states, size = self._states(ids)
@@ -166,10 +169,10 @@ class StepReads:
         langgraph 0.0, and the newest others.
         """
         unnamed = [
-            i for i in checkpoint_ids if self.step_nodes.is_unnamed(i) and self.step_nodes.start_of(i) is not None
+            i for i in checkpoint_ids if self.step_nodes.is_unnamed(i) and self.attribution.start_of(i) is not None
         ]
         chosen = [i for i in unnamed if not ids.is_uuid6(i)] or unnamed[-_UNNAMED:]
-        pairs = {i: self.step_nodes.start_of(i) for i in chosen if self._is_small(i)}
+        pairs = {i: self.attribution.start_of(i) for i in chosen if self._is_small(i)}
         self.reader.saver.expect([self.ref(i) for pair in pairs.items() for i in pair if i])
         for checkpoint_id, before in pairs.items():
             states, _ = self._states([i for i in (before, checkpoint_id) if i])

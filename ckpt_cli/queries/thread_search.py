@@ -181,6 +181,7 @@ class _Namespace:
             match=one.match.text,
             after=one.match.after,
             more=one.match.more,
+            is_key=one.is_key,
         )
 
     def _sighted(self, checkpoint_id: str) -> Sighted:

@@ -142,7 +142,7 @@ class ThreadStatus:
         lineage = self._reader.lineage(thread.thread_id, head.ns)
         first = next(iter(lineage.rows), head.checkpoint_id)
         sizes = [row.size for row in rows if row.size is not None]
-        tasks = snapshot.tasks if snapshot is not None else []
+        tasks = snapshot.all_tasks if snapshot is not None else []
         step, source = self.metadata.get("step"), self.metadata.get("source")
         return ThreadView(
             thread_id=thread.thread_id,
@@ -166,7 +166,7 @@ class ThreadStatus:
                 if task.status is Status.WAITING
                 for one in task.open
             ],
-            errors=[FailedView(task.node, task.error) for task in tasks if task.status is Status.FAILED],
+            errors=[FailedView(task.node, task.error) for task in (snapshot.failed if snapshot is not None else ())],
             metadata={key: value for key, value in self.metadata.items() if key not in _PLAIN},
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,

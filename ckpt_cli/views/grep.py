@@ -32,6 +32,7 @@ class Hit:
         match: the first match.
         after: the part after the first match, in the same line.
         more: the number of further matches in the same text.
+        is_key: whether the text is the last key of the path, and no value.
     """
 
     thread_id: str
@@ -47,6 +48,7 @@ class Hit:
     match: str
     after: str
     more: int
+    is_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

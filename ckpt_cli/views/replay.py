@@ -127,7 +127,8 @@ class PlayedView(View):
     Attributes:
         before: the start; its `checkpoint_id` is null for the empty state before a first checkpoint.
         count: the number of steps.
-        reducers: texts; each names a channel and its reducer, with the evidence from these steps and earlier ones.
+        reducers: texts; each names a channel that changes in these steps and its reducer, with the evidence from these
+            steps and earlier ones.
         steps: the steps, oldest first.
         verdicts: the number of steps for each verdict; complete after the last step was read.
     """

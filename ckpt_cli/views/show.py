@@ -105,6 +105,7 @@ class ShowView(View):
         stored: with ``--raw``, the payloads.
         problem: which part besides the channels can't be read; then channels, versions and next may be incomplete. Null
             if everything can be read.
+        not_continued: for the head of a subgraph with tasks, why the next run doesn't continue it; null if it may.
         old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
     """
 
@@ -138,3 +139,4 @@ class ShowView(View):
     given: Channel | None = None
     metadata_problem: str | None = None
     old_answers: Sequence[Any] = ()
+    not_continued: str | None = None

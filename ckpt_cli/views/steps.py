@@ -15,13 +15,14 @@ class ChangeView:
         kind: ``added`` (items of a list, messages), ``edited`` (items changed in place), ``set`` (the value is now
             `after`; there was none, or it is unknown), ``summed`` (the number grew by `after`), ``same`` (the value is
             as before), ``changed`` (from `before` to `after`), ``replaced`` (nothing is left of the old value),
+            ``cleared`` (the channel held `before`, and holds nothing now),
             ``wrote`` (`after` was written; what the channel made of it was not read), ``several`` (the same, for
             several values), ``given`` (`after` is an input), ``sent`` (nodes were called), ``unread`` (too long to be
             read for this), ``unreadable`` (can't be decoded).
         added: the number of added items or messages; for ``several``, the number of values; for ``sent``, the number
             of Sends.
         removed: the number of removed items or messages.
-        before: the state's value before the step, for ``changed`` and ``same``.
+        before: the state's value before the step, for ``changed``, ``cleared`` and ``same``.
         after: the state's value after the step; for ``summed`` the sum of the written numbers, for ``added`` the new
             items, for ``edited`` the new and the edited items; for ``wrote``, ``several`` and ``given`` what was
             written.

@@ -179,3 +179,17 @@ def test_a_list_that_grew_without_a_version_has_a_hint() -> None:
     other = judge({"top": 1}, {"top": 2}, {}, Reducers())
     assert (grown.verdict, other.verdict) == (Verdict.DIFFERS, Verdict.DIFFERS)
     assert "a Topic that accumulates" in grown.why and "Topic" not in other.why
+
+
+def test_replay_names_only_reducers_of_channels_in_the_played_steps(tmp_path: Path) -> None:
+    """Earlier steps are evidence for reducers, but their channels are not part of the answer."""
+    path, builder = tmp_path / "t.sqlite", StateGraph(State)
+    builder.add_node("a", lambda _: {"n": 1})
+    builder.add_node("b", lambda _: {"log": ["b"]})
+    builder.add_edge(START, "a")
+    builder.add_edge("a", "b")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder.compile(checkpointer=saver).invoke({"log": ["in"], "n": 0}, ON)
+    whole, last = at(path, replay, "t", to="@").reducers, at(path, replay, "t", "@^", to="@").reducers
+    assert [text.split()[0] for text in sorted(whole)] == ["log", "n"]
+    assert last == [text for text in whole if text.startswith("log ")]

@@ -42,7 +42,8 @@ def test_the_next_question_takes_it(
         asked = graph.invoke({"log": ["in"]}, on("t"))["__interrupt__"][0]
         graph.invoke(Command(resume={asked.id: "A1"} if by_id else "A1"), on("t"))
         found, texts = [], []
-        for words in (["show", "t"], ["replay", "t"], ["threads"]):
+        below = f"sub:{graph.get_state(on('t')).tasks[0].id}" if nested else ""
+        for words in (["show", "t"], ["replay", "t"], ["threads"], ["show", "t", "--ns", below]):
             assert run([*words, "-d", str(path), "--json"]) == 0
             view = json.loads(capsys.readouterr().out)
             found.append((view["threads"][0] if "threads" in view else view)["old_answers"])
@@ -51,5 +52,5 @@ def test_the_next_question_takes_it(
         after = graph.invoke(None, on("t"))
     taken = after["log"][-1:] == ["A1"] and "__interrupt__" not in after
     assert taken is not by_id
-    assert found == [["A1"] if taken else []] * 3
+    assert found == [["A1"] if taken else []] * 4
     assert ("“A1” is stored for no particular question" in texts[0]) is taken

@@ -198,6 +198,7 @@ def untrue(change: ChangeView, before: Values, after: Values) -> bool:
         "same": lambda: was == now == said == ours(change.before),
         "changed": lambda: was != now and (ours(change.before), said) == (was, now),
         "set": lambda: now == said and (change.unsure or was in EMPTY),
+        "cleared": lambda: ours(change.before) == was and was not in EMPTY and now in EMPTY,
         "replaced": lambda: was != now and now == said,
         "summed": lambda: (was or 0) + said == pytest.approx(now),
         "added": lambda: len(now or ()) - len(was or ()) == change.added - change.removed and _within(said, now),

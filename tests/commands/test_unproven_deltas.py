@@ -203,3 +203,17 @@ def test_an_overwrite_proves_no_reducer(tmp_path: Path, capsys: pytest.CaptureFi
     assert "message merge" not in played
     steps = {step["step"]: step for step in json.loads(played)["steps"]}
     assert (steps[2]["verdict"], '"d"' in json.dumps(steps[3])) == ("agrees", False)
+
+
+def test_the_refused_copy_without_ancestors_names_the_one_that_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """LangGraph reads the same value from the copy with all ancestors."""
+    path = tmp_path / "t.sqlite"
+    recorded(path, 100, answered=True)
+    assert run(["fork", "t", "@", "--to", "copy", "--shallow", "-d", str(path), "--yes"]) != 0
+    assert "without --shallow its ancestors are copied too" in " ".join(capsys.readouterr().err.split())
+    assert run(["fork", "t", "@", "--to", "copy", "-d", str(path), "--yes"]) == 0
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        copy: Any = {"configurable": {"thread_id": "copy"}}
+        assert asking(saver).get_state(copy).values == asking(saver).get_state(ON).values

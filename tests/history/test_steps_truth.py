@@ -93,6 +93,7 @@ def _untrue(parent: State | None, state: State, change: ChangeView, view: StepVi
         "summed": lambda: before + change.after == pytest.approx(after),
         "added": lambda: _grew(before, after, change),
         "edited": lambda: _grew(before, after, change),
+        "cleared": lambda: same(change.before, before) and (after is NOTHING or after == []),
         "replaced": lambda: not same(before, after) and same(change.after, after),
     }[change.kind]()
     return None if is_true else f"{change.channel} was {before!r} and is {after!r}: {change.kind} {change.text}"

@@ -96,7 +96,7 @@ KINDS = ("plain", "asks", "asks updated", "asks twice", "twice", "leaves", "own"
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_next_run_does_with_the_change(database: tuple[str, Any], ckpt: Ckpt, kind: str, change: str) -> None:
-    """In the newest call of a finished, an outdated and a waiting subgraph."""
+    """In the newest call of a finished, an outdated and a waiting subgraph; ``show`` agrees with the plan."""
     ran, saver = Ran(), database[1]
     graph = calling(saver, ran, kind)
     graph.invoke({"log": ["in"]}, on("t"))
@@ -104,9 +104,11 @@ def test_what_the_next_run_does_with_the_change(database: tuple[str, Any], ckpt:
         graph.update_state(on("t"), {"log": ["other"]}, as_node="a")
     ns = namespaces(saver)[-1]
     plan = ckpt(*CHANGES[change], "--ns", ns, "--yes")
-    changed = newest(saver, ns)
+    changed, shown = newest(saver, ns), ckpt("show", "t", "--ns", ns)
     graph.invoke(None, on("t"))
     went_on = newest(saver, ns) != changed
+    says_so = shown["not_continued"] is None and "left" not in [task["status"] for task in shown["tasks"]]
+    assert says_so == went_on
     assert went_on == (kind in ("asks", "asks twice", "own asks", "own asks updated"))
     notes = " ".join(plan["notes"])
     if went_on:

@@ -130,15 +130,15 @@ class Reducers:
         tally = self.tallies.get(channel)
         return (tally is not None and tally.faded) or any(reducer.fades for reducer in self.of(channel))
 
-    def words(self) -> list[str]:
-        """One text for each channel that was written: its reducer and the evidence for it."""
+    def words(self, played: Collection[str]) -> list[str]:
+        """One text for each of the `played` channels, and for those that a person named: reducer and evidence."""
         texts = [
             f"{channel} {reducer.name} ({'remembered' if channel in self.remembered else 'as you say'})"
             for channel, reducer in self.named.items()
             if channel not in self.remembered or channel in self.channels
         ]
         for channel, one in self.deltas.items():
-            if channel in self.named:
+            if channel in self.named or channel not in played:
                 continue
             if isinstance(one, Evidence):
                 texts.append(f"{channel} {one.reducer.name} ({one.explained} of {one.steps} stretches)")
@@ -147,7 +147,7 @@ class Reducers:
             else:
                 texts.append(f"{channel} by none that is proven")
         for channel, tally in self.tallies.items():
-            if tally.steps:
+            if tally.steps and channel in played:
                 best = joined(tally.candidates or tally.suspected)
                 unknown = f"by none that is known ({count_steps(tally.steps)})"
                 texts.append(f"{channel} {best.words if best else unknown}")

@@ -33,11 +33,12 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MatchedText:
-    """A matching text in one value; `mark` is equal for equal texts."""
+    """A matching text in one value; `mark` is equal for equal texts. `is_key`: the text is the last key of the path."""
 
     path: Path
     mark: int
     match: Match
+    is_key: bool = False
 
 
 class Search:
@@ -73,7 +74,7 @@ class Search:
                     if not self._has_no_match(item):
                         stack.append((item, (*path, key)))
                     if isinstance(key, str) and isinstance(value, dict):
-                        yield from self._text(key, (*path, key))
+                        yield from self._text(key, (*path, key), is_key=True)
 
     def _has_no_match(self, value: Any) -> bool:
         """Whether a value is an object that was searched before and had no match."""
@@ -88,7 +89,7 @@ class Search:
                 self._known.clear()
             matches = self._known[key] = self._search_new(node, path, nested) or _NONE
         for inner in matches:
-            yield MatchedText((*path, *inner.path), inner.mark, inner.match)
+            yield MatchedText((*path, *inner.path), inner.mark, inner.match, inner.is_key)
 
     def _search_new(self, node: Node, path: Path, nested: int) -> list[MatchedText]:
         """The matches in an object that was not searched before; their paths begin at the object."""
@@ -120,10 +121,10 @@ class Search:
         elif not self._needle.word:  # a number contains no word
             yield from self._text(str(value) if not isinstance(value, int) or value.bit_length() < 4096 else "", path)
 
-    def _text(self, text: str, path: Path) -> Iterator[MatchedText]:
+    def _text(self, text: str, path: Path, *, is_key: bool = False) -> Iterator[MatchedText]:
         match = self._needle.match(text)
         if match is not None:
-            yield MatchedText(path, hash(text), match)
+            yield MatchedText(path, hash((text, is_key)), match, is_key)
 
 
 def _text_of(node: Node) -> str:
@@ -142,6 +143,7 @@ class Sighting:
         first: the checkpoint with the lowest id that holds the text.
         last: the checkpoint with the highest id that holds the text.
         checkpoints: the number of checkpoints that hold the text.
+        is_key: whether the text is the last key of the path, and no value.
     """
 
     place: Place
@@ -152,6 +154,7 @@ class Sighting:
     first: str
     last: str
     checkpoints: int = 1
+    is_key: bool = False
 
 
 class Sightings:
@@ -168,7 +171,7 @@ class Sightings:
             if sighting is None:
                 channel = str(one.path[0])
                 self._all[(place, names, one.mark)] = Sighting(
-                    place, channel, one.path, one.match, one.mark, checkpoint_id, checkpoint_id
+                    place, channel, one.path, one.match, one.mark, checkpoint_id, checkpoint_id, is_key=one.is_key
                 )
             elif sighting.last != checkpoint_id:
                 sighting.last = checkpoint_id

@@ -188,15 +188,20 @@ def ready(channel: str, value: Any) -> bool:
     false]`` until the node may run (1.2 ``channels/last_value.py: LastValueAfterFinish``, ``named_barrier_value.py``).
     """
     parts = items(value)
-    if parts is not None and len(parts) == 2 and isinstance(parts[1], bool):
-        if not parts[1]:
-            return False
-        value, parts = parts[0], items(parts[0])
+    if parts is not None and len(parts) == 2 and parts[1] is False:
+        return False
     if not channel.startswith("join:"):
         return True
-    names = channel[len("join:") :].rpartition(":")[0]
-    arrived = [part for part in parts or [] if isinstance(part, str)]
+    names, arrived = channel[len("join:") :].rpartition(":")[0], arrived_nodes(channel, value)
     return bool(arrived) and len("+".join(arrived)) == len(names)
+
+
+def arrived_nodes(channel: str, value: Any) -> list[str]:
+    """The nodes that a join has got so far, from its value; [] for other channels."""
+    parts = items(value) if channel.startswith("join:") else None
+    if parts is not None and len(parts) == 2 and isinstance(parts[1], bool):
+        parts = items(parts[0])
+    return [part for part in parts or [] if isinstance(part, str)]
 
 
 def _sends(state: State) -> Iterator[Due]:

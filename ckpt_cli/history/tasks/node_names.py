@@ -5,13 +5,14 @@ possible node; the namespace in an interrupt (langgraph 0.2.60 to 0.5); the name
 id of the calling task.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from uuid import UUID
 
 from ckpt_cli.history.state import channels
-from ckpt_cli.history.state.channels import END, ERROR_SOURCE, INTERRUPT, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.state.channels import END, INTERRUPT, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
@@ -41,8 +42,15 @@ class Names:
         """The node of a recorded task; None if it can't be known, and for an update, which is no task."""
         if task_id is None or task_id not in self._writes:
             return None
+        if task_id in self.handlers:
+            return self.handlers[task_id].node
         by_path = pulled(self._paths[task_id])
         return by_path or self._by_id.get(task_id) or self._by_namespace(task_id)
+
+    @cached_property
+    def handlers(self) -> Mapping[str, Handler]:
+        """The recorded tasks of error handlers, by task id. Each handles the failure of another task of this step."""
+        return error_handlers(self._writes, self._place, lambda write: pulled(self._paths[write.task_id]))
 
     def of_this_step(self, task_id: str) -> bool:
         """Whether the step began with this task.
@@ -135,7 +143,7 @@ class Names:
     @cached_property
     def _by_id(self) -> dict[str, str]:
         """Recorded task id to the node whose recomputed id it is."""
-        unnamed = {i for i in self._of_this_step if pulled(self._paths[i]) is None}
+        unnamed = {i for i in self._of_this_step if pulled(self._paths[i]) is None and i not in self.handlers}
         nodes: dict[str, str] = {}
         if self._place is None or not unnamed:
             return nodes
@@ -155,13 +163,11 @@ class Names:
         yield from self._due_ids(place)
         edge_channels = [c for c in self._state.values if channels.is_edge(c, self._state)]
         packets = len(items(self._state.values.get(TASKS)) or []) + len(self._state.sends)
-        failed = [i for i, writes in self._writes.items() if any(w.channel == ERROR_SOURCE for w in writes)]
         for node in self._nodes():
             for triggers in trigger_sets({*self._all_triggers(node), f"branch:to:{node}"}, edge_channels):
                 yield from ((task_id, node) for task_id in place.pull(node, triggers))
             for index in range(packets):
                 yield from ((task_id, node) for task_id in place.push(node, index))
-            yield from ((place.handler(node, task_id), node) for task_id in failed)
 
     def _due_ids(self, place: Place) -> Iterator[tuple[str, str]]:
         for due in due_tasks(self._state, self._wiring):

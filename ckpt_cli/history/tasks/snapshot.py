@@ -93,12 +93,32 @@ class Snapshot(NamedTuple):
         old_answers: the answer that an earlier ``Command(resume=…)`` left, if a question waits. The next run gives it
             to the first question that it asks.
         complete: whether `tasks` surely has every task of the step; False for a damaged checkpoint, for example.
+        handlers: task id of a failed task to the task of the error handler that ran for it. If the step goes on, the
+            handler runs again, even if it has finished, and the failed task doesn't (langgraph 1.2.22
+            ``pregel/_loop.py: _resume_error_handlers_if_applicable``). ``get_state`` and `next` have no handlers.
     """
 
     tasks: list[Task]
     consumed: bool = False
     complete: bool = True
     old_answers: Sequence[Any] = ()
+    handlers: Mapping[str, Task] = MappingProxyType({})
+
+    @property
+    def all_tasks(self) -> list[Task]:
+        """The tasks of the step, and those of error handlers."""
+        return [*self.tasks, *self.handlers.values()]
+
+    @property
+    def failed(self) -> list[Task]:
+        """The tasks that failed, also error handlers, without those whose failure an error handler handles."""
+        return [t for t in self.all_tasks if t.status is Status.FAILED and t.id not in self.handlers]
+
+    def only(self, tasks: Iterable[Task]) -> "Snapshot":
+        """The snapshot with these of its tasks and their error handlers."""
+        kept = list(tasks)
+        ids = {task.id for task in kept}
+        return self._replace(tasks=kept, handlers={i: task for i, task in self.handlers.items() if i in ids})
 
     @property
     def next(self) -> list[str] | None:
@@ -111,7 +131,7 @@ class Snapshot(NamedTuple):
     @property
     def interrupts(self) -> list[Interrupt]:
         """The questions that wait for an answer."""
-        waiting = [] if self.consumed else [task for task in self.tasks if task.status is Status.WAITING]
+        waiting = [] if self.consumed else [task for task in self.all_tasks if task.status is Status.WAITING]
         return [interrupt for task in waiting for interrupt in task.open]
 
     @property
@@ -122,8 +142,8 @@ class Snapshot(NamedTuple):
     @property
     def statuses(self) -> list[Status]:
         """Every status that the thread has, if this is its head; only WAITING and FAILED can come together."""
-        of_tasks = {task.status for task in self.tasks}
-        halted: list[Status] = [status for status in (Status.WAITING, Status.FAILED) if status in of_tasks]
+        of_tasks = {task.status for task in self.all_tasks}
+        halted = [Status.WAITING] * (Status.WAITING in of_tasks) + [Status.FAILED] * bool(self.failed)
         if halted:
             return halted
         if of_tasks - {Status.LEFT}:  # even if all have finished: their writes have not become a checkpoint yet
@@ -167,17 +187,20 @@ def snapshot(
         task_id = names.task_of(due_task)
         own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due_task.node is None else [])
         tasks.append(_task(task_id, due_task.node or names.node(task_id), own))
+    handled = names.handlers
+    handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in handled.items()]
     if not complete:
         tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
         questions = WaitingQuestions(writes, namespaces, below)
-        tasks = [_with_answers(task, questions) for task in tasks]
+        tasks, handlers = ([_with_answers(task, questions) for task in some] for some in (tasks, handlers))
     if not consumed and any(task.status is Status.DUE for task in tasks) and ended():
         tasks = [t._replace(status=Status.LEFT) if t.status is Status.DUE else t for t in tasks]
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
-    is_waiting = not consumed and any(task.status is Status.WAITING for task in tasks)
+    is_waiting = not consumed and any(task.status is Status.WAITING for task in [*tasks, *handlers])
     is_complete = ended_here or (not state.damage and _found_all(tasks))
-    return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else ())
+    by_failed = dict(zip((handler.failed for handler in handled.values()), handlers, strict=True))
+    return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else (), by_failed)
 
 
 def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) -> list[TaskWrite]:

@@ -60,6 +60,8 @@ class ChangeKind(StrEnum):
     """A list has nothing left of what it was before, or an ``Overwrite`` replaced a value."""
     SEVERAL = "several"
     """Several values were written; `Change.added` is their number. What the channel made of them was not read."""
+    CLEARED = "cleared"
+    """The channel held a value before and holds nothing now, as a topic or an ephemeral value does after a step."""
     SENT = "sent"
     """Sends called nodes with arguments of their own."""
     UNREADABLE = "unreadable"
@@ -74,7 +76,7 @@ class Change(NamedTuple):
     Attributes:
         after: the state's value after the step; the sum for SUMMED, the new items for ADDED, the new and the edited
             items for EDITED; what was written for WROTE and GIVEN, and a list of it for SEVERAL.
-        before: the state's value before the step, for CHANGED and SAME.
+        before: the state's value before the step, for CHANGED, CLEARED and SAME.
         to: node to number of Sends, for SENT.
         size: bytes written.
         unsure: for SET, whether the channel may have had the same value already.

@@ -6,16 +6,16 @@ and the namespaces of subgraphs contain the node and the id of their task. Metad
 had an output.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, NOT_NODES, RETURN, START, TASKS
+from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
-from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, handler_path, pulled, sent, trigger_sets
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_call, is_command, path
 from ckpt_cli.values.langgraph_values import interrupts, js_send
 from ckpt_cli.values.state import State, TaskWrite
@@ -41,6 +41,7 @@ class StepNodes:
         self._by_seen: dict[str, dict[str, int]] = {}
         self._triggers = attribution.remembered(self._read_triggers)
         self._send_targets = attribution.remembered(self._read_send_targets)
+        self._handlers = attribution.remembered(self._read_handlers)
         self._pushed = attribution.remembered(self._read_pushed)
         self._packets = attribution.remembered(self._read_packets)
         self._called_by_edges = attribution.remembered(self._read_called_by_edges)
@@ -70,25 +71,6 @@ class StepNodes:
         """Whether a run made a checkpoint, and some node of it is unknown."""
         nodes = self.nodes(checkpoint_id)
         return self.attribution.note(checkpoint_id).source in ("loop", "") and (not nodes or "?" in nodes)
-
-    def start_of(self, checkpoint_id: str) -> str | None:
-        """The checkpoint at which the one step began that made this; "" if it is the first, None if it isn't known.
-
-        langgraph 0.0.38 stored no parent with an input, which continued the newest checkpoint.
-        """
-        lineage = self.attribution.lineage
-        row, parent = lineage.rows[checkpoint_id], lineage.parent(checkpoint_id)
-        if parent is not None:
-            first, second = (self.attribution.note(i).step for i in (parent, checkpoint_id))
-            return parent if first is None or second is None or first + 1 == second else None
-        if row.parent_id is not None or not checkpoint_id or ids.is_uuid6(checkpoint_id):
-            return None
-        place = bisect_left(self._ids, checkpoint_id)
-        return self._ids[place - 1] if place else ""
-
-    @cached_property
-    def _ids(self) -> list[str]:
-        return list(self.attribution.lineage.rows)
 
     def _nodes(self, checkpoint_id: str) -> dict[str, int]:
         """The nodes that made a checkpoint and how many tasks each had, in the order of their writes; {} if unknown.
@@ -124,6 +106,11 @@ class StepNodes:
 
     def node(self, write: TaskWrite) -> str | None:
         """The node of the task that wrote this; None if the node can't be known."""
+        if handler := self._handlers(write.row.checkpoint_id).get(write.task_id):
+            return handler.node
+        return self._node_without_handlers(write)
+
+    def _node_without_handlers(self, write: TaskWrite) -> str | None:
         task_path = path(write)
         if task_path:
             index = sent(task_path)
@@ -133,10 +120,20 @@ class StepNodes:
             return START
         return self._recomputed(write) or self._by_own_names(write)
 
+    def _read_handlers(self, checkpoint_id: str) -> dict[str, Handler]:
+        """The tasks of error handlers at a checkpoint, by task id."""
+        sources = [w for w in self.attribution.writes.get(checkpoint_id, ()) if w.channel == channels.ERROR_SOURCE]
+        start = next((place for write in sources for place in self._places(write)), None)
+        tasks = self.attribution.unsorted_tasks(checkpoint_id) if sources else {}
+        return error_handlers(tasks, start, self._node_without_handlers)
+
     def path_of(self, write: TaskWrite) -> str | None:
         """The path of the task that wrote this: as stored, else computed from the task's node; None if it's unknown."""
         if stored := path(write):
             return stored
+        if handler := self._handlers(write.row.checkpoint_id).get(write.task_id):
+            failed = self.attribution.unsorted_tasks(write.row.checkpoint_id)[handler.failed][0]
+            return handler_path(self.path_of(failed))
         pushed = self._pushed(write.row.checkpoint_id).get(write.task_id)
         if pushed is not None:
             return f"~{PUSH}, {pushed[1]:010d}"

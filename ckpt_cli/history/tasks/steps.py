@@ -73,17 +73,18 @@ class Steps:
             is_first: whether there is no checkpoint before this one.
         """
         checkpoint_id = state.ref.checkpoint_id
-        written = self._written(checkpoint_id)
+        self._unexplained.pop(checkpoint_id, None)
+        written, cleared = self._written(checkpoint_id), _cleared(state, parent)
         if written is None:
-            self._unexplained.pop(checkpoint_id, None)
             if (changes := self._differences(state, parent, is_first)) is not None:
-                self._unexplained[checkpoint_id] = changes
+                self._unexplained[checkpoint_id] = _with_new(changes, cleared)
             return
         touched = {write.channel for write in written[0]} | written[1].keys()
-        self._sides[checkpoint_id] = {channel: _sides(channel, state, parent, is_first) for channel in touched}
-        if self._attribution.spans_steps(checkpoint_id):  # not all of its writes are stored
-            differences = self._differences(state, parent, is_first) or []
-            self._unexplained[checkpoint_id] = [change for change in differences if change.channel not in touched]
+        if self._attribution.note(checkpoint_id).source != "input":  # an input is in no channel yet
+            self._sides[checkpoint_id] = {channel: _sides(channel, state, parent, is_first) for channel in touched}
+        several = self._attribution.spans_steps(checkpoint_id)  # then not all of its writes are stored
+        changes = _with_new((self._differences(state, parent, is_first) if several else None) or [], cleared)
+        self._unexplained[checkpoint_id] = [change for change in changes if change.channel not in touched]
 
     def forget(self, checkpoint_id: str) -> None:
         """Drop the values of a step that was shown."""
@@ -120,6 +121,30 @@ class Steps:
         changed = [c for c in sorted(channels.user_channels(state)) if state.versions.get(c) != parent.versions.get(c)]
         changes = [state_change(channel, (), _sides(channel, state, parent, is_first)) for channel in changed]
         return [change for change in changes if change is not None and change.kind is not ChangeKind.SAME]
+
+
+def _cleared(state: State, parent: State | None) -> list[Change]:
+    """The user's channels that hold nothing any more; those that the step wrote to may be among them.
+
+    A topic, an ephemeral value and an any-value are emptied by a step that doesn't write to them (langgraph 1.2
+    ``channels/topic.py``, ``ephemeral_value.py``, ``any_value.py: update``). An empty topic is stored as ``[]``. A
+    delta channel without a stored value isn't empty.
+    """
+    if parent is None:
+        return []
+    own = [c for c in sorted(parent.values) if not channels.is_control(c, parent) and not _is_empty(_value(c, parent))]
+    gone = [c for c in own if not channels.is_snapshot(parent.values[c]) and _is_empty(_value(c, state))]
+    return [Change(channel, ChangeKind.CLEARED, before=parent.values[channel]) for channel in gone]
+
+
+def _with_new(changes: list[Change], more: list[Change]) -> list[Change]:
+    """The changes, and those of `more` in other channels."""
+    named = {change.channel for change in changes}
+    return [*changes, *(change for change in more if change.channel not in named)]
+
+
+def _is_empty(value: Any) -> bool:
+    return value is NOTHING or value == []
 
 
 def _sides(channel: str, state: State, parent: State | None, is_first: bool) -> Sides:

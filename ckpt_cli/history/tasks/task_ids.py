@@ -19,6 +19,7 @@ PULL = "__pregel_pull"
 PUSH = "__pregel_push"
 
 _SEND_PATH = rf"~{PUSH}, (\d{{10}})(?:, .*)?"
+_HANDLER_END = ", node_error_handler, 0000000000"
 _MANY = 5  # for a node with more triggers, only the likely sets of triggers are tried
 _SIBLINGS = 8  # positions in the list of tasks that are tried; langgraph 0.1 and 0.2.3 hashed the position
 
@@ -26,15 +27,33 @@ _SIBLINGS = 8  # positions in the list of tasks that are tried; langgraph 0.1 an
 def pulled(task_path: str) -> str | None:
     """The node of a task that an edge started; None for Sends, calls, error handlers and rows without a path."""
     head = f"~{PULL}, "
-    if not task_path.startswith(head) or task_path.endswith(", node_error_handler, 0000000000"):
+    if not task_path.startswith(head) or handled(task_path) is not None:
         return None
     return task_path[len(head) :]
 
 
 def sent(task_path: str) -> int | None:
-    """The index of the Send that started a task; None for a task that no Send started."""
+    """The index of the Send that started a task; None for a task that no Send started, an error handler too."""
     match = re.fullmatch(_SEND_PATH, task_path) if task_path.startswith(f"~{PUSH}, ") else None
-    return int(match[1]) if match else None
+    return int(match[1]) if match and handled(task_path) is None else None
+
+
+def handled(task_path: str) -> str | None:
+    """The path of the failed task that an error handler's task handles; None for tasks of other kinds."""
+    return task_path.removesuffix(_HANDLER_END) if task_path.endswith(_HANDLER_END) else None
+
+
+def handler_path(failed_path: str | None) -> str | None:
+    """The path of the error handler's task, from that of the failed task; None if that isn't known."""
+    return None if failed_path is None else failed_path + _HANDLER_END
+
+
+def handler_names(failed_node: str) -> tuple[str, str]:
+    """The nodes that may handle an error of a node: its own error handler, and the graph's default one.
+
+    LangGraph gives these names to the nodes (1.2 ``graph/state.py: add_node``, ``_DEFAULT_ERROR_HANDLER_NODE``).
+    """
+    return f"__error_handler__{failed_node}", "__default_error_handler__"
 
 
 def caller(task_path: str) -> str | None:
@@ -78,9 +97,15 @@ class Place(NamedTuple):
         if self.v < 2 and not self.javascript:  # in v 1 the versions alone don't always show who wrote it
             yield self._javascript(node, kind, rest)
 
-    def handler(self, node: str, failed: str) -> str:
-        """The id of the task of an error handler (1.2 ``prepare_node_error_handler_task``)."""
-        return self._hashed(node, PUSH, "node_error_handler", failed)
+    def handlers(self, failed_node: str, failed_id: str) -> Iterator[tuple[str, str]]:
+        """The ids that the task of an error handler may have, each with the handler's node.
+
+        The handler runs in the namespace of the failed task (langgraph 1.2.22 ``pregel/_algo.py:
+        prepare_node_error_handler_task``, called with the config of that task).
+        """
+        for node in handler_names(failed_node):
+            inside = f"{self._inside(failed_node)}:{failed_id}|{node}"
+            yield self._hashed_inside(inside, node, PUSH, "node_error_handler", failed_id), node
 
     @property
     def update(self) -> str:
@@ -95,7 +120,10 @@ class Place(NamedTuple):
         return f"{self.ns}|{node}" if self.ns else node
 
     def _hashed(self, node: str, *parts: str) -> str:
-        data = UUID(self.checkpoint_id).bytes + "".join((self._inside(node), str(self.step), node, *parts)).encode()
+        return self._hashed_inside(self._inside(node), node, *parts)
+
+    def _hashed_inside(self, inside: str, node: str, *parts: str) -> str:
+        data = UUID(self.checkpoint_id).bytes + "".join((inside, str(self.step), node, *parts)).encode()
         if self.v > 1:
             from xxhash import xxh3_128_hexdigest
 

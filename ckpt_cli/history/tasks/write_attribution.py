@@ -4,6 +4,7 @@ The writes stored on a checkpoint come from the tasks that started there. These 
 ``loop`` child. They did not make a second child (a replay, an update, a fork).
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from itertools import islice
@@ -213,6 +214,24 @@ class WriteAttribution:
         if parent is None or self.note(parent).source != "input" or self.note(checkpoint_id).source != "loop":
             return False
         return self.note(parent).outputs is not None and self.first_with_source(parent, _LOOPS) == checkpoint_id
+
+    def start_of(self, checkpoint_id: str) -> str | None:
+        """The checkpoint at which the one step began that made this; "" if it is the first, None if it isn't known.
+
+        langgraph 0.0.38 stored no parent with an input, which continued the newest checkpoint.
+        """
+        row, parent = self.lineage.rows[checkpoint_id], self.lineage.parent(checkpoint_id)
+        if parent is not None:
+            first, second = (self.note(i).step for i in (parent, checkpoint_id))
+            return parent if first is None or second is None or first + 1 == second else None
+        if row.parent_id is not None or not checkpoint_id or ids.is_uuid6(checkpoint_id):
+            return None
+        place = bisect_left(self._ids, checkpoint_id)
+        return self._ids[place - 1] if place else ""
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        return list(self.lineage.rows)
 
     def tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
         """Task id to the writes that the task left on a checkpoint, in the order of the paths if these are known.

@@ -60,6 +60,8 @@ def _rank(change: ChangeView) -> int:
         return 1
     if change.kind in ("unread", "unreadable"):
         return 5
+    if change.kind == "cleared":
+        return 6
     if change.unsure:
         return 4
     return 2 if isinstance(change.after, str) and change.after else 3
@@ -75,6 +77,8 @@ def one(change: ChangeView, cells: int) -> Line:
     if change.kind == "unreadable":
         locked = isinstance(change.after, Node) and change.after.needs_key
         return [*name, ("muted", "(encrypted)")] if locked else [*name, ("bad", "can't be decoded")]
+    if change.kind == "cleared":
+        return [*name, ("muted", "cleared")]
     if change.kind == "several":
         return [*name, ("added", f"{TIMES}{change.added}")]
     if change.kind in ("added", "edited"):

@@ -33,7 +33,8 @@ def render(view: GrepView, page: Page) -> Iterator[Line]:
 def _hit(hit: Hit, width: int) -> Iterator[Line]:
     place_and_path = hit.path if hit.place == "state" else f"{hit.place} {hit.path}"
     head: Line = [("", "  "), *_first_to_last(hit), ("", "  "), ("key", place_and_path)]
-    text: Line = [("value", hit.before), ("changed", hit.match), ("value", hit.after), *_more(hit)]
+    key: Line = [("muted", "the key ")] if hit.is_key else []
+    text: Line = [*key, ("value", hit.before), ("changed", hit.match), ("value", hit.after), *_more(hit)]
     if line_len(head) + 2 + line_len(text) <= width:
         yield [*head, ("", "  "), *text]
         return
@@ -41,7 +42,7 @@ def _hit(hit: Hit, width: int) -> Iterator[Line]:
     room = width - 4
     excess = max(cell_len(hit.before) + cell_len(hit.match) - room + 12, 0)
     before = f"{MORE}{hit.before[excess + 1 :]}" if 0 < excess < len(hit.before) else hit.before
-    yield fit([("", "    "), ("value", before), *text[1:]], width)
+    yield fit([("", "    "), *key, ("value", before), *text[len(key) + 1 :]], width)
 
 
 def _first_to_last(hit: Hit) -> Line:
@@ -60,7 +61,7 @@ def _more(hit: Hit) -> Line:
 
 
 def _row(result: Hit | ThreadCount) -> Line:
-    """A row: thread, namespace, first and last checkpoint, place, path, and the matching line."""
+    """A row: thread, namespace, first and last checkpoint, place, path, the matching line, and ``key`` if it is one."""
     if isinstance(result, ThreadCount):
         return row([[("title", result.thread_id)], [("", str(result.hits))]])
     cells: list[Line] = [[("title", result.thread_id)], [("muted", result.ns)]]
@@ -74,6 +75,7 @@ def _row(result: Hit | ThreadCount) -> Line:
             *cells,
             [("key", result.path)],
             [("value", result.before), ("changed", result.match), ("value", result.after)],
+            [("muted", "key" if result.is_key else "")],
         ]
     )
 

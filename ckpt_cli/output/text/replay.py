@@ -42,6 +42,8 @@ def _task(task: ReplayedTask, column: int, page: Page, *, consumed: bool) -> Lin
         if task.status == "answered"
         else "would run again"
         if task.again
+        else "not run again: its error handler runs"
+        if task.status == "failed"
         else "kept, not run again"
     )
     status = task_look(task.status, consumed=consumed).span

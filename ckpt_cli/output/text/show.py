@@ -6,7 +6,7 @@ from typing import Any
 
 from ckpt_cli.history.lineage.short_ids import EMPTY
 from ckpt_cli.history.state.channels import START
-from ckpt_cli.output.cells import cell_len, fit, pad
+from ckpt_cli.output.cells import cell_len, fit, pad, wrap
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
@@ -179,6 +179,9 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
     column = max((cell_len(task.node or "") for task in view.tasks), default=0)
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=view.consumed, full=view.full)
+    if view.not_continued:
+        room = max((page.width or len(view.not_continued) + 2) - 2, 20)
+        yield from ([("", "  "), ("waiting", part)] for part in wrap(view.not_continued, room))
     yield from old_answers(view.old_answers, page)
     if not view.consumed and any(task.status == "finished" for task in view.tasks):
         yield from _unapplied(view, page)

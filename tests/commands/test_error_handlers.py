@@ -1,0 +1,151 @@
+"""Error handlers of nodes (langgraph 1.2): one name everywhere, that of the library's stream; questions and errors."""
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Send, interrupt
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.log import log
+from ckpt_cli.commands.replay import replay
+from ckpt_cli.commands.show import show
+from ckpt_cli.commands.tree import tree
+from ckpt_cli.commands.writes import writes
+from tests.commands.asking import at
+from tests.graphs.building import Bag, on, says
+
+NODES = {
+    "own": {"handler": says("mended")},
+    "leads on": {"handler": lambda _: Command(goto="last", update={"log": ["mended"]})},
+    "of Sends": {"handler": says("mended"), "sends": True},
+    "default": {"handler": None},
+    "in a subgraph": {"handler": says("mended"), "inside": True},
+}
+
+
+def fails(state: Bag) -> dict[str, Any]:
+    """Fail, but not for an even number that a Send brings."""
+    if state.get("n", 1) % 2:
+        raise ValueError("broken")
+    return {"log": ["even"]}
+
+
+def asks(_: Bag) -> dict[str, Any]:
+    """Ask a question."""
+    return {"log": [interrupt("mend?")]}
+
+
+def broken(_: Bag) -> dict[str, Any]:
+    """Fail, in the handler."""
+    raise KeyError("too")
+
+
+def graph(
+    saver: SqliteSaver, handler: Any = None, *, sends: bool = False, inside: bool = False, beside: Any = None
+) -> Any:
+    """``first``, then a node with an error handler (None: that of the whole graph), `beside` in the same step."""
+    builder = StateGraph(Bag)
+    if handler is None:
+        builder.set_node_defaults(error_handler=says("mended"))
+    builder.add_node("first", says("first"))
+    builder.add_node("bad", fails, error_handler=handler)
+    builder.add_node("last", says("last"))
+    builder.add_edge(START, "first")
+    if sends:
+        builder.add_conditional_edges("first", lambda _: [Send("bad", {"n": n}) for n in range(4)], ["bad"])
+    else:
+        builder.add_edge("first", "bad")
+    builder.add_edge("bad", "last")
+    if beside is not None:
+        builder.add_node("beside", beside)
+        builder.add_edge("first", "beside")
+    if not inside:
+        return builder.compile(checkpointer=saver)
+    outer = StateGraph(Bag)
+    outer.add_node("inner", builder.compile(checkpointer=True))
+    outer.add_edge(START, "inner")
+    return outer.compile(checkpointer=saver)
+
+
+def forget_paths(path: Path) -> None:
+    """Make the table that of an older saver, which stores no task paths."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("ALTER TABLE writes DROP COLUMN task_path")
+
+
+@pytest.mark.parametrize("paths", [True, False], ids=["with task paths", "without"])
+@pytest.mark.parametrize("kind", NODES)
+def test_a_handler_has_the_name_of_the_stream_in_every_command(tmp_path: Path, kind: str, *, paths: bool) -> None:
+    """log, tree, show and writes name the handler's tasks as the library's own stream does."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        chunks = list(graph(saver, **NODES[kind]).stream({"log": []}, on("t"), stream_mode="updates", subgraphs=True))
+    ran = Counter(node for ns, chunk in chunks if bool(ns) == (kind == "in a subgraph") for node in chunk)
+    ns = "inner" if kind == "in a subgraph" else ""
+    if not paths:
+        forget_paths(path)
+    handler = next(node for node in ran if node.startswith("__"))
+    start = next(line for line in at(path, log, "t", ns=ns).steps if "bad" in {t.node for t in shown(path, line, ns)})
+    drawn = [row.step for row in at(path, tree, "t", ns=ns, full=True).rows if row.step is not None]
+    for lines in (at(path, log, "t", ns=ns).steps, drawn):
+        made = sum((Counter(line.nodes) for line in lines), Counter[str]())
+        assert {node: made[node] for node in ran} == dict(ran)
+    assert [t.node for t in shown(path, start, ns)].count(handler) == ran[handler]
+    tasks = at(path, writes, "t", start.checkpoint_id, ns=ns).tasks
+    assert [(t.node, t.status) for t in tasks].count((handler, "finished")) == ran[handler]
+    assert all(t.node for t in tasks)
+
+
+def shown(path: Path, line: Any, ns: str) -> list[Any]:
+    """The tasks that ``show`` lists at a checkpoint."""
+    tasks: list[Any] = at(path, show, "t", line.checkpoint_id, ns=ns).tasks
+    return tasks
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["of the root graph", "of a subgraph"])
+def test_a_handlers_question_waits_and_is_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, inside: bool
+) -> None:
+    """A thread whose error handler asks is waiting, not failed, and the library takes the recorded answer."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        asked = graph(saver, asks, inside=inside).invoke({"log": []}, on("t"))["__interrupt__"][0]
+        assert run(["threads", "-d", str(path)]) == 0
+        assert "\twaiting\t" in (listed := capsys.readouterr().out) and asked.id in listed
+        assert run(["resume", "t", "-d", str(path), "--value", '"yes"', "--yes"]) == 0
+        assert graph(saver, asks, inside=inside).invoke(None, on("t"))["log"][-1] == "yes"
+    capsys.readouterr()
+
+
+def test_a_failure_with_a_handler_is_no_failure_of_the_thread(tmp_path: Path) -> None:
+    """Beside a question, the failed task doesn't run again and its handler does, as ``replay`` says."""
+    path, ran = tmp_path / "t.sqlite", list[str]()
+
+    def mends(_: Bag) -> dict[str, Any]:
+        ran.append("handler")
+        return {"log": ["mended"]}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        built = graph(saver, mends, beside=asks)
+        built.invoke({"log": []}, on("t"))
+        view = at(path, log, "t").steps[0]
+        assert (view.status, [t.node for t in view.tasks if t.status == "failed"]) == ("waiting", ["bad"])
+        again = {task.node: task.again for task in at(path, replay, "t").tasks}
+        assert again == {"bad": False, "beside": True, "__error_handler__bad": True}
+        built.invoke(Command(resume="yes"), on("t"))
+    assert ran == ["handler", "handler"]
+
+
+def test_a_handler_that_fails_has_its_error_and_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The thread failed by the handler's error, which ``threads`` shows beside the handler's name."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver, pytest.raises(KeyError):
+        graph(saver, broken).invoke({"log": []}, on("t"))
+    assert run(["threads", "-d", str(path)]) == 0
+    assert "__error_handler__bad: KeyError('too')" in capsys.readouterr().out

@@ -1,0 +1,72 @@
+"""What a plan of update says about joins and about the graph's input schema, held against the library."""
+
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.app import run
+from tests.graphs.building import Bag, on, says
+
+
+class Input(TypedDict, total=False):
+    """What an input may have."""
+
+    n: int
+
+
+class Log(TypedDict, total=False):
+    """The state, with a channel that no input may have."""
+
+    n: int
+    log: Annotated[list[Any], operator.add]
+
+
+def notes(path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Apply an update; what its plan said."""
+    assert run(["update", "t", "-d", str(path), "--yes", *words]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+def test_a_join_waits_for_the_nodes_that_the_plan_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, deferred: bool
+) -> None:
+    """While the plan says who is missing, a run does nothing; after the last one the node behind the join runs."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(Bag)
+    for node in "abc":
+        builder.add_node(node, says(node))
+        builder.add_edge(START, node)
+    builder.add_node("late", says("late"), defer=deferred)
+    builder.add_edge(["a", "b", "c"], "late")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = builder.compile(checkpointer=saver)
+        done = graph.invoke({"log": []}, on("t"))["log"]
+        assert "late still waits for b, c\n" in notes(path, capsys, "--as-node", "a")
+        assert graph.invoke(None, on("t"))["log"] == done
+        assert "late still waits for b\n" in notes(path, capsys, "--as-node", "c")
+        assert graph.invoke(None, on("t"))["log"] == done
+        assert "still waits" not in notes(path, capsys, "--as-node", "b")
+        assert graph.invoke(None, on("t"))["log"] == [*done, "late"]
+
+
+def test_an_update_as_start_names_what_the_input_schema_may_lack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The library leaves such a key out; a key that an input had is named no more."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(Log, input_schema=Input)
+    builder.add_node("a", says("a"))
+    builder.add_edge(START, "a")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = builder.compile(checkpointer=saver)
+        graph.invoke({"n": 1}, on("t"))
+        by_library = graph.update_state(on("t"), {"n": 2, "log": ["lost"]}, as_node=START)
+        assert graph.get_state(by_library).values == {"n": 2, "log": ["a"]}
+    said = notes(path, capsys, "--as-node", START, "--values", '{"n": 3, "log": ["kept"]}', "--reducer", "log=append")
+    assert "leaves out log unless the input schema has it" in said
+    assert "leaves out" not in notes(path, capsys, "--as-node", START, "--values", '{"n": 4}', "--reducer", "n=last")
