@@ -69,7 +69,6 @@ class SqliteSaver(WriteMethods):
         self._schema = schema
         self._location = location
         self._odd_ids: OddIds | None = None
-        self._images = self._fresh_images()
         self.abilities = ability_set(
             {
                 Ability.WRITE: schema.parents,
