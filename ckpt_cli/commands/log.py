@@ -1,9 +1,8 @@
 """``ckpt log``: lists the checkpoints of a thread, newest first, one line each."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -29,8 +28,7 @@ _AT_ONCE = 500  # the metadata and writes of this many checkpoints are read toge
 _SOURCES = ("input", "loop", "update", "fork")
 
 
-@dataclass(frozen=True, slots=True)
-class LogRequest:
+class LogRequest(NamedTuple):
     """The checkpoints that the user asked for.
 
     Attributes:
@@ -134,7 +132,7 @@ def _fits(step: StepView, request: LogRequest) -> bool:
 def _narrowed(step: StepView, request: LogRequest) -> StepView:
     """The step with its changes of the wanted channels only."""
     if request.channels and step.changes is not None:
-        step.changes = [change for change in step.changes if change.channel in request.channels]
+        return step._replace(changes=[change for change in step.changes if change.channel in request.channels])
     return step
 
 

@@ -1,15 +1,13 @@
 """The threads that ``ckpt threads`` lists: filtered, sorted and limited."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
-from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, Statuses
@@ -17,6 +15,9 @@ from ckpt_cli.queries.metadata_filter import UnreadMetadata, count_older_by_serv
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.threads import ThreadsView, ThreadView
+
+if TYPE_CHECKING:
+    from ckpt_cli.history.state.filters import Filter
 
 _AT_ONCE = 1000  # threads whose sizes are asked for at once
 
@@ -31,14 +32,13 @@ class Order(StrEnum):
     STEP = "step"
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadsRequest:
+class ThreadsRequest(NamedTuple):
     """The threads that the user asked for: their heads were made in `period`. A `limit` of 0 means all."""
 
     statuses: Statuses = ANY_STATUS
     period: Period = ALWAYS
     match: str | None = None
-    where: Filter | None = None
+    where: "Filter | None" = None
     any_checkpoint: bool = False
     order: Order = Order.ACTIVITY
     reverse: bool = False
@@ -86,7 +86,7 @@ def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | 
     if not request.judged:
         unread = [one.problem for one in views if one.problem]
     if request.wide or request.order is Order.SIZE:
-        _add_sizes(reader, views)
+        views = _with_sizes(reader, views)
     view = ThreadsView(views, more, list(request.statuses.names), request.wide)
     view.unreadable, view.problem = len(unread), unread[0] if unread else None
     marked = [one.metadata_problem for one in views if one.metadata_problem]
@@ -195,12 +195,10 @@ def _sizes(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
     return sizes
 
 
-def _add_sizes(reader: Reader, views: Sequence[ThreadView]) -> None:
-    """Set the sizes of threads whose rows have none, if the engine can add them up."""
-    without = [one for one in views if one.size is None]
-    sizes = reader.saver.sizes([one.thread_id for one in without]) or {}
-    for one in without:
-        one.size = sizes.get(one.thread_id)
+def _with_sizes(reader: Reader, views: Sequence[ThreadView]) -> list[ThreadView]:
+    """The threads; those whose rows have no size get one if the engine can add it up."""
+    sizes = reader.saver.sizes([one.thread_id for one in views if one.size is None]) or {}
+    return [one._replace(size=sizes.get(one.thread_id)) if one.size is None else one for one in views]
 
 
 def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:
