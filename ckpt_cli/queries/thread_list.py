@@ -12,6 +12,7 @@ from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, Statuses
 from ckpt_cli.queries.metadata_filter import UnreadMetadata, count_older_by_server, threads_that_fit
+from ckpt_cli.queries.thread_order import sort_threads
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.threads import ThreadsView, ThreadView
@@ -107,8 +108,8 @@ def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: Unre
         candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
     if request.order is Order.ACTIVITY and not request.reverse:
         return Listing(candidates, listed, None)
-    in_order = _sorted(reader, candidates, request.order)
-    return Listing(iter(in_order[::-1] if request.reverse else in_order), listed, len(in_order))
+    in_order = sort_threads(_keyed(reader, candidates, request.order), reverse=request.reverse)
+    return Listing(in_order.threads, listed, in_order.count)
 
 
 class _Counted(Iterator[Thread]):
@@ -156,20 +157,19 @@ def _candidates(threads: Iterator[Thread], request: ThreadsRequest) -> Iterator[
             yield thread
 
 
-def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thread]:
-    """All threads, sorted by id, or by a number that must be read for each thread."""
+def _keyed(reader: Reader, threads: Iterator[Thread], order: Order) -> Iterator[tuple[int | str, Thread]]:
+    """The threads with what they are sorted by: their ids, or a number, the highest first, that may have to be read."""
     if order is Order.ACTIVITY:
-        return list(threads)
-    if order is Order.ID:
-        return sorted(threads, key=lambda t: t.thread_id)
-    if order is Order.STEP:
-        return sorted(threads, key=lambda t: ids.step(t.head.checkpoint_id) or 0, reverse=True)
-    number, at_once = (_count, reader.saver.page) if order is Order.CHECKPOINTS else (_sizes, _AT_ONCE)
-    numbered: list[tuple[int, Thread]] = []
-    while page := list(islice(threads, at_once)):
-        by_id = number(reader, [thread.thread_id for thread in page])
-        numbered += [(by_id[thread.thread_id], thread) for thread in page]
-    return [thread for _, thread in sorted(numbered, key=lambda pair: pair[0], reverse=True)]
+        yield from ((0, thread) for thread in threads)
+    elif order is Order.ID:
+        yield from ((thread.thread_id, thread) for thread in threads)
+    elif order is Order.STEP:
+        yield from ((-(ids.step(thread.head.checkpoint_id) or 0), thread) for thread in threads)
+    else:
+        number, at_once = (_count, reader.saver.page) if order is Order.CHECKPOINTS else (_sizes, _AT_ONCE)
+        while page := list(islice(threads, at_once)):
+            by_id = number(reader, [thread.thread_id for thread in page])
+            yield from ((-by_id[thread.thread_id], thread) for thread in page)
 
 
 def _count(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
