@@ -1,6 +1,6 @@
-"""The log files that may belong to a database, chosen by address alone; a command without any imports no more.
+"""The log files that may belong to a database, chosen by their addresses; none of them is opened.
 
-`log_search` opens them and compares their rows with the database.
+`log_search` opens them and compares their rows with the database. A command without any of them imports no more.
 """
 
 import os

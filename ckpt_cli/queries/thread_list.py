@@ -109,7 +109,7 @@ def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: Unre
     if request.order is Order.ACTIVITY and not request.reverse:
         return Listing(candidates, listed, None)
     in_order = sort_threads(_keyed(reader, candidates, request.order), reverse=request.reverse)
-    return Listing(in_order.threads, listed, in_order.count)
+    return Listing(in_order.threads, listed, in_order.number)
 
 
 class _Counted(Iterator[Thread]):

@@ -1,4 +1,4 @@
-"""Sorts any number of threads in little memory: beyond some thousands, sorted runs of them wait in a file."""
+"""Sorts any number of threads in little memory: beyond some thousands, sorted runs wait in a file."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ class SortedThreads(NamedTuple):
     """Threads in their order, which can be taken once, and their number."""
 
     threads: Iterator[Thread]
-    count: int
+    number: int
 
 
 def sort_threads(keyed: Iterable[tuple[int | str, Thread]], *, reverse: bool = False) -> SortedThreads:

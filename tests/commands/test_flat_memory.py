@@ -62,7 +62,7 @@ def test_threads_are_sorted_in_a_file_as_in_memory(
     threads = [Thread(name, Ref(name, "", name)) for name in names]
     ordered = sort_threads(zip(keys, threads, strict=True), reverse=reverse)
     expected = [thread for _, thread in sorted(zip(keys, threads, strict=True), key=lambda pair: pair[0])]
-    assert (list(ordered.threads), ordered.count) == (expected[::-1] if reverse else expected, len(keys))
+    assert (list(ordered.threads), ordered.number) == (expected[::-1] if reverse else expected, len(keys))
 
 
 @pytest.mark.usefixtures("small_pages")
