@@ -1,16 +1,21 @@
 """The ``ckpt`` process: handles Ctrl-C before other modules are imported, so that no traceback is printed.
 
 The imports take longer than many commands. If Ctrl-C interrupted an import, Python would print a traceback.
+They make many objects and little garbage, so the garbage collector runs less often: Python's own threshold of 700 new
+objects costs 0.01 s.
 """
 
+import gc
 import os
 import signal
 
 CODE = 130
+_YOUNG = 50_000  # the garbage collector first runs after this many new objects
 
 
 def main() -> None:
     """Run one command line and end the process."""
+    gc.set_threshold(_YOUNG, 20, 20)
     is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_default:
         signal.signal(signal.SIGINT, _stop)

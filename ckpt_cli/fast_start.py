@@ -7,7 +7,6 @@ converter converts plain values, and leaves everything else, including error mes
 internals are not as expected, nothing is changed: the start is slower, and the result is still right.
 """
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -16,18 +15,16 @@ from typing import Any, NoReturn, get_args, get_origin
 from ckpt_cli.ctrl_c import watch_ctrl_c
 
 _UNSET = object()
-_YOUNG = 50_000  # the garbage collector first runs after this many new objects; a start makes little garbage
 
 
 def begin() -> None:
-    """Watch for Ctrl-C, and let the garbage collector run less often: Python's own threshold of 700 costs 0.01 s.
+    """Watch for Ctrl-C.
 
     With NO_COLOR, turn off all styles of the help. NO_COLOR alone would leave bold and dim in Typer's help (typer 0.29
     ``rich_utils.py``), so Typer's own variable is set too. Typer reads the variable at its import.
     """
     if os.environ.get("NO_COLOR"):
         os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
-    gc.set_threshold(_YOUNG, 20, 20)
     watch_ctrl_c()
 
 

@@ -20,11 +20,9 @@ _VARIABLES = (
     "LANGGRAPH_AES_KEY",
 )
 _WORDS = r"password|passwd|passphrase|pwd|secret|token|api_?key|access_?key|credential|auth"
-_NAMED = re.compile(
-    rf"""(?i)([\w.-]*(?:{_WORDS})[\w.-]*["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&;,)]+)"""
-)
-_IN_URL = re.compile(r"(//)[^\s@]*:\S*@")
-_LOGIN = re.compile(r"(\b)[^\s/@:]+:\S*@")
+_NAMED = rf"""(?i)([\w.-]*(?:{_WORDS})[\w.-]*["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&;,)]+)"""
+_IN_URL = r"(//)[^\s@]*:\S*@"
+_LOGIN = r"(\b)[^\s/@:]+:\S*@"
 
 _known: set[str] = set()
 
@@ -44,7 +42,7 @@ def hide_urls(text: str) -> str:
 
     All characters up to the last ``@`` are masked, because it is safer to mask too much than too little.
     """
-    return _IN_URL.sub(rf"\1{MASK}@", text)
+    return re.sub(_IN_URL, rf"\1{MASK}@", text)
 
 
 def hide(text: str) -> str:
@@ -52,8 +50,8 @@ def hide(text: str) -> str:
 
     No four successive characters of a remembered secret are left, whether plain, percent-encoded or decoded.
     """
-    text = _LOGIN.sub(rf"\1{MASK}@", hide_urls(text))
-    text = _NAMED.sub(rf"\1{MASK}", text)
+    text = re.sub(_LOGIN, rf"\1{MASK}@", hide_urls(text))
+    text = re.sub(_NAMED, rf"\1{MASK}", text)
     pieces = {form[at : at + _PIECE] for form in _forms() for at in range(max(1, len(form) - _PIECE + 1))}
     hidden = bytearray(len(text))
     for at in range(len(text)) if pieces else ():

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ckpt_cli.errors import NotSupported, Refused, UsageError
 from ckpt_cli.model import Plan
@@ -30,8 +30,7 @@ KEY_ENV = "LANGGRAPH_AES_KEY"
 """The variable from which LangGraph itself reads the key (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeOptions:
+class ChangeOptions(NamedTuple):
     """The options that are common to all commands that change the database."""
 
     dry_run: bool = False
@@ -41,11 +40,14 @@ class ChangeOptions:
     remember: bool = False
 
 
+_NO_OPTIONS = ChangeOptions()
+
+
 def _nobody(_: "PlanView") -> bool:
     return False
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Session:
     """One invocation of ckpt: the database, its logs, and how to talk to the person.
 
@@ -67,7 +69,7 @@ class Session:
     key_env: str = KEY_ENV
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = lambda _: None
-    options: ChangeOptions = ChangeOptions()
+    options: ChangeOptions = _NO_OPTIONS
     may_change: bool = False
     ask: Callable[["PlanView"], bool] = _nobody
     same_database: bool = False

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-_PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+:,./=-]*")
+_PLAIN = r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+:,./=-]*"
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'", "\\": "\\\\", "!": "\\x21"}
-_UNTYPABLE = re.compile("[\x00\ud800-\udc7f\udd00-\udfff]")
+_UNTYPABLE = "[\x00\ud800-\udc7f\udd00-\udfff]"
 
 
 def argument(text: str) -> str:
@@ -14,9 +14,9 @@ def argument(text: str) -> str:
     A command line can't contain a NUL or half a surrogate pair. A text with one of these becomes ``…``, which names
     nothing.
     """
-    if _UNTYPABLE.search(text):
+    if re.search(_UNTYPABLE, text):
         return "…"
-    if _PLAIN.fullmatch(text) and text.isprintable():
+    if re.fullmatch(_PLAIN, text) and text.isprintable():
         return text
     if text.isprintable():
         return "'{}'".format(text.replace("'", "'\\''"))

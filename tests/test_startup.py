@@ -49,13 +49,34 @@ CHANGING = {
 """A plain wish to each verb that changes something."""
 
 
+LOOKS = {
+    "threads": ("history.state.filters", "history.lineage.rails", "output.query"),
+    "log": ("history.lineage.rails", "queries.not_found"),
+    "tree": ("queries.not_found",),
+    "show": ("queries.lost_states", "queries.not_found", "output.query"),
+}
+"""The verbs that are typed most, and modules that only their rarer options, answers and errors need."""
+
+UNNEEDED = (
+    *("savers.sqlite.writable_connection", "savers.sqlite.triggers", "savers.sqlite.images", "operations.log"),
+    *("operations.log_search", "operations.witnesses", "plans", "values.jsonback", "serde.aes", "installing"),
+    *("output.text.answer_commands", "output.terminal", "confirmation", "completion.words", "unknown_verb"),
+)
+"""Modules of ckpt that write, apply, answer, encrypt or explain, which no plain look needs."""
+
+
 def imported(*words: str, cwd: Path | None = None) -> set[str]:
     """Which of the heavy modules a command line imports, piped."""
+    return HEAVY & all_imported(*words, cwd=cwd)
+
+
+def all_imported(*words: str, cwd: Path | None = None) -> set[str]:
+    """Every module that a command line imports, piped."""
     script = "import sys; from ckpt_cli.app import run; run(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", script, *words], capture_output=True, encoding="utf-8", cwd=cwd, check=True
     )
-    return HEAVY & set(done.stderr.splitlines()[-1].split())
+    return set(done.stderr.splitlines()[-1].split())
 
 
 def test_the_version_imports_nothing() -> None:
@@ -84,6 +105,13 @@ def test_every_verb_is_asked() -> None:
 def test_a_plain_question_imports_the_engine_and_the_codec(verb: str, database: Callable[[str], Path]) -> None:
     """Piped, every verb needs SQLite, the codec and JSON, and nothing else that takes time."""
     assert imported(*ASKED[verb], "-d", str(database("real"))) <= {"sqlite3", "ormsgpack", "json"}
+
+
+@pytest.mark.parametrize("verb", LOOKS)
+def test_a_look_imports_no_module_that_it_does_not_run(verb: str, database: Callable[[str], Path]) -> None:
+    """Of ckpt's own modules too, those that only changes, logs, rarer options and errors need are left out."""
+    unneeded = {f"ckpt_cli.{name}" for name in (*UNNEEDED, *LOOKS[verb])}
+    assert all_imported(*ASKED[verb], "-d", str(database("real"))) & {*unneeded, "hashlib"} == set()
 
 
 @pytest.mark.parametrize("verb", CHANGING)

@@ -1,9 +1,8 @@
 """``ckpt log``: lists the checkpoints of a thread, newest first, one line each."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -11,13 +10,11 @@ from ckpt_cli.completion.names import complete_revision, complete_source
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.lineage.rails import rails
 from ckpt_cli.history.lineage.revisions import between, split_range
 from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
 from ckpt_cli.history.tasks.step_changes import ChangeKind
 from ckpt_cli.parameters.options import Channels, Limit, Ns, Since, Thread, Until
 from ckpt_cli.parameters.period import parse_period
-from ckpt_cli.queries.not_found import no_channel, read_channels
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -29,8 +26,7 @@ _AT_ONCE = 500  # the metadata and writes of this many checkpoints are read toge
 _SOURCES = ("input", "loop", "update", "fork")
 
 
-@dataclass(frozen=True, slots=True)
-class LogRequest:
+class LogRequest(NamedTuple):
     """The checkpoints that the user asked for.
 
     Attributes:
@@ -78,18 +74,26 @@ def run(
         steps=steps,
         omitted=len(candidates) - len(steps) if request.plain else None,
         other_branches=0 if request.everything or not candidates else _others(lineage, candidates[0]),
-        rails=[RailView(rail.joins, rail.lanes) for rail in rails(lineage, [s.checkpoint_id for s in steps])]
-        if graph
-        else [],
+        rails=_rails(lineage, steps) if graph else [],
         oneline=oneline,
     )
+
+
+def _rails(lineage: Lineage, steps: Sequence[StepView]) -> list[RailView]:
+    from ckpt_cli.history.lineage.rails import rails
+
+    return [RailView(rail.joins, rail.lanes) for rail in rails(lineage, [step.checkpoint_id for step in steps])]
 
 
 def _refuse_unknown(lines: StepLines, steps: Sequence[StepView], names: Collection[str]) -> None:
     """Refuse a channel that changed in none of the steps and that the namespace doesn't have."""
     changed = {change.channel for step in steps for change in step.changes or ()}
     missing = [name for name in names if name not in changed]
-    known = read_channels(lines.reader, lines.thread_id, lines.ns) if missing else None
+    if not missing:
+        return
+    from ckpt_cli.queries.not_found import no_channel, read_channels
+
+    known = read_channels(lines.reader, lines.thread_id, lines.ns)
     for name in missing:
         if known is not None and name not in known:
             raise no_channel(name, known, f"{lines.thread_id!r}")
@@ -136,7 +140,7 @@ def _fits(step: StepView, request: LogRequest) -> bool:
 def _narrowed(step: StepView, request: LogRequest) -> StepView:
     """The step with its changes of the wanted channels only."""
     if request.channels and step.changes is not None:
-        step.changes = [change for change in step.changes if change.channel in request.channels]
+        return step._replace(changes=[change for change in step.changes if change.channel in request.channels])
     return step
 
 

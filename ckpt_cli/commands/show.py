@@ -17,9 +17,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.parameters.options import Channels, Ns, Rev, Thread
-from ckpt_cli.queries.lost_states import explain_lost_state
 from ckpt_cli.queries.neighbours import Neighbours, marks
-from ckpt_cli.queries.not_found import no_channel
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
@@ -131,6 +129,8 @@ def _readable_row(reader: Reader, thread: str, rev: str, ns: str) -> CheckpointR
         row = reader.resolve(thread, rev, ns)
         reader.state(row.ref)
     except (CheckpointNotFound, PayloadCorrupt) as error:
+        from ckpt_cli.queries.lost_states import explain_lost_state
+
         raise explain_lost_state(reader, thread, rev, ns, error) from error
     return row
 
@@ -201,6 +201,8 @@ def _has_changed(name: str, state: State, parent: State | None) -> bool:
 def _named_channels(all_channels: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:
     for name in names:
         if name not in all_channels:
+            from ckpt_cli.queries.not_found import no_channel
+
             raise no_channel(name, all_channels, f"this checkpoint of {thread!r}")
     return {name: all_channels[name] for name in names}
 

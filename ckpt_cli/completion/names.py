@@ -1,18 +1,18 @@
 """The names that TAB offers (threads, revisions, channels …), read from the database in at most a second.
 
-Completion shows no errors.
+Completion shows no errors. Every verb imports this module for its options, so what reads a database is imported later.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import typer
 
-from ckpt_cli.errors import CkptError
-from ckpt_cli.inspection import Inspection
-from ckpt_cli.session import KEY_ENV, Session
+if TYPE_CHECKING:
+    from ckpt_cli.session import Session
 
 _BUDGET = 1.0  # seconds; no completion is better than a shell that hangs
 _OFFERED = 200
@@ -24,6 +24,7 @@ Offer = tuple[str, str]
 
 def complete_database(incomplete: str) -> list[str]:
     """The names of the databases in the config file; if none fits, the shell offers files instead."""
+    from ckpt_cli.errors import CkptError
     from ckpt_cli.savers.url import names
 
     try:
@@ -35,7 +36,7 @@ def complete_database(incomplete: str) -> list[str]:
 def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """Thread ids, the most recently active first."""
 
-    def threads(session: Session) -> Iterator[Offer]:
+    def threads(session: "Session") -> Iterator[Offer]:
         for thread in session.reader.saver.threads():
             if thread.thread_id.startswith(incomplete):
                 yield thread.thread_id, ""
@@ -46,7 +47,7 @@ def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
 def complete_changed_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The threads that the operation log has, also deleted ones, those of the newest operation first."""
 
-    def threads(session: Session) -> Iterator[Offer]:
+    def threads(session: "Session") -> Iterator[Offer]:
         from ckpt_cli.operations.changed_threads import logged_threads
 
         names = logged_threads(session.log, incomplete, _OFFERED)
@@ -60,7 +61,7 @@ def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # no
     from ckpt_cli.history.lineage.ids import step, unix_time
     from ckpt_cli.output.quantities import ago
 
-    def revisions(session: Session) -> Iterator[Offer]:
+    def revisions(session: "Session") -> Iterator[Offer]:
         thread_id, ns = _thread(ctx), ctx.params.get("ns") or ""
         reader = session.reader
         yield "@", "the head"
@@ -80,7 +81,7 @@ def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # no
 def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The channels of the thread on the command line, the user's own first; without a thread, those of the latest."""
 
-    def channels(session: Session) -> Iterator[Offer]:
+    def channels(session: "Session") -> Iterator[Offer]:
         thread_id, ns = _thread(ctx), ctx.params.get("ns") or ""
         reader = session.reader
         head = reader.head(thread_id, ns).ref if thread_id else next(reader.saver.threads()).head
@@ -94,7 +95,7 @@ def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noq
 def complete_reducer(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """``CHANNEL=`` for the user's channels of the thread on the command line; after the ``=``, the reducers."""
 
-    def channels(session: Session) -> Iterator[Offer]:
+    def channels(session: "Session") -> Iterator[Offer]:
         from ckpt_cli.history.reducers.names import names
         from ckpt_cli.history.state.channels import user_channels
 
@@ -118,7 +119,7 @@ def complete_remembered(ctx: typer.Context, incomplete: str) -> list[Offer]:
 def complete_path(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The user's channels that have a value at the head of the thread on the command line."""
 
-    def channels(session: Session) -> Iterator[Offer]:
+    def channels(session: "Session") -> Iterator[Offer]:
         from ckpt_cli.history.state.channels import user_channels
 
         reader = session.reader
@@ -131,7 +132,7 @@ def complete_path(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: 
 def complete_metadata(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The application's metadata keys at the head of the thread on the command line, each with its ``=``."""
 
-    def keys(session: Session) -> Iterator[Offer]:
+    def keys(session: "Session") -> Iterator[Offer]:
         from ckpt_cli.plans.metadata import is_application_key
 
         reader = session.reader
@@ -170,7 +171,9 @@ def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The ids of the questions that wait at the head of the thread on the command line."""
 
-    def interrupts(session: Session) -> Iterator[Offer]:
+    def interrupts(session: "Session") -> Iterator[Offer]:
+        from ckpt_cli.inspection import Inspection
+
         reader = session.reader
         for task in Inspection(reader, reader.head(_thread(ctx)).ref).snapshot().all_tasks:
             yield from ((one.id, task.node or "") for one in task.open if one.id)
@@ -187,8 +190,10 @@ def _thread(ctx: typer.Context) -> str:
     return next((str(name) for name in candidates if name), "")
 
 
-def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> list[Offer]:
+def _offers(ctx: typer.Context, names: "Callable[[Session], Iterable[Offer]]") -> list[Offer]:
     """The offers that are read from the database; none if anything fails."""
+    from ckpt_cli.session import KEY_ENV, Session
+
     session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or KEY_ENV)
     with _budget():
         try:

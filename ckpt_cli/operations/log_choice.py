@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ckpt_cli.operations.log_candidates import LogCandidates
 from ckpt_cli.savers.contract import Saver
 
 if TYPE_CHECKING:
@@ -78,9 +79,12 @@ class Logs:
     def _log_for(self, what: str, has_any: "Callable[[OperationLog], bool]") -> "OperationLog | None":
         """The proved log, found with few reads; if there is none, a note for each other log that has something."""
         if self._quick_result is None:
+            candidates = LogCandidates(self._saver, deep=False)
+            if self._result is None and not candidates.exist():
+                return None
             from ckpt_cli.operations.log_search import Search
 
-            self._quick_result = self._result or Search(self._saver, deep=False).run()
+            self._quick_result = self._result or Search(self._saver, deep=False, candidates=candidates).run()
         result = self._quick_result
         for one in result.doubtful if result.own is None else ():
             if one.error is not None or has_any(one.log):

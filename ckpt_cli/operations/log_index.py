@@ -15,7 +15,7 @@ from ckpt_cli.savers.about import Place
 
 _NAME = "index"
 _MOST_BYTES = 1 << 20  # at most this many bytes are read, from the end of the file
-_FOLDER = re.compile(r"[0-9a-f]{20}(-[0-9]{1,6})?")
+_FOLDER = r"[0-9a-f]{20}(-[0-9]{1,6})?"
 
 
 class Entry(NamedTuple):
@@ -71,4 +71,4 @@ def _parse(line: bytes) -> Entry | None:
     except (ValueError, KeyError, TypeError):
         return None
     is_text = all(isinstance(word, str) for word in entry)
-    return entry if is_text and _FOLDER.fullmatch(entry.folder) else None
+    return entry if is_text and re.fullmatch(_FOLDER, entry.folder) else None

@@ -4,7 +4,6 @@ Every command imports this small module, but few need the code of the log.
 """
 
 import os
-from hashlib import blake2b
 from pathlib import Path
 
 from ckpt_cli.errors import Refused
@@ -27,6 +26,8 @@ def state_folder() -> Path:
 
 def folder_name(address: str) -> str:
     """The folder name of the first log of an address; up to ckpt 0.1, an address had only this log."""
+    from hashlib import blake2b
+
     return blake2b(address.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 

@@ -4,22 +4,19 @@ A log that is found but doubtful has a reason, a note and a refusal here.
 """
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Ref
 from ckpt_cli.operations.log import OperationLog
-from ckpt_cli.operations.log_index import Entry, Index
+from ckpt_cli.operations.log_candidates import LogCandidates, path_or_address
 from ckpt_cli.operations.log_paths import LOG, folder_name, state_folder
 from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, judge_log, unproven
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 
-_MOST_LOGS = 64  # at most this many logs of other addresses are compared with the database
 _FEW_WITNESSES = 4  # a command that changes nothing reads this many witnesses at a time
-_FILES = ("sqlite", "dev")
 
 
 class Doubt(StrEnum):
@@ -60,7 +57,7 @@ class Doubtful:
         """One line for the person."""
         if self.error is not None:
             return self.error.message
-        path, shown = self.log.path, _path_or_address(self.original)
+        path, shown = self.log.path, path_or_address(self.original)
         match self.doubt:
             case Doubt.COPY:
                 same = f"this database has the same rows as {shown}, whose operation log is {path}"
@@ -112,51 +109,23 @@ class Search:
     Args:
         saver: the database.
         deep: also compare the logs of other addresses with the database; otherwise read as little as possible.
+        candidates: the logs to try, if they are already chosen.
     """
 
-    def __init__(self, saver: Saver, *, deep: bool) -> None:
+    def __init__(self, saver: Saver, *, deep: bool, candidates: LogCandidates | None = None) -> None:
         self._saver, self._deep = saver, deep
-        self._state = state_folder()
-        self._place: Place | None = None
+        self._candidates = candidates or LogCandidates(saver, deep=deep)
         self._result = SearchResult()
 
     def run(self) -> SearchResult:
         """Try the logs of this address, then the logs of other addresses."""
-        if not os.path.isdir(self._state):  # noqa: PTH112 - False where this user may not look
-            return self._result
-        address = self._saver.identity
-        entries = Index(self._state).entries()
-        here = [entry.folder for entry in entries if entry.address == address]
-        own = dict.fromkeys([*here, folder_name(address)])
-        others = [entry for entry in entries if entry.folder not in own and _kind(entry.address) == _kind(address)]
-        for log in self._logs(own):
-            if self._is_own(log, is_here=True):
+        for path in self._candidates.own():
+            if self._is_own(OperationLog(path), is_here=True):
                 return self._result
-        for log in self._logs(dict.fromkeys(self._likely_folders(others))) if others else ():
-            if self._is_own(log, is_here=False):
+        for path in self._candidates.others():
+            if self._is_own(OperationLog(path), is_here=False):
                 break
         return self._result
-
-    def _logs(self, folders: dict[str, None]) -> Iterator[OperationLog]:
-        """The existing logs in these folders."""
-        for folder in folders:
-            path = self._state / folder / LOG
-            if os.path.lexists(path):  # False where this user may not look
-                yield OperationLog(path)
-
-    def _likely_folders(self, entries: list[Entry]) -> Iterator[str]:
-        """The folders of logs that may belong to this database, the likeliest first."""
-        mark = self.place.mark
-        yield from (entry.folder for entry in entries if mark and entry.mark == mark)
-        rest = entries if self._deep else [entry for entry in entries if _is_missing_file(entry.address)]
-        yield from list(dict.fromkeys(entry.folder for entry in rest))[:_MOST_LOGS]
-
-    @property
-    def place(self) -> Place:
-        """Where the database is."""
-        if self._place is None:
-            self._place = self._saver.place()
-        return self._place
 
     def _is_own(self, log: OperationLog, *, is_here: bool) -> bool:
         """Whether a log belongs to the database. If not, the log is added to the doubtful logs or ignored."""
@@ -182,7 +151,7 @@ class Search:
         if verdict is Verdict.CONTRADICTED:
             return (Doubt.OTHER if is_here else None), ""
         if verdict is Verdict.UNPROVEN:
-            is_likely = is_here or any(place.mark and place.mark == self.place.mark for place in places)
+            is_likely = is_here or any(place.mark and place.mark == self._candidates.place.mark for place in places)
             return (Doubt.UNPROVEN if is_likely else None), ""
         if verdict is Verdict.NOTHING_TO_PROVE or (is_here and not self._deep):
             return None, ""
@@ -194,7 +163,7 @@ class Search:
         The doubt comes with the address of that original. If the log was already used at this address, an original can
         only be a place where the log was used after that.
         """
-        here = self.place
+        here = self._candidates.place
         if any(_is_same(place, here) for place in places):
             return None, ""
         addresses = [place.address for place in places]
@@ -226,18 +195,3 @@ def _matches(saver: Saver, log: OperationLog) -> bool:
 def _is_same(one: Place, other: Place) -> bool:
     """Whether two places are on the same running server; a server that runs on cloned files has another instance id."""
     return bool(one.instance) and (one.engine, one.instance) == (other.engine, other.instance)
-
-
-def _kind(address: str) -> str:
-    return address.partition(":")[0]
-
-
-def _is_missing_file(address: str) -> bool:
-    """Whether an address names a file that no longer exists."""
-    kind, _, path = address.partition(":")
-    return kind in _FILES and not os.path.exists(path)  # noqa: PTH110 - never raises, whatever the path is
-
-
-def _path_or_address(address: str) -> str:
-    kind, _, path = address.partition(":")
-    return path if kind in _FILES else address

@@ -11,9 +11,9 @@ from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line
 from ckpt_cli.output.theme import MORE
 
-_NARROW = re.compile("[ -~¡-¬®-˿“”‘’…→•×○●│├└─]*")
+_NARROW = "[ -~¡-¬®-˿“”‘’…→•×○●│├└─]*"
 """Latin letters and most signs of the theme; each takes one cell, so Rich's table isn't needed for them."""
-_UNIT = re.compile(r"(\s*)((?:[^\s`]|`[^`]*`|`)+)")
+_UNIT = r"(\s*)((?:[^\s`]|`[^`]*`|`)+)"
 """A word, or a command in backticks, together with the blanks before it."""
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
@@ -23,7 +23,7 @@ def cell_len(text: str) -> int:
     if _is_plain(text):
         return len(text)
     text = clean(text)
-    if text.isascii() or _NARROW.fullmatch(text):
+    if text.isascii() or re.fullmatch(_NARROW, text):
         return len(text)
     from rich.cells import cell_len as measure
 
@@ -74,7 +74,7 @@ def flow(text: str, cells: int) -> Iterator[str]:
     """
     for paragraph in text.split("\n"):
         line = ""
-        for blanks, unit in _UNIT.findall(clean(paragraph)):
+        for blanks, unit in re.findall(_UNIT, clean(paragraph)):
             if line.strip() and cell_len(line + blanks + unit) > cells:
                 yield line
                 line = unit

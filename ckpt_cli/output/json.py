@@ -7,17 +7,19 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.output.clean import hostile
-from ckpt_cli.output.query import Query
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.views.base import Json, View
+
+if TYPE_CHECKING:
+    from ckpt_cli.output.query import Query
 
 _SEARCHED_LEVELS = 3  # this many levels of plain lists and dicts are searched for parts of a view
 
 
-def document(view: View, query: Query | None, *, reveal: bool) -> str:
+def document(view: View, query: "Query | None", *, reveal: bool) -> str:
     """A whole view as JSON text, always indented by two blanks."""
     data = form(view, reveal)
     if query is None:
@@ -25,7 +27,7 @@ def document(view: View, query: Query | None, *, reveal: bool) -> str:
     return text(query(data[view.query_field] if view.query_field else data), indent=2)
 
 
-def rows(view: View, query: Query | None, *, reveal: bool) -> Iterator[str]:
+def rows(view: View, query: "Query | None", *, reveal: bool) -> Iterator[str]:
     """The rows of a list, one JSON text for each; rows are read one by one, and the query applies to each row."""
     for row in getattr(view, view.rows_field):
         data = form(row, reveal)

@@ -1,8 +1,8 @@
 """The statuses that ``--status`` takes, in every command that selects threads."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.lineage.typed_times import moment
@@ -22,8 +22,7 @@ class StatusOption(StrEnum):
     STUCK = "stuck"
 
 
-@dataclass(frozen=True, slots=True)
-class Statuses:
+class Statuses(NamedTuple):
     """The statuses that the user asked for; without any, every thread fits.
 
     Attributes:

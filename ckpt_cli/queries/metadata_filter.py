@@ -4,20 +4,22 @@ A head may lack the application's keys, because a run without the application's 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.layouts import read_metadata
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 
+if TYPE_CHECKING:
+    from ckpt_cli.history.state.filters import Filter
+
 _HEAD_NAMES = frozenset({"status", "next", "values"})
 _REFS = 1000  # the metadata of this many checkpoints is read at once
 
 
-def parse_filter(expression: str | None, *, any_checkpoint: bool) -> Filter | None:
+def parse_filter(expression: str | None, *, any_checkpoint: bool) -> "Filter | None":
     """The filter that ``--where`` describes, with or without ``--any``.
 
     Raises:
@@ -27,6 +29,8 @@ def parse_filter(expression: str | None, *, any_checkpoint: bool) -> Filter | No
         if any_checkpoint:
             raise UsageError("--any belongs to --where", hint="""--where 'user_id == "u-1"' --any""")
         return None
+    from ckpt_cli.history.state.filters import Filter
+
     where = Filter(expression, "checkpoint's metadata" if any_checkpoint else "thread")
     if any_checkpoint and (head_names := sorted(where.names & _HEAD_NAMES)):
         raise UsageError(
@@ -61,7 +65,7 @@ def unread_note(count: int, problem: str) -> str:
 
 
 def threads_that_fit(
-    reader: Reader, threads: Iterable[Thread], where: Filter, unread: UnreadMetadata
+    reader: Reader, threads: Iterable[Thread], where: "Filter", unread: UnreadMetadata
 ) -> Iterator[Thread]:
     """The threads that have a checkpoint with fitting metadata, in the same order. They are read page by page."""
     for page in pages(threads, reader.saver.page):
@@ -69,7 +73,7 @@ def threads_that_fit(
         yield from (thread for thread in page if thread.thread_id in fitting_ids)
 
 
-def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: Filter, unread: UnreadMetadata) -> set[str]:
+def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: "Filter", unread: UnreadMetadata) -> set[str]:
     """The ids of those threads of one page that have a checkpoint with fitting metadata; no state is read.
 
     Other threads are added to `unread` if they have a checkpoint whose metadata can't be read. If the server itself
@@ -106,7 +110,9 @@ def _filter_values(ref: Ref, metadata: dict[str, Any]) -> Callable[[str], Any]:
 class OlderMatches:
     """Counts the threads where the head doesn't fit a filter, but the metadata of an older checkpoint does."""
 
-    def __init__(self, reader: Reader, where: Filter | None) -> None:
+    def __init__(self, reader: Reader, where: "Filter | None") -> None:
+        from ckpt_cli.history.state.filters import Filter
+
         self._reader = reader
         self._where = None if where is None or where.names & _HEAD_NAMES else Filter(where.expression)
         self._page: list[str] = []
@@ -132,7 +138,7 @@ class OlderMatches:
         self._page.clear()
 
 
-def count_older_by_server(reader: Reader, where: Filter, shown: set[str], fits: Callable[[str], bool]) -> int | None:
+def count_older_by_server(reader: Reader, where: "Filter", shown: set[str], fits: Callable[[str], bool]) -> int | None:
     """How many threads besides the shown ones have a fitting checkpoint; None if the server can't test it."""
     matching_ids = None if where.equality is None else reader.saver.having(*where.equality)
     return (

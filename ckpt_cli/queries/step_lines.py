@@ -172,5 +172,4 @@ def change_view(change: Change) -> ChangeView:
         edited=change.edited,
         unsure=change.unsure,
     )
-    view.text = plain(change_line(view, UNCUT)).strip()
-    return view
+    return view._replace(text=plain(change_line(view, UNCUT)).strip())

@@ -1,28 +1,25 @@
 """The threads that ``ckpt threads`` lists: filtered, sorted and limited."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT
-from ckpt_cli.history.state.filters import Filter
-from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, Statuses
 from ckpt_cli.queries.metadata_filter import UnreadMetadata, count_older_by_server, threads_that_fit
+from ckpt_cli.queries.thread_order import sort_threads
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.threads import ThreadsView, ThreadView
 
-_MARKS = {str(Status.WAITING): INTERRUPT, str(Status.FAILED): ERROR}
-"""The channel that a task of this status has written to (`history.tasks.snapshot: status_of`)."""
-_SOME = 100  # heads whose metadata is read to find a key
+if TYPE_CHECKING:
+    from ckpt_cli.history.state.filters import Filter
+
 _AT_ONCE = 1000  # threads whose sizes are asked for at once
 
 
@@ -36,14 +33,13 @@ class Order(StrEnum):
     STEP = "step"
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadsRequest:
+class ThreadsRequest(NamedTuple):
     """The threads that the user asked for: their heads were made in `period`. A `limit` of 0 means all."""
 
     statuses: Statuses = ANY_STATUS
     period: Period = ALWAYS
     match: str | None = None
-    where: Filter | None = None
+    where: "Filter | None" = None
     any_checkpoint: bool = False
     order: Order = Order.ACTIVITY
     reverse: bool = False
@@ -93,7 +89,7 @@ def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | 
     if not request.judged:
         unread = [one.problem for one in views if one.problem]
     if request.wide or request.order is Order.SIZE:
-        _add_sizes(reader, views)
+        views = _with_sizes(reader, views)
     view = ThreadsView(views, more, list(request.statuses.names), request.wide)
     view.unreadable, view.problem = len(unread), unread[0] if unread else None
     marked = [one.metadata_problem for one in views if one.metadata_problem]
@@ -114,18 +110,16 @@ def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: Unre
         candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
     if request.order is Order.ACTIVITY and not request.reverse:
         return Listing(candidates, listed, None)
-    in_order = _sorted(reader, candidates, request.order)
-    return Listing(iter(in_order[::-1] if request.reverse else in_order), listed, len(in_order))
+    in_order = sort_threads(_keyed(reader, candidates, request.order), reverse=request.reverse)
+    return Listing(in_order.threads, listed, in_order.number)
 
 
 def _listed(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
-    """All threads, or only those whose heads the database finds; others can't fit."""
-    names = set(request.statuses.names)
-    if names and not names - _MARKS.keys():
-        return reader.saver.threads_with([_MARKS[name] for name in sorted(names)])
-    term = request.where.term if request.where is not None and not request.any_checkpoint else None
-    found = term and reader.saver.threads_having(term.key, term.text, or_without=not term.only_metadata)
-    return found or reader.saver.threads()
+    if not request.judged:
+        return reader.saver.threads()
+    from ckpt_cli.queries.thread_prefilter import threads_that_may_fit
+
+    return threads_that_may_fit(reader, request.statuses, None if request.any_checkpoint else request.where)
 
 
 def note_key(reader: Reader, request: ThreadsRequest) -> None:
@@ -133,18 +127,10 @@ def note_key(reader: Reader, request: ThreadsRequest) -> None:
 
     Heads with another text under it were left out by the database, but they have been decided.
     """
-    where = request.where
-    if where is None or where.term is None or where.decided or where.failed or request.any_checkpoint:
-        return
-    having = reader.saver.threads_having(where.term.key, None)
-    if having is None:
-        return
-    some = list(islice(having, _SOME + 1))  # the database may give others too
-    if len(some) > _SOME or any(where.term.key in ThreadStatus(reader, thread).metadata for thread in some):
-        where.decided += 1
-        where.of_state |= bool(where.names - {"metadata", "thread_id", where.term.key})  # which nobody looked up
-    elif where.term.only_metadata:
-        where.absent[f".{where.term.key}"] += 1
+    if request.where is not None and not request.any_checkpoint:
+        from ckpt_cli.queries import thread_prefilter
+
+        thread_prefilter.note_key(reader, request.where)
 
 
 class _Counted(Iterator[Thread]):
@@ -192,20 +178,19 @@ def _candidates(threads: Iterator[Thread], request: ThreadsRequest) -> Iterator[
             yield thread
 
 
-def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thread]:
-    """All threads, sorted by id, or by a number that must be read for each thread."""
+def _keyed(reader: Reader, threads: Iterator[Thread], order: Order) -> Iterator[tuple[int | str, Thread]]:
+    """The threads with what they are sorted by: their ids, or a number, the highest first, that may have to be read."""
     if order is Order.ACTIVITY:
-        return list(threads)
-    if order is Order.ID:
-        return sorted(threads, key=lambda t: t.thread_id)
-    if order is Order.STEP:
-        return sorted(threads, key=lambda t: ids.step(t.head.checkpoint_id) or 0, reverse=True)
-    number, at_once = (_count, reader.saver.page) if order is Order.CHECKPOINTS else (_sizes, _AT_ONCE)
-    numbered: list[tuple[int, Thread]] = []
-    while page := list(islice(threads, at_once)):
-        by_id = number(reader, [thread.thread_id for thread in page])
-        numbered += [(by_id[thread.thread_id], thread) for thread in page]
-    return [thread for _, thread in sorted(numbered, key=lambda pair: pair[0], reverse=True)]
+        yield from ((0, thread) for thread in threads)
+    elif order is Order.ID:
+        yield from ((thread.thread_id, thread) for thread in threads)
+    elif order is Order.STEP:
+        yield from ((-(ids.step(thread.head.checkpoint_id) or 0), thread) for thread in threads)
+    else:
+        number, at_once = (_count, reader.saver.page) if order is Order.CHECKPOINTS else (_sizes, _AT_ONCE)
+        while page := list(islice(threads, at_once)):
+            by_id = number(reader, [thread.thread_id for thread in page])
+            yield from ((-by_id[thread.thread_id], thread) for thread in page)
 
 
 def _count(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
@@ -231,12 +216,10 @@ def _sizes(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
     return sizes
 
 
-def _add_sizes(reader: Reader, views: Sequence[ThreadView]) -> None:
-    """Set the sizes of threads whose rows have none, if the engine can add them up."""
-    without = [one for one in views if one.size is None]
-    sizes = reader.saver.sizes([one.thread_id for one in without]) or {}
-    for one in without:
-        one.size = sizes.get(one.thread_id)
+def _with_sizes(reader: Reader, views: Sequence[ThreadView]) -> list[ThreadView]:
+    """The threads; those whose rows have no size get one if the engine can add it up."""
+    sizes = reader.saver.sizes([one.thread_id for one in views if one.size is None]) or {}
+    return [one._replace(size=sizes.get(one.thread_id)) if one.size is None else one for one in views]
 
 
 def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:

@@ -3,27 +3,24 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
-from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
-from ckpt_cli.history.tasks.step_changes import ChangeKind
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import read_metadata
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
-from ckpt_cli.output.text.brief import brief
-from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
 
-_INPUT_BYTES = 65536  # a first checkpoint with more bytes isn't read for a title
-_TITLE = 120  # a title that is made of an input without text has at most this many terminal cells
+if TYPE_CHECKING:
+    from ckpt_cli.history.state.filters import Filter
+
 _PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
 
 
@@ -95,7 +92,7 @@ class ThreadStatus:
         state = self.state
         return ids.unix_time(self._thread.head.checkpoint_id) or (ids.unix_time(state.ts) if state else None)
 
-    def fits(self, where: Filter) -> bool:
+    def fits(self, where: "Filter") -> bool:
         """Whether the thread fits a filter."""
         fits = where.matches(self.name)
         where.of_state |= self.gave_state
@@ -185,20 +182,7 @@ class ThreadStatus:
         title = titles.from_values(self.state.values) if self.state is not None else ""
         if title:
             return title
-        head = self._thread.head
-        all_changes = StepLines(self._reader, head.thread_id, head.ns).changes(first)
-        changes = [change for change in all_changes if change.kind not in (ChangeKind.UNREAD, ChangeKind.UNREADABLE)]
-        title = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
-        return title or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
+        from ckpt_cli.queries.input_title import title_of_input
 
-    def _from_input(self, ref: Ref) -> str:
-        """A title from the raw input, which is only stored in the first checkpoint."""
-        row = self._reader.saver.row(ref)
-        if row is None or (row.size or 0) > _INPUT_BYTES:
-            return ""
-        try:
-            values = self._reader.state(ref).values
-        except PayloadCorrupt:
-            return ""
-        value = values.get("__start__")
-        return titles.from_input(value) or ("" if value in (None, {}, []) else brief(value, _TITLE))
+        head = self._thread.head
+        return title_of_input(self._reader, Ref(head.thread_id, head.ns, first))

@@ -13,14 +13,14 @@ from ckpt_cli.masking import is_secret_name, keep_secret
 ESCAPES = "in users and passwords write @ : / ? # % as %40 %3A %2F %3F %23 %25"
 """A hint: how to write a URL so that it can be parsed in one way only."""
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*(?:\+[A-Za-z0-9.-]+)?)://(.*)", re.DOTALL)
-_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?")
+_URL = r"(?s)([A-Za-z][A-Za-z0-9.-]*(?:\+[A-Za-z0-9.-]+)?)://(.*)"
+_HOST = r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?"
 _NOT_IN_NAMES = frozenset("@=?#&'\"<>|;,\n\r\t\0")
 
 
 def mask_database(text: str) -> str:
     """The text to show: a path or name unchanged; of a URL scheme, hosts and path; of other text hardly anything."""
-    match = _URL.fullmatch(text)
+    match = re.fullmatch(_URL, text)
     if match is None:
         return _mask_path(text)
     scheme, rest = match[1].lower(), match[2]
@@ -48,7 +48,7 @@ def has_one_reading(rest: str) -> bool:
     """
     authority, path, words = _parts(rest)
     hosts = authority.rpartition("@")[2].split(",")
-    ports = [match[2] if (match := _HOST.fullmatch(host)) else "x" for host in hosts]
+    ports = [match[2] if (match := re.fullmatch(_HOST, host)) else "x" for host in hosts]
     return (
         authority.count("@") < 2
         and "@" not in path + words

@@ -10,6 +10,7 @@ from ckpt_cli.savers.contract import Saver
 T = TypeVar("T")
 
 _LARGEST_PAGE = 256  # checkpoints in one fetch
+_GROUP_BYTES = 4 << 20  # bytes of values in one read, if their sizes are known before
 _PAGE_BYTES = 8 << 20  # bytes of bodies in one fetch, estimated from the fetch before
 
 
@@ -18,6 +19,20 @@ def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
     rest = iter(items)
     while page := list(islice(rest, size)):
         yield page
+
+
+def groups_of_few_bytes(sizes: Iterable[tuple[T, int]]) -> Iterator[list[T]]:
+    """The items in lists; each list ends as soon as the sizes of its items make up some megabytes."""
+    group: list[T] = []
+    weight = 0
+    for item, size in sizes:
+        group.append(item)
+        weight += size
+        if weight > _GROUP_BYTES:
+            yield group
+            group, weight = [], 0
+    if group:
+        yield group
 
 
 def fetch_by_size(

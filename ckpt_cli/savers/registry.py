@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from ckpt_cli.errors import MissingExtra, UsageError
-from ckpt_cli.installing import install_extra
 from ckpt_cli.savers.contract import Saver
 
 GROUP = "ckpt_cli.savers"
@@ -74,6 +73,8 @@ def open_registered(scheme: str, url: str, masked: str) -> Saver:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in backend.drivers:
             raise
+        from ckpt_cli.installing import install_extra
+
         what = f"{masked}: the driver {error.name} isn't installed"
         raise MissingExtra(what, hint=install_extra(backend.extra)) from error
 

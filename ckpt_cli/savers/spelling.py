@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 _FIRST_CHARACTERS = frozenset("%b")
-_BYTE = re.compile(rb"\\x([0-9a-f]{2})")
+_BYTE = rb"\\x([0-9a-f]{2})"
 _TEXT = object()
 """A mark: the text isn't the spelling of another value."""
 
@@ -53,7 +53,7 @@ def _json_value(text: str) -> Any:
 
 def _parse_blob(text: str) -> Any:
     try:
-        return _BYTE.sub(lambda match: bytes.fromhex(match[1].decode()), text[2:-1].encode())
+        return re.sub(_BYTE, lambda match: bytes.fromhex(match[1].decode()), text[2:-1].encode())
     except UnicodeEncodeError:
         return _TEXT
 

@@ -18,11 +18,11 @@ from ckpt_cli.savers.database_name import ESCAPES, cannot_hold_password, check_o
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
 _DEV = ".langgraph_api"
 _CONFIG_LINES = 'below [databases] it has lines like NAME = "path or URL"'
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)", re.DOTALL)
-_CONNINFO = re.compile(r"\s*(service|host|hostaddr|port|dbname|user|password|passfile|options|ssl\w+)\s*=")
+_URL = r"(?s)([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)"
+_CONNINFO = r"\s*(service|host|hostaddr|port|dbname|user|password|passfile|options|ssl\w+)\s*="
 """The beginning of a string of libpq (libpq 15, "Keyword/Value Connection Strings"): one of its usual parameters."""
-_TOML_PLACE = re.compile(r" \(at [\w ,]+\)$")
-_ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
+_TOML_PLACE = r" \(at [\w ,]+\)$"
+_ATTRIBUTE = r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*"
 
 
 class NoDatabaseError(UsageError):
@@ -48,7 +48,7 @@ def sqlite_file(database: str) -> Path | None:
 
     The file isn't opened: a program loses its locks on a file when it closes any descriptor of it (POSIX).
     """
-    match = _URL.fullmatch(database)
+    match = re.fullmatch(_URL, database)
     if match is not None:
         return _sqlite_path(database, match[2]) if match[1].lower() == "sqlite" else None
     if _exists(path := Path(database)):
@@ -65,7 +65,7 @@ def names() -> list[str]:
 
 
 def _open_url(database: str) -> Saver | None:
-    match = _URL.fullmatch(database)
+    match = re.fullmatch(_URL, database)
     if match is None:
         return None
     scheme, rest = match[1].lower(), match[2]
@@ -134,7 +134,7 @@ def _at_home(path: str) -> Path:
 
 def _open_conninfo(database: str) -> Saver | None:
     """The database that a string of libpq names: ``service=prod``, ``host=… dbname=…``; None for other texts."""
-    if _CONNINFO.match(database) is None:
+    if re.match(_CONNINFO, database) is None:
         return None
     return registry.open_registered("postgresql", database, "the libpq string")
 
@@ -152,7 +152,7 @@ def _open_attribute(name: str) -> Saver | None:
             path = rest if cannot_hold_password(rest) else "PATH"
             raise UsageError("sqlite:… is no URL", hint=f"type the path {path} alone, or sqlite:///{path}")
         raise UsageError(f"{scheme}:… is no URL: two slashes follow the colon", hint=f"{scheme}://…")
-    return registry.open_attribute(name) if _ATTRIBUTE.fullmatch(name) else None
+    return registry.open_attribute(name) if re.fullmatch(_ATTRIBUTE, name) else None
 
 
 def _no_such(name: str) -> NoReturn:
@@ -180,7 +180,7 @@ def _config() -> tuple[Path, dict[str, object]]:
     try:
         databases = tomllib.loads(text).get("databases", {})
     except tomllib.TOMLDecodeError as error:
-        place = _TOML_PLACE.search(str(error))  # the rest of the message may quote a line with a password
+        place = re.search(_TOML_PLACE, str(error))  # the rest of the message may quote a line with a password
         raise UsageError(f"{path} is not valid TOML{place[0] if place else ''}", hint=_CONFIG_LINES) from None
     if not isinstance(databases, dict):
         raise UsageError(f'{path}: [databases] needs lines like name = "url"')

@@ -9,7 +9,7 @@ from typing import Any
 
 from ckpt_cli.errors import CkptError, KeyMissing, MissingExtra, NotSupported, PayloadCorrupt
 from ckpt_cli.model import NULL, Payload
-from ckpt_cli.serde import aes, lcjson, msgpack
+from ckpt_cli.serde import lcjson, msgpack
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 from ckpt_cli.values.same import same
 
@@ -79,6 +79,8 @@ class Codec:
         """
         inner, encrypted, cipher = like.tag.partition("+")
         if encrypted and cipher == _AES:
+            from ckpt_cli.serde import aes
+
             plain = Payload(inner, self._decrypt(like))
             coded = self.encode(value, plain)
             return like if coded == plain else Payload(f"{coded.tag}+{_AES}", aes.encrypt(coded.data, self._key))
@@ -107,9 +109,13 @@ class Codec:
         """
         if not payload.tag.endswith(f"+{_AES}"):
             return payload
+        from ckpt_cli.serde import aes
+
         return payload._replace(data=aes.encrypt(self._decrypt(payload), self._key, beginning))
 
     def _decrypt(self, payload: Payload) -> bytes:
+        from ckpt_cli.serde import aes
+
         return aes.decrypt(payload.data, self._key)
 
 

@@ -5,22 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.values.jsonform import FIELDS, ISO_METHOD, implied_form
 from ckpt_cli.values.node import Form, Node, Opened, broken
-
-ISO_METHOD = "fromisoformat"
-
-FIELDS = frozenset({Form.KWARGS, Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
-"""The forms whose state is usually a dict of fields."""
 
 SNAPSHOT_CLASS = ("langgraph.checkpoint.serde.types", "_DeltaSnapshot")
 
 Done = Callable[[Any], Any]
 """Gives the value of a part of the JSON, whose own parts were read before."""
-
-
-def implied_form(module: str) -> Form:
-    """The form of an object with fields and without ``$form``: messages and documents are pydantic, others kwargs."""
-    return Form.PYDANTIC if module.startswith(("langchain_core.", "langchain.")) else Form.KWARGS
 
 
 def from_json(data: Any) -> Any:

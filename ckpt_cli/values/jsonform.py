@@ -20,14 +20,23 @@ from binascii import b2a_base64
 from math import isfinite
 from typing import Any
 
-from ckpt_cli.values.jsonback import FIELDS, ISO_METHOD, implied_form
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.well_known_types import SECRET, is_secret
+
+ISO_METHOD = "fromisoformat"
+
+FIELDS = frozenset({Form.KWARGS, Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
+"""The forms whose state is usually a dict of fields."""
 
 _AMBIGUOUS = frozenset({(Form.VALUE, "datetime.datetime"), (Form.KWARGS, "numpy.ndarray")})
 """Forms and classes that would be read back as another form, so ``$form`` is written."""
 
 _SCALARS = frozenset({str, int, bool, type(None)})
+
+
+def implied_form(module: str) -> Form:
+    """The form of an object with fields and without ``$form``: messages and documents are pydantic, others kwargs."""
+    return Form.PYDANTIC if module.startswith(("langchain_core.", "langchain.")) else Form.KWARGS
 
 
 def to_json(value: Any, reveal: bool = False) -> Any:

@@ -1,14 +1,13 @@
 """The view of ``ckpt log``: the checkpoints of a thread, newest first."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.steps import StepView
 
 
-@dataclass(frozen=True, slots=True)
-class RailView:
+class RailView(NamedTuple):
     """The drawing of ``--graph`` at the left of a checkpoint.
 
     Attributes:
@@ -20,7 +19,7 @@ class RailView:
     lanes: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LogView(View):
     """A log.
 

@@ -80,7 +80,7 @@ class Stored(NamedTuple):
     head: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ShowView(View):
     """One checkpoint.
 

@@ -1,14 +1,12 @@
 """The line about one checkpoint in `log` and `tree`. Field names are the JSON contract."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ckpt_cli.views.interrupts import InterruptView
 
 
-@dataclass(slots=True)
-class ChangeView:
+class ChangeView(NamedTuple):
     """How one step changed one channel.
 
     Attributes:
@@ -46,8 +44,7 @@ class ChangeView:
     unsure: bool = False
 
 
-@dataclass(slots=True)
-class TaskView:
+class TaskView(NamedTuple):
     """A task of an unfinished step.
 
     Attributes:
@@ -62,13 +59,12 @@ class TaskView:
     node: str | None
     status: str
     error: Any = None
-    interrupts: list[InterruptView] = field(default_factory=list)
-    changes: list[ChangeView] = field(default_factory=list)
-    answers: list[Any] = field(default_factory=list)
+    interrupts: Sequence[InterruptView] = ()
+    changes: Sequence[ChangeView] = ()
+    answers: Sequence[Any] = ()
 
 
-@dataclass(slots=True)
-class HaltView:
+class HaltView(NamedTuple):
     """A task that asked (``interrupt``) or failed (``error``) at this checkpoint; `over`: whether it finished later."""
 
     kind: str
@@ -76,8 +72,7 @@ class HaltView:
     over: bool
 
 
-@dataclass(slots=True)
-class StepView:
+class StepView(NamedTuple):
     """A checkpoint.
 
     Attributes:
@@ -118,7 +113,7 @@ class StepView:
     size: int | None = None
     status: str | None = None
     next: list[str] | None = None
-    tasks: list[TaskView] = field(default_factory=list)
-    halts: list[HaltView] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
+    tasks: Sequence[TaskView] = ()
+    halts: Sequence[HaltView] = ()
+    tags: Sequence[str] = ()
     problem: str | None = None

@@ -1,15 +1,15 @@
 """The view of ``ckpt threads``: the threads of a database and the status of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.interrupts import RequestView
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingView:
+class WaitingView(NamedTuple):
     """An open question: the node that asks, then the fields of `InterruptView`."""
 
     node: str | None
@@ -20,16 +20,14 @@ class WaitingView:
     response_schema: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class FailedView:
+class FailedView(NamedTuple):
     """A task that failed, with its error as it is stored."""
 
     node: str | None
     error: Any
 
 
-@dataclass(slots=True)
-class ThreadView:
+class ThreadView(NamedTuple):
     """A thread.
 
     Attributes:
@@ -73,18 +71,18 @@ class ThreadView:
     created: str | None
     title: str
     size: int | None
-    interrupts: list[WaitingView] = field(default_factory=list)
-    errors: list[FailedView] = field(default_factory=list)
-    metadata: dict[str, Any] = field(default_factory=dict)
+    interrupts: Sequence[WaitingView] = ()
+    errors: Sequence[FailedView] = ()
+    metadata: Mapping[str, Any] = MappingProxyType({})
     problem: str | None = None
     metadata_problem: str | None = None
-    statuses: list[str] = field(default_factory=list)
-    answered: list[str | None] = field(default_factory=list)
+    statuses: Sequence[str] = ()
+    answered: Sequence[str | None] = ()
     nothing_since: str | None = None
-    old_answers: list[Any] = field(default_factory=list)
+    old_answers: Sequence[Any] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ThreadsView(View):
     """Threads, in the order that the user asked for; those of a long list can be taken once, as they are read.
 

@@ -21,6 +21,7 @@ from subject import LONG, NEEDLE
 
 _HERE = Path(__file__).parent
 _CKPT = Path(sys.executable).with_name("ckpt")
+_UNUSUAL = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 
 
 @dataclass
@@ -98,9 +99,13 @@ def timed(command: list[str], environment: dict[str, str]) -> tuple[float, float
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of both sides: modules are compiled once, as they are where a package is installed."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    """The environment of both sides.
+
+    Modules are compiled once, as they are where a package is installed; output is buffered, as Python does it by
+    itself; and no operation log of this machine's user is searched.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _UNUSUAL}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled"), "XDG_STATE_HOME": str(folder / "state")}
 
 
 def measure(measured: list[Case], rounds: int, environment: dict[str, str], say: Callable[[str], None]) -> None:

@@ -1,9 +1,8 @@
 """Which elements of two lists belong together, by id or content; the digest by which values are compared."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from math import isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.history.diff.matching import Block, match
 from ckpt_cli.values.node import Node
@@ -13,8 +12,7 @@ from ckpt_cli.values.same import same
 _DEEPEST = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(NamedTuple):
     """Where the elements of one list are in another; a place is an index.
 
     Attributes:
@@ -98,8 +96,7 @@ def _alike(x: Any, y: Any, key_x: Hashable, key_y: Hashable) -> bool:
     return not isinstance(x, Node) or x.type == y.type
 
 
-@dataclass(frozen=True, slots=True)
-class _Id:
+class _Id(NamedTuple):
     """The key of an element that has an id."""
 
     id: str | int

@@ -1,8 +1,8 @@
 """The rails beside a ``log`` of several branches, newest first: one lane for each line, joined at forks."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from ckpt_cli.history.lineage.lineage import Lineage
 
@@ -10,8 +10,7 @@ LANES = 40
 """At most so many lanes are drawn; the others are only hinted at by ``…``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rail:
+class Rail(NamedTuple):
     """The drawing at the left of one checkpoint, as in ``git log --graph``.
 
     Attributes:

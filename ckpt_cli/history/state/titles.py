@@ -1,10 +1,12 @@
 """The title of a thread: its first human message, else the first text of its input."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.history.tasks.step_changes import Change
 from ckpt_cli.values.langgraph_values import messages, spelled_out, text
+
+if TYPE_CHECKING:
+    from ckpt_cli.history.tasks.step_changes import Change
 
 _LONGEST = 500
 _MESSAGES = "messages"
@@ -16,7 +18,7 @@ def from_values(values: Mapping[str, Any]) -> str:
     return next(filter(None, (_first_human(values[channel], channel == _MESSAGES) for channel in ordered)), "")
 
 
-def from_changes(changes: Iterable[Change]) -> str:
+def from_changes(changes: "Iterable[Change]") -> str:
     """The first human message in an input, else the input's first text; "" if there is neither."""
     listed = list(changes)
     return from_values({change.channel: change.after for change in listed}) or next(

@@ -6,8 +6,8 @@ stores the same list again. So the list alone doesn't show whether an answer was
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.nesting import inside
@@ -25,8 +25,7 @@ UNTAKEN_NONCE = b"\x00ckpt\x00"
 _SHORT, _LONG = 0x90, b"\xdc"  # msgpack: an array of up to 15 items, and the same with a count of two bytes
 
 
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class AskedQuestion(NamedTuple):
     """A question and the task that asked it.
 
     Attributes:

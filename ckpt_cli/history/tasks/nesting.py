@@ -8,16 +8,15 @@ metadata names that checkpoint.
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from ckpt_cli.errors import NotFound, UsageError
 
 _LISTED = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A subgraph as one checkpoint called it.
 
     Attributes:

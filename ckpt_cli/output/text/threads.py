@@ -7,7 +7,6 @@ from datetime import datetime
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, day, size
-from ckpt_cli.output.text.answer_commands import command_lines
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import cell as question_cell
 from ckpt_cli.output.text.questions import plain_lines, whole_lines
@@ -240,6 +239,8 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
             lines = _lines(error(failed.error, None), width - column - 6, 6)
             yield from _labelled(failed.node, column, [[("bad", line)] for line in lines])
         if one.interrupts and not one.errors:
+            from ckpt_cli.output.text.answer_commands import command_lines
+
             yield from command_lines(one.thread_id, one.interrupts, width)
         else:
             yield [("muted", f"    {command('ckpt show', one.thread_id)}")]

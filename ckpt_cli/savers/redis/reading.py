@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from ckpt_cli.model import Checkpoint, Name, Payload, Ref, Write
-from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.paging import groups_of_few_bytes, pages
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.faults import is_unknown
@@ -14,7 +14,6 @@ from ckpt_cli.savers.redis.keys import Keys
 
 _PAGE = 500  # writes that are read at once
 _SHORT = 1 << 13  # values up to so many bytes are read together
-_LONG_BYTES = 4 << 20  # so many bytes of longer values are read together
 _UNSIZED = 25  # so many values are read together if the server can't tell their sizes
 _SHORT_BLOB = """
 local b = redis.call('JSON.GET', KEYS[1], '.blob')
@@ -112,14 +111,15 @@ class Documents:
                 yield from self._blobs(some)
             return
         short = self._short(keys, _SHORT)
-        unread = iter([(key, size) for key, (blob, size) in zip(keys, short, strict=True) if blob is _UNREAD])
+        unread = [(key, size) for key, (blob, size) in zip(keys, short, strict=True) if blob is _UNREAD]
+        groups = groups_of_few_bytes(unread)
         fetched: dict[str, tuple[Any, int]] = {}
         for key, (blob, size) in zip(keys, short, strict=True):
             if blob is not _UNREAD:
                 yield blob, size
                 continue
             if key not in fetched:
-                group = list(_of_few_bytes(unread))
+                group = next(groups)
                 fetched = dict(zip(group, self._blobs(group), strict=True))
             yield fetched[key]
 
@@ -182,16 +182,6 @@ class Documents:
 
 
 _UNREAD = object()
-
-
-def _of_few_bytes(sizes: Iterator[tuple[str, int]]) -> Iterator[str]:
-    """The next keys, until their values together are long."""
-    weight = 0
-    for key, size in sizes:
-        yield key
-        weight += size
-        if weight > _LONG_BYTES:
-            return
 
 
 def _short_value(answer: Any) -> tuple[Any, int]:

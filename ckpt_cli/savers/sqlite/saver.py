@@ -67,7 +67,6 @@ class SqliteSaver(ThreadMethods, WriteMethods):
         self._schema = schema
         self._location = location
         self._odd_ids = None
-        self._images = self._fresh_images()
         self.abilities = ability_set(
             {
                 Ability.WRITE: schema.parents,

@@ -1,18 +1,22 @@
-"""The methods of `SqliteSaver` that write: rows by key, generated columns, new images."""
+"""The methods of `SqliteSaver` that write: rows by key, generated columns, new images.
+
+Every command imports this module, but only a change needs the modules that write, so they are imported inside methods.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, Scalar, WriteKey
 from ckpt_cli.savers.about import Ability, SideEffect
-from ckpt_cli.savers.application_columns import restored
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite.connection import Connection
-from ckpt_cli.savers.sqlite.images import Images
 from ckpt_cli.savers.sqlite.schema import WRITTEN, Schema, must_be_tables
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
-from ckpt_cli.savers.sqlite.writable_connection import WritableConnection, open_writable
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.sqlite.images import Images
+    from ckpt_cli.savers.sqlite.writable_connection import WritableConnection
 
 T = TypeVar("T")
 
@@ -21,9 +25,9 @@ class WriteMethods(Saver):
     """Methods that change the two tables; `SqliteSaver` adds the reading methods."""
 
     _connection: Connection
-    _images: Images
     _schema: Schema
-    _writer: WritableConnection | None = None
+    _table_images: "Images | None" = None
+    _writer: "WritableConnection | None" = None
     _odd_ids: OddIds | None = None
     _permitted: frozenset[str] = frozenset()
 
@@ -31,10 +35,12 @@ class WriteMethods(Saver):
         """Run `work` in one write transaction, on a connection that is opened for it and then closed."""
         if self._writer is not None:
             return work()
+        from ckpt_cli.savers.sqlite.writable_connection import open_writable
+
         self._must_have_ids()
         reader = self._connection
         self._connection = self._writer = open_writable(reader.path, self._permitted)
-        self._odd_ids, self._images = None, self._fresh_images()
+        self._odd_ids = self._table_images = None  # the tables' columns may have changed before this transaction
 
         def checked_work() -> T:
             must_be_tables(reader.path, self._connection.query)
@@ -80,6 +86,8 @@ class WriteMethods(Saver):
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
         """The row to write so that an image is restored, without generated columns: table_info doesn't list them."""
+        from ckpt_cli.savers.application_columns import restored
+
         return restored(image, now, WRITTEN[relation], self._images.columns(relation, ()))
 
     def side_effects(self) -> Sequence[SideEffect]:
@@ -112,6 +120,11 @@ class WriteMethods(Saver):
         """A stored thread id as text."""
         raise NotImplementedError
 
-    def _fresh_images(self) -> Images:
-        """New `Images`. Old ones cache the tables' columns, which may have changed before a transaction."""
-        return Images(lambda sql, parameters: self._connection.query(sql, parameters))
+    @property
+    def _images(self) -> "Images":
+        """The images of rows. They cache the tables' columns."""
+        if self._table_images is None:
+            from ckpt_cli.savers.sqlite.images import Images
+
+            self._table_images = Images(lambda sql, parameters: self._connection.query(sql, parameters))
+        return self._table_images

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
-from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.paging import groups_of_few_bytes, pages
 from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.faults import is_unknown
 from ckpt_cli.savers.redis.keys import escape_pattern, names_with_prefix
@@ -169,10 +169,13 @@ class CheckpointReader:
                 for one in sorted(writes, key=lambda write: write.order):
                     yield one if values is None or one.size <= values else one._replace(payload=None)
 
-    def _whole(self, refs: Sequence[Ref]) -> list[Any]:
-        return [*self._connection.read(("GET", writes_key(ref)) for ref in refs)]
+    def _whole(self, refs: Sequence[Ref]) -> Iterator[Any]:
+        """The writes of each checkpoint as JSON text, in reads of a few megabytes."""
+        sizes = self._connection.read(("STRLEN", writes_key(ref)) for ref in refs)
+        for group in groups_of_few_bytes((ref, size or 0) for ref, size in zip(refs, sizes, strict=True)):
+            yield from self._connection.read(("GET", writes_key(ref)) for ref in group)
 
-    def _short(self, refs: Sequence[Ref], values: int) -> list[Any]:
+    def _short(self, refs: Sequence[Ref], values: int) -> Iterable[Any]:
         commands = (("EVAL_RO", _SHORT, 1, writes_key(ref), values) for ref in refs)
         answers = [*self._connection.all(commands, failing=True)]
         if any(isinstance(answer, Exception) and is_unknown(answer) for answer in answers):

@@ -39,3 +39,13 @@ def test_large_writes_are_read_a_few_at_a_time(kind: Kind) -> None:
 
         assert peak(read) < sum(sizes) / 1.2
         assert total == sum(sizes)
+
+
+def test_large_writes_of_many_checkpoints_are_read_a_few_at_a_time(kind: Kind) -> None:
+    """Of a thread that wrote much at each of its checkpoints, only some megabytes are in memory."""
+    size, ids = 400_000, [f"{n:03}" for n in range(80)]
+    records = [kind.samples.checkpoint("t", one) for one in ids]
+    records += [kind.samples.write("t", one, payload=Payload("bytes", b"x" * size)) for one in ids]
+    with closing(kind.open_url(kind.filled(records))) as saver:
+        assert [write.size for write in saver.writes("t", "")] == [size] * len(ids)
+        assert peak(lambda: sum(write.size for write in saver.writes("t", ""))) < size * len(ids) / 1.5
