@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.sends import SendView
 
 
 @dataclass(slots=True)
@@ -55,6 +56,7 @@ class TaskView:
         error: the error as it is stored.
         changes: the changes by a finished task; its writes are kept until its siblings have finished.
         answers: the recorded answers that the task has not taken yet.
+        send: the Send that started the task; null for a task of another kind, and if the tip wasn't decoded.
     """
 
     id: str | None
@@ -64,15 +66,22 @@ class TaskView:
     interrupts: list[InterruptView] = field(default_factory=list)
     changes: list[ChangeView] = field(default_factory=list)
     answers: list[Any] = field(default_factory=list)
+    send: SendView | None = None
 
 
 @dataclass(slots=True)
 class HaltView:
-    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint; `over`: whether it finished later."""
+    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint.
+
+    Attributes:
+        over: whether it finished later.
+        send: the Send that started the task; null for a task of another kind, and if the checkpoint wasn't decoded.
+    """
 
     kind: str
     node: str | None
     over: bool
+    send: SendView | None = None
 
 
 @dataclass(slots=True)

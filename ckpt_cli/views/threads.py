@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.interrupts import RequestView
+from ckpt_cli.views.sends import SendView
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingView:
-    """An open question: the node that asks, then the fields of `InterruptView`."""
+    """An open question: the node that asks, then the fields of `InterruptView`, and the Send that started its task."""
 
     node: str | None
     id: str | None
@@ -18,14 +19,16 @@ class WaitingView:
     requests: tuple[RequestView, ...] = ()
     answer_form: str | None = None
     response_schema: Any = None
+    send: SendView | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FailedView:
-    """A task that failed, with its error as it is stored."""
+    """A task that failed, with its error as it is stored, and the Send that started it."""
 
     node: str | None
     error: Any
+    send: SendView | None = None
 
 
 @dataclass(slots=True)

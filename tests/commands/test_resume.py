@@ -68,7 +68,7 @@ def test_many_questions_are_not_all_named(tmp_path: Path, capsys: pytest.Capture
     assert run(["resume", "t", "-i", "ask=1", *ends]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "ckpt: 'ask' fits 60 questions"
-    assert lines[20].startswith("  ask (")
+    assert lines[20].startswith("  ask [")
     assert lines[21] == "  … and 40 more (--json lists all)"
     assert run(["resume", "t", "-i", "ask=1", *ends, "--json"]) == 2
     candidates = json.loads(capsys.readouterr().err)["error"]["candidates"]
