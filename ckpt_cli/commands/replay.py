@@ -25,6 +25,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.values.state import State
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView, WriteLine
+from ckpt_cli.views.sends import send_view
 
 _Rev = Annotated[
     str | None,
@@ -148,4 +149,5 @@ def _task(task: Task, state: State, snapshot: Snapshot) -> ReplayedTask:
         [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],
         task.answers,
+        send_view(task.packet),
     )

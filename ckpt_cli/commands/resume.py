@@ -25,6 +25,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
+from ckpt_cli.views.sends import send_view
 
 
 def resume(
@@ -87,5 +88,5 @@ def _line(changed_subgraphs: ChangedSubgraphs, question: Question) -> QuestionLi
 
 
 def _form(question: Question) -> tuple[Any, ...]:
-    """The fields of `InterruptView` after the value."""
-    return interrupt_view(question.id, question.value, question.response_schema)[2:]
+    """The fields of `InterruptView` after the value, and the Send."""
+    return (*interrupt_view(question.id, question.value, question.response_schema)[2:], send_view(question.packet))

@@ -24,6 +24,7 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State
 from ckpt_cli.views.interrupts import interrupt_view
+from ckpt_cli.views.sends import send_view
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         interrupts=[interrupt_view(one.id, one.value, one.response_schema) for one in task.open],
         namespaces=namespaces,
         answers=task.answers,
+        send=send_view(task.packet),
     )
 
 

@@ -21,6 +21,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.state import TaskWrite
 from ckpt_cli.views.interrupts import interrupt_view
+from ckpt_cli.views.sends import send_view
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _KINDS = {
@@ -134,7 +135,8 @@ def _task(
     by = _kind_of_writer(task_id, task_writes, start)
     answered = due_task is not None and due_task.status is Status.ANSWERED
     status = str(Status.ANSWERED if answered else status_of(task_writes)) if by in ("task", "call") else ""
-    return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in task_writes])
+    send = send_view(due_task.packet if due_task else None)
+    return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in task_writes], send)
 
 
 def _kind_of_writer(task_id: str, task_writes: list[TaskWrite], start: Place | None) -> str:

@@ -15,6 +15,7 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
+from ckpt_cli.history.tasks.task_names import counted
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
@@ -194,5 +195,5 @@ def _must_run_the_same(reader: Reader, origin: Origin, made: Checkpoint) -> None
         )
         raise NotSupported(f"it can't be edited: {what}")
     if (due_before := due_tasks(origin.state, wiring)) != (due_after := due_tasks(after, wiring)):
-        names = [", ".join(one.node or "?" for one in some) or "nothing" for some in (due_before, due_after)]
+        names = [counted(one.node or "?" for one in some) or "nothing" for some in (due_before, due_after)]
         raise Refused(f"with these edits {names[1]} would run next, and not {names[0]}", hint="see `ckpt update`")

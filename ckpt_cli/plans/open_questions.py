@@ -6,8 +6,10 @@ from typing import Any
 
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
+from ckpt_cli.history.tasks.next_tasks import Packet
 from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import handled, pulled
+from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -25,6 +27,7 @@ class Question:
             subgraph. None if unknown.
         source: the recorded question of the task that asked; None if the question has no id.
         response_schema: the JSON schema of the answer; None if the graph gave none.
+        packet: the Send that started the task of the root graph in which the question was asked; None if none did.
     """
 
     id: str | None
@@ -32,6 +35,7 @@ class Question:
     value: Any
     source: AskedQuestion | None
     response_schema: Any = None
+    packet: Packet | None = None
 
     @property
     def ns(self) -> str:
@@ -63,11 +67,11 @@ def _waiting_questions(reader: Reader, head: Ref) -> WaitingQuestions:
 def _questions_of(reader: Reader, task: Task, asked: WaitingQuestions) -> Iterator[Question]:
     for one in task.open:
         if one.id is None:
-            yield Question(None, task.node, one.value, None, one.response_schema)
+            yield Question(None, task.node, one.value, None, one.response_schema, task.packet)
         else:
             source = asked.find(one.id)
             node = _asking_node(reader, source.write) if source is not None else None
-            yield Question(one.id, node or task.node, one.value, source, one.response_schema)
+            yield Question(one.id, node or task.node, one.value, source, one.response_schema, task.packet)
 
 
 def _asking_node(reader: Reader, question: TaskWrite) -> str | None:
@@ -79,7 +83,8 @@ def _asking_node(reader: Reader, question: TaskWrite) -> str | None:
 def describe_question(question: Question) -> str:
     """``child › review (793baa26…)``: the node that asks, after the nodes that called its graph."""
     callers = graph_of(question.ns).split("|") if question.ns else []
-    name = " › ".join([*callers, question.node or "a task"])
+    names = [*callers, question.node or "a task"]
+    name = " › ".join([numbered(names[0], question.packet), *names[1:]])
     return f"{name} ({question.id})" if question.id else name
 
 
@@ -117,7 +122,7 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
     failed = Inspection(reader, head).snapshot().failed
     if not failed:
         return NotFound("nothing waits for an answer there", hint="`ckpt show` shows what runs next")
-    names = ", ".join(dict.fromkeys(task.node or "a task" for task in failed))
+    names = ", ".join(task_names(failed))
     fork = f"`{command('ckpt fork', head.thread_id, '@')}`"
     if any(task.answered for task in failed):
         hint = f"it failed with its answer, and keeps it: after {fork} it asks again"

@@ -13,6 +13,7 @@ from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.model import NULL_TASK, CheckpointRow
 from ckpt_cli.reading import Reader
 
@@ -25,13 +26,13 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
     """
     if rerun or snapshot.consumed:
         return
-    finished = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
+    finished = [task for task in snapshot.tasks if task.status is Status.FINISHED]
     started, calls = list(started_subgraphs(reader, snapshot, row)), finished_calls(reader, snapshot, row)
     if finished or started or calls:
-        parts = [f"{', '.join([*count_names(finished), *calls])} finished"] * bool(finished or calls)
+        parts = [f"{', '.join([*task_names(finished), *calls])} finished"] * bool(finished or calls)
         parts += [f"{', '.join(started)} ran in part"] * bool(started)
         commit = "" if calls else "; `ckpt replay --commit` keeps the results, then edit its new checkpoint"
-        is_one = len(finished + started + calls) == 1 and all(call.startswith("1 ") for call in calls)
+        is_one = len(finished) + len(started) + len(calls) == 1 and all(call.startswith("1 ") for call in calls)
         they, them = ("it", "it") if is_one else ("they", "them")
         raise Refused(
             f"at that checkpoint {' and '.join(parts)}: with an edited state {they} would run again",
@@ -72,7 +73,7 @@ def started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) ->
     for task in snapshot.tasks:
         own = f"{prefix}{task.node}:{task.id}"
         if task.status is not Status.FINISHED and own in spaces:
-            yield f"{task.node} (a subgraph)"
+            yield f"{numbered(task.node or 'a task', task.packet)} (a subgraph)"
 
 
 def due_again(before: Snapshot, after: Snapshot, *, sends_before: int, sends_after: int | None) -> list[Task]:

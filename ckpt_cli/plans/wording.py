@@ -7,6 +7,7 @@ from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import sources, target
 from ckpt_cli.history.tasks.next_tasks import arrived_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
+from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
@@ -38,7 +39,7 @@ def describe_next(snapshot: Snapshot) -> str:
     names = [task.node for task in snapshot.tasks]
     if not snapshot.complete or None in names:
         return "what runs next can't be known without the graph"
-    return f"next: {', '.join(str(name) for name in names)}" if names else "nothing runs next"
+    return f"next: {counted(map(str, names))}" if names else "nothing runs next"
 
 
 def describe_joins(before: State, after: State, due: Snapshot) -> Iterable[str]:
@@ -89,26 +90,26 @@ def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> I
 
 def describe_finished_again(snapshot: Snapshot) -> Iterable[str]:
     """One line that names the finished tasks, which run again after the new checkpoint."""
-    finished = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
+    finished = [task for task in snapshot.tasks if task.status is Status.FINISHED]
     if finished and not snapshot.consumed:
         had, again = ("has", "it runs") if len(finished) == 1 else ("have", "they run")
-        yield f"{', '.join(count_names(finished))} {had} finished at that checkpoint; after the new one {again} again"
+        yield f"{', '.join(task_names(finished))} {had} finished at that checkpoint; after the new one {again} again"
 
 
 def describe_unfinished_again(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
     """Lines about tasks that wait, were answered, or ran a part of a subgraph, and begin again."""
     if snapshot.consumed:
         return
-    waiting = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
+    waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
     if waiting:
         waits, again = (
             ("waits", "it runs again and asks again") if len(waiting) == 1 else ("wait", "they run again and ask again")
         )
-        yield f"{', '.join(count_names(waiting))} {waits} for an answer at that checkpoint; after the new one {again}"
-    answered = [task.node or "a task" for task in snapshot.tasks if task.status is Status.ANSWERED]
+        yield f"{', '.join(task_names(waiting))} {waits} for an answer at that checkpoint; after the new one {again}"
+    answered = [task for task in snapshot.tasks if task.status is Status.ANSWERED]
     if answered:
         had, asks = ("has", "it asks") if len(answered) == 1 else ("have", "they ask")
-        names = ", ".join(count_names(answered))
+        names = ", ".join(task_names(answered))
         yield f"{names} {had} an answer at that checkpoint, which is not copied; after the new one {asks} again"
     if started := list(started_subgraphs(reader, snapshot, row)):
         starts = "it starts" if len(started) == 1 else "they start"
@@ -125,22 +126,26 @@ def describe_remaining(snapshot: Snapshot) -> str:
 
 def describe_taken(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> str:
     """A line about the tasks whose writes a copy of the checkpoint takes along."""
-    if started := count_names(f"{task.node or 'a task'} ({task.status})" for task in snapshot.all_tasks if task.writes):
+    if started := task_names((task for task in snapshot.all_tasks if task.writes), _status):
         return f"taken along: {', '.join(started)}"
     if count := len(reader.writes(row.ref, values=0)):
         return f"taken along: {count} write{'' if count == 1 else 's'}"
     return "nothing is pending at that checkpoint"
 
 
+def _status(task: Task) -> str:
+    return str(task.status)
+
+
 def describe_end(tasks: Snapshot) -> list[str]:
     """Lines for an update as END: the tasks with kept writes, the abandoned tasks, and the tasks with lost answers."""
     if tasks.consumed:
         return []
-    kept = count_names(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
+    kept = task_names(task for task in tasks.tasks if task.status is Status.FINISHED)
     unfinished = [task for task in tasks.tasks if task.status is not Status.FINISHED]
-    dropped = count_names(f"{task.node} ({task.status})" for task in [*unfinished, *tasks.handlers.values()])
+    dropped = task_names([*unfinished, *tasks.handlers.values()], _status)
     lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
-    lost = count_names(str(task.node) for task in tasks.tasks if task.answered)
+    lost = task_names(task for task in tasks.tasks if task.answered)
     lines += [f"abandoned: {', '.join(dropped)}"] if dropped else []
     return [*lines, *([f"lost: the answer that was recorded for {', '.join(lost)}"] if lost else [])]
 
@@ -155,7 +160,7 @@ def describe_cleared(before: Snapshot, again: Sequence[Task], *, kept: bool) -> 
     """
     kept_due = {id(task) for task in again}
     cleared = before.only(task for task in before.tasks if not before.consumed and id(task) not in kept_due).all_tasks
-    open_ = [f"{t.node} ({t.status})" for t in cleared if t.status is not Status.FINISHED]
-    finished = count_names(str(t.node) for t in cleared if t.status is Status.FINISHED and not kept)
+    open_ = task_names((task for task in cleared if task.status is not Status.FINISHED), _status)
+    finished = task_names(task for task in cleared if task.status is Status.FINISHED and not kept)
     lines = [f"cleared: {', '.join(open_)}"] if open_ else []
     return [*lines, *([f"dropped: the results of {', '.join(finished)}"] if finished else [])]

@@ -17,6 +17,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
 from ckpt_cli.views.interrupts import interrupt_view
+from ckpt_cli.views.sends import send_view
 from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView
 
 
@@ -89,7 +90,7 @@ class StepLines:
     def _view(self, checkpoint_id: str) -> StepView:
         row, note = self.lineage.rows[checkpoint_id], self.attribution.note(checkpoint_id)
         snapshot = self._reads.snapshots.get(checkpoint_id)
-        changes = self.steps.changes(checkpoint_id)
+        changes, tasks = self.steps.changes(checkpoint_id), self._tasks(checkpoint_id)
         return StepView(
             checkpoint_id=checkpoint_id,
             short=self.reader.short(self.thread_id)(checkpoint_id),
@@ -107,8 +108,8 @@ class StepLines:
             size=row.size,
             status=self.status(checkpoint_id),
             next=snapshot.next if snapshot is not None else None,
-            tasks=self._tasks(checkpoint_id),
-            halts=self._halts(checkpoint_id),
+            tasks=tasks,
+            halts=self._halts(checkpoint_id, tasks),
             tags=self._tags.get(checkpoint_id, []),
             problem=self.problems.get(checkpoint_id),
         )
@@ -130,7 +131,8 @@ class StepLines:
         questions = [interrupt_view(one.id, one.value, one.response_schema) for one in waiting]
         error = task.error if task.status is Status.FAILED else None
         written = self._written(task.writes) if task.status is Status.FINISHED else []
-        return TaskView(task.id, task.node, str(task.status), error, questions, written, task.answers)
+        send = send_view(task.packet)
+        return TaskView(task.id, task.node, str(task.status), error, questions, written, task.answers, send)
 
     def _task_of_writes(self, writes: list[TaskWrite]) -> TaskView:
         """A task as its writes alone show it; used if the checkpoint wasn't decoded."""
@@ -148,13 +150,14 @@ class StepLines:
     def _written(self, writes: Sequence[TaskWrite]) -> list[ChangeView]:
         return [change_view(change) for change in self.steps.pending_changes(writes)]
 
-    def _halts(self, checkpoint_id: str) -> list[HaltView]:
-        halts = []
+    def _halts(self, checkpoint_id: str, tasks: Sequence[TaskView]) -> list[HaltView]:
+        halts, sends = [], {task.id: task.send for task in tasks}
         for writes in self.attribution.tasks(checkpoint_id).values():
             channels = {write.channel for write in writes}
             for kind, channel in (("interrupt", INTERRUPT), ("error", ERROR)):
                 if channel in channels:
-                    halts.append(HaltView(kind, self.step_nodes.node(writes[0]), bool(channels - CONTROL_WRITES)))
+                    node, is_over = self.step_nodes.node(writes[0]), bool(channels - CONTROL_WRITES)
+                    halts.append(HaltView(kind, node, is_over, sends.get(writes[0].task_id)))
         return halts
 
 

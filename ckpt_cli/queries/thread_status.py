@@ -16,6 +16,7 @@ from ckpt_cli.output.quantities import iso
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 from ckpt_cli.views.interrupts import interrupt_view
+from ckpt_cli.views.sends import send_view
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
 
 if TYPE_CHECKING:
@@ -158,12 +159,15 @@ class ThreadStatus:
             title=self._title(first),
             size=sum(sizes) if sizes else None,
             interrupts=[
-                WaitingView(task.node, *interrupt_view(one.id, one.value, one.response_schema))
+                WaitingView(task.node, *interrupt_view(one.id, one.value, one.response_schema), send_view(task.packet))
                 for task in tasks
                 if task.status is Status.WAITING
                 for one in task.open
             ],
-            errors=[FailedView(task.node, task.error) for task in (snapshot.failed if snapshot is not None else ())],
+            errors=[
+                FailedView(task.node, task.error, send_view(task.packet))
+                for task in (snapshot.failed if snapshot is not None else ())
+            ],
             metadata={key: value for key, value in self.metadata.items() if key not in _PLAIN},
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.base import View
 from ckpt_cli.views.diff import End
+from ckpt_cli.views.sends import SendView
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class ReplayedTask:
         asks: the questions for which the task waits.
         writes: the writes of the task.
         answers: the recorded answers that the task has not taken yet.
+        send: the Send that started the task; null for a task of another kind.
     """
 
     node: str | None
@@ -36,6 +38,7 @@ class ReplayedTask:
     asks: list[Any]
     writes: list[WriteLine]
     answers: list[Any]
+    send: SendView | None = None
 
 
 @dataclass

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.interrupts import RequestView
+from ckpt_cli.views.sends import SendView
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class QuestionLine:
         changed: the namespace of a subgraph that was changed after it asked; null if there is none. The next run then
             asks again, perhaps something else.
         requests, answer_form, response_schema: as in `InterruptView`.
+        send: the Send that started the task, or the root graph's task that called the subgraph; null if none did.
     """
 
     id: str | None
@@ -31,6 +33,7 @@ class QuestionLine:
     requests: tuple[RequestView, ...] = ()
     answer_form: str | None = None
     response_schema: Any = None
+    send: SendView | None = None
 
 
 @dataclass

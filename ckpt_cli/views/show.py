@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.sends import SendView
 
 
 class Link(NamedTuple):
@@ -53,6 +54,7 @@ class TaskLine(NamedTuple):
             means that the task has left nothing there.
         namespaces: the namespaces of the subgraphs that the task called.
         answers: the recorded answers that the task has not taken yet.
+        send: the Send that started the task; null for a task of another kind.
     """
 
     id: str | None
@@ -63,6 +65,7 @@ class TaskLine(NamedTuple):
     interrupts: list[InterruptView]
     namespaces: list[str]
     answers: Sequence[Any] = ()
+    send: SendView | None = None
 
 
 class Stored(NamedTuple):

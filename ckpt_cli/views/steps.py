@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.sends import SendView
 
 
 class ChangeView(NamedTuple):
@@ -53,6 +54,7 @@ class TaskView(NamedTuple):
         error: the error as it is stored.
         changes: the changes by a finished task; its writes are kept until its siblings have finished.
         answers: the recorded answers that the task has not taken yet.
+        send: the Send that started the task; null for a task of another kind, and if the tip wasn't decoded.
     """
 
     id: str | None
@@ -62,14 +64,21 @@ class TaskView(NamedTuple):
     interrupts: Sequence[InterruptView] = ()
     changes: Sequence[ChangeView] = ()
     answers: Sequence[Any] = ()
+    send: SendView | None = None
 
 
 class HaltView(NamedTuple):
-    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint; `over`: whether it finished later."""
+    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint.
+
+    Attributes:
+        over: whether it finished later.
+        send: the Send that started the task; null for a task of another kind, and if the checkpoint wasn't decoded.
+    """
 
     kind: str
     node: str | None
     over: bool
+    send: SendView | None = None
 
 
 class StepView(NamedTuple):

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.interrupts import RequestView
+from ckpt_cli.views.sends import SendView
 
 
 class WaitingView(NamedTuple):
-    """An open question: the node that asks, then the fields of `InterruptView`."""
+    """An open question: the node that asks, then the fields of `InterruptView`, and the Send that started its task."""
 
     node: str | None
     id: str | None
@@ -18,13 +19,15 @@ class WaitingView(NamedTuple):
     requests: tuple[RequestView, ...] = ()
     answer_form: str | None = None
     response_schema: Any = None
+    send: SendView | None = None
 
 
 class FailedView(NamedTuple):
-    """A task that failed, with its error as it is stored."""
+    """A task that failed, with its error as it is stored, and the Send that started it."""
 
     node: str | None
     error: Any
+    send: SendView | None = None
 
 
 class ThreadView(NamedTuple):

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.sends import SendView
 
 
 class Written(NamedTuple):
@@ -39,6 +40,7 @@ class TaskWrites(NamedTuple):
             (a task that another task started); ``run`` (a whole run with ``durability="exit"``).
         status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``; "" if no task made the writes.
         path: the task's path, "" if none is stored.
+        send: the Send that started the task; null for a task of another kind, or if the checkpoint can't be read.
     """
 
     id: str
@@ -47,6 +49,7 @@ class TaskWrites(NamedTuple):
     status: str
     path: str
     writes: list[Written]
+    send: SendView | None = None
 
 
 @dataclass

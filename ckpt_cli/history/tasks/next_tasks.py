@@ -6,13 +6,14 @@ when a channel that triggers it holds a value and has changed since the node las
 graphs of bare Pregel nodes, the listeners of a channel are learned from ``versions_seen``.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS, newer, target
 from ckpt_cli.history.tasks.task_ids import PUSH
-from ckpt_cli.values.langgraph_values import items, js_send
+from ckpt_cli.values.langgraph_values import Send, items, js_send
 from ckpt_cli.values.state import State
 
 History = Callable[[], Iterable[State]]
@@ -33,6 +34,20 @@ class Due(NamedTuple):
     fired: tuple[str, ...]
     triggers: frozenset[str] = frozenset()
     packet: int | None = None
+
+
+class Packet(NamedTuple):
+    """The Send that starts a task.
+
+    Attributes:
+        number: its place among the Sends of the step to the same node, from 1.
+        of: the number of those Sends.
+        argument: what the node is called with.
+    """
+
+    number: int
+    of: int
+    argument: Any
 
 
 class Wiring:
@@ -204,14 +219,29 @@ def arrived_nodes(channel: str, value: Any) -> list[str]:
     return [part for part in parts or [] if isinstance(part, str)]
 
 
+def packets(state: State) -> dict[int, Packet]:
+    """The Sends that start tasks of the next step, by `Due.packet`."""
+    sends = dict(_indexed_sends(state))
+    totals, numbers = Counter(send.node for send in sends.values()), Counter[str]()
+    by_index = {}
+    for index, send in sends.items():
+        numbers[send.node] += 1
+        by_index[index] = Packet(numbers[send.node], totals[send.node], send.arg)
+    return by_index
+
+
 def _sends(state: State) -> Iterator[Due]:
-    packets = items(state.values.get(TASKS)) or []
-    if len(packets) == 2 and all(isinstance(p, list) for p in packets):  # LangGraph.js up to 1.0: [seen, sends]
-        packets = packets[1]
-    for index, packet in enumerate([*state.sends, *packets]):
+    return (Due(send.node, (PUSH,), packet=index) for index, send in _indexed_sends(state))
+
+
+def _indexed_sends(state: State) -> Iterator[tuple[int, Send]]:
+    stored = items(state.values.get(TASKS)) or []
+    if len(stored) == 2 and all(isinstance(p, list) for p in stored):  # LangGraph.js up to 1.0: [seen, sends]
+        stored = stored[1]
+    for index, packet in enumerate([*state.sends, *stored]):
         send = js_send(packet)
         if send is not None:
-            yield Due(send.node, (PUSH,), packet=index)
+            yield index, send
 
 
 def _entrypoint(state: State, wiring: Wiring) -> list[Due]:

@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
 from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, failed_with_answer, is_answered, left_answers
-from ckpt_cli.history.tasks.next_tasks import History, Wiring, due_tasks, is_settled, is_start_settled
+from ckpt_cli.history.tasks.next_tasks import (
+    History,
+    Packet,
+    Wiring,
+    due_tasks,
+    is_settled,
+    is_start_settled,
+    packets,
+)
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.task_ids import with_id
 from ckpt_cli.model import NULL_TASK
@@ -60,6 +68,7 @@ class Task(NamedTuple):
         writes: all the task's writes, control writes included.
         answered: question id to ``[answer]``, for each question whose answer the task hasn't taken yet; ``[]`` if the
             answer can't be read.
+        packet: the Send that started the task; None for a task of another kind.
     """
 
     id: str | None
@@ -70,6 +79,7 @@ class Task(NamedTuple):
     interrupts: Sequence[Interrupt] = ()
     writes: Sequence[TaskWrite] = ()
     answered: Mapping[str, Sequence[Any]] = MappingProxyType({})
+    packet: Packet | None = None
 
     @property
     def answers(self) -> list[Any]:
@@ -181,12 +191,13 @@ def snapshot(
     if names.unmatched(due_tasks(state, wiring)):
         wiring.learn_until(lambda: False)  # learn from all other checkpoints
         names = Names(state, writes, wiring, namespaces)
-    recorded = _by_task(writes)
+    recorded, sends = _by_task(writes), packets(state)
     tasks: list[Task] = []
     for due_task in due_tasks(state, wiring):
         task_id = names.task_of(due_task)
         own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due_task.node is None else [])
-        tasks.append(_task(task_id, due_task.node or names.node(task_id), own))
+        task = _task(task_id, due_task.node or names.node(task_id), own)
+        tasks.append(task if due_task.packet is None else task._replace(packet=sends[due_task.packet]))
     handled = names.handlers
     handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in handled.items()]
     if not complete:

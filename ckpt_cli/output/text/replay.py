@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from ckpt_cli.history.tasks.task_names import counted, numbered
 from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines
+from ckpt_cli.output.text.sends import argument, send_cells
 from ckpt_cli.output.text.tasks import old_answers
 from ckpt_cli.output.theme import task_look
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
@@ -22,13 +24,13 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
         for task in view.tasks:
             outcome = "again" if task.again else "kept" if task.status == "finished" else ""
             cells = (task.node or "", task.status, outcome, _summary(task, None, page))
-            yield row([("", cell)] for cell in cells)
+            yield row([cell] for cell in [*(("", cell) for cell in cells), *send_cells(task.send, page)])
         return
     yield [("title", view.thread), ("", "  "), ("id", view.short), ("muted", f"  step {view.step}")]
     if not view.tasks:
         yield [("muted", "nothing runs there")]
         return
-    column = max(cell_len(task.node or "unknown node") for task in view.tasks)
+    column = max(cell_len(_name(task)) for task in view.tasks)
     for task in view.tasks:
         yield _task(task, column, page, consumed=view.consumed)
     yield from _state(view, page)
@@ -47,11 +49,16 @@ def _task(task: ReplayedTask, column: int, page: Page, *, consumed: bool) -> Lin
         else "kept, not run again"
     )
     status = task_look(task.status, consumed=consumed).span
-    node = pad(task.node or "unknown node", column)
-    line: Line = [("node", node), ("", "  "), status, ("", "  ")]
+    line: Line = [("node", pad(_name(task), column)), ("", "  "), status]
+    result, free = _summary(task, None, page), (page.width or 0) - line_len(line) - len(outcome) - 4
+    line += [*argument(task.send, max(free // 2, free - cell_len(result), 8), reveal=page.reveal), ("", "  ")]
     room = (page.width or 0) - line_len(line) - len(outcome) - 2
-    summary: Line = [("", truncate(_summary(task, None, page), max(room, 8)))]
+    summary: Line = [("", truncate(result, max(room, 8)))]
     return fit([*line, *summary, ("muted", f"  {outcome}" if summary[0][1] and outcome else outcome)], page.width)
+
+
+def _name(task: ReplayedTask) -> str:
+    return numbered(task.node or "unknown node", task.send)
 
 
 def _summary(task: ReplayedTask, room: int | None, page: Page) -> str:
@@ -80,12 +87,12 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if any(task.status == "left" for task in view.tasks):
         yield [("muted", "The call of this subgraph has finished: no run continues here.")]
         return
-    runs = f"{', '.join(again)} would run." if again else "the step would end; all of its tasks have finished."
+    runs = f"{counted(again)} would run." if again else "the step would end; all of its tasks have finished."
     runs = f"If resumed now: {runs}"
     yield from _wrapped("", runs, page)
     yield from old_answers(view.old_answers, page)
-    after = "can't be known" if view.next is None else f"would be {', '.join(view.next) or 'nothing'}"
-    abandoned = f" and abandons {', '.join(again)}" if again else ""
+    after = "can't be known" if view.next is None else f"would be {counted(view.next) or 'nothing'}"
+    abandoned = f" and abandons {counted(again)}" if again else ""
     options = "".join(f" --reducer {channel}=NAME" for channel in view.unknown)
     hint = f"Nothing written. --commit{options} keeps what has finished{abandoned}: next {after}."
     yield from _wrapped("muted", hint, page)

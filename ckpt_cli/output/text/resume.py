@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from ckpt_cli.history.tasks.task_names import numbered
 from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.answer_commands import answer_lines
 from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.questions import cell
+from ckpt_cli.output.text.sends import argument, beside_questions, send_cells
 from ckpt_cli.output.text.tasks import questions
 from ckpt_cli.output.theme import FAILED, WAITING
 from ckpt_cli.shell_words import command
@@ -26,7 +28,7 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
                 question_line.ns,
                 cell(question_line, reveal=page.reveal),
             )
-            yield row([("", cell)] for cell in cells)
+            yield row([cell] for cell in [*(("", cell) for cell in cells), *send_cells(question_line.send, page)])
         return
     if not view.questions:
         yield from _nothing(view, page.width)
@@ -38,7 +40,10 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
 
 def question_lines(question_line: QuestionLine, page: Page) -> Iterator[Line]:
     """The lines of one question, whole."""
-    yield fit(_head(question_line), page.width)
+    head = _head(question_line)
+    yield fit(
+        [*head, *argument(beside_questions(question_line.send, [question_line]), None, reveal=page.reveal)], page.width
+    )
     schema = question_line.response_schema
     one = InterruptView(question_line.id, question_line.value, question_line.requests, None, schema)
     yield from questions([one], page, 4, 4, is_open=True, full=True)
@@ -65,7 +70,10 @@ def _nothing(view: QuestionsView, width: int) -> Iterator[Line]:
 
 
 def _head(question_line: QuestionLine) -> Line:
-    line: Line = [("waiting", f"{WAITING} "), ("node", question_line.node or "unknown node")]
+    line: Line = [
+        ("waiting", f"{WAITING} "),
+        ("node", numbered(question_line.node or "unknown node", question_line.send)),
+    ]
     if question_line.answers:
         line += [("muted", f"  question {question_line.answers + 1} of its task")]
     return [*line, *([("muted", f"  in {question_line.ns}")] if question_line.ns else [])]

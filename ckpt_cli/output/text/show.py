@@ -6,6 +6,7 @@ from typing import Any
 
 from ckpt_cli.history.lineage.short_ids import EMPTY
 from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.tasks.task_names import counted, numbered
 from ckpt_cli.output.cells import cell_len, fit, pad, wrap
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
@@ -165,9 +166,9 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         why = "the checkpoint is damaged" if view.problem else "what is stored doesn't show it"
         yield [("key", "was next" if view.consumed else "next"), ("", "  "), ("muted", f"unknown: {why}")]
     elif view.consumed:
-        yield [("key", "was next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
+        yield [("key", "was next"), ("", "  "), ("node", counted(view.next) or "nothing")]
     elif view.next:
-        yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next)), ("muted", _nothing_since(view))]
+        yield [("key", "next"), ("", "  "), ("node", counted(view.next)), ("muted", _nothing_since(view))]
     elif any(task.status == "left" for task in view.tasks):
         yield [("key", "next"), ("", "  "), ("good", "nothing: the graph above has gone on")]
     elif view.tasks:
@@ -176,7 +177,7 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "next"), ("", "  "), ("good", "nothing: done")]
     if view.tasks:
         yield [("key", "tasks")]
-    column = max((cell_len(task.node or "") for task in view.tasks), default=0)
+    column = max((cell_len(numbered(task.node or "", task.send)) for task in view.tasks), default=0)
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=view.consumed, full=view.full)
     if view.not_continued:

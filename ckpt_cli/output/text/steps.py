@@ -6,12 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from ckpt_cli.history.lineage.printed_times import zone
+from ckpt_cli.history.tasks.task_names import counted, numbered
 from ckpt_cli.output.cells import fit, line_len, truncate
 from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import short_lines
+from ckpt_cli.output.text.sends import argument, beside_questions
 from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
-from ckpt_cli.views.steps import StepView, TaskView
+from ckpt_cli.views.steps import HaltView, StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
@@ -52,19 +54,30 @@ def marks(step: StepView, branches: int) -> Line:
 def halts(step: StepView) -> Line:
     """The open questions and the errors at a checkpoint; muted: earlier errors, and the nodes whose questions ended."""
     waiting = {task.node for task in step.tasks if task.status == "waiting"}
-    spans, asked = list[Span](), list[str]()
+    failed, asks, failed_then, asked = list[HaltView](), list[HaltView](), list[HaltView](), list[HaltView]()
     for halt in step.halts:
         over = halt.over or bool(step.children)
-        node = f" {halt.node}" if halt.node else ""
         if halt.kind != "interrupt":
-            spans.append(("muted", f"{node} failed then".strip()) if over else ("bad", f"{FAILED}{node}"))
-        elif not over and halt.node in waiting:
-            spans.append(("waiting", f"{WAITING}{node}"))
+            (failed_then if over else failed).append(halt)
         else:
-            asked.append(halt.node or "")
+            (asks if not over and halt.node in waiting else asked).append(halt)
+    spans = [("bad", f"{FAILED} {name}".strip()) for name in _halted(failed)]
+    spans += [("waiting", f"{WAITING} {name}".strip()) for name in _halted(asks)]
+    spans += [("muted", f"{name} failed then".strip()) for name in _halted(failed_then)]
     if asked:
-        spans.append(("muted", f"{', '.join(filter(None, dict.fromkeys(asked)))} asked".strip()))
+        spans.append(("muted", f"{', '.join(filter(None, dict.fromkeys(h.node or '' for h in asked)))} asked".strip()))
     return _spaced(spans)
+
+
+def _halted(halts: Sequence[HaltView]) -> list[str]:
+    """The nodes of some tasks, each once: with the number of its Send, or the number of its tasks."""
+    by_node: dict[str, list[HaltView]] = {}
+    for halt in halts:
+        by_node.setdefault(halt.node or "", []).append(halt)
+    return [
+        numbered(node, some[0].send) if len(some) == 1 else counted(node for _ in some)
+        for node, some in by_node.items()
+    ]
 
 
 def change_summary(step: StepView, cells: int | None) -> Line:
@@ -138,8 +151,10 @@ def _due_words(step: StepView) -> str:
 
 def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
     """The lines about one task at a tip: its questions, error, answers or writes, or how it was left."""
-    shown = task.node or "?"
+    shown = numbered(task.node or "?", task.send)
     name: Line = [("node", shown if cells is None else truncate(shown, max(cells // 3, _NODE)))]
+    room = None if cells is None else max(cells - line_len(name) - 4, 20)
+    name += argument(beside_questions(task.send, task.interrupts), room and room // 2)
     room = None if cells is None else max(cells - line_len(name) - 4, 20)
     if task.status == "waiting":
         for interrupt in task.interrupts:

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ckpt_cli.history.tasks.task_names import numbered
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.questions import whole_lines
+from ckpt_cli.output.text.sends import argument_lines, beside_questions
 from ckpt_cli.output.text.values import brief, value_after
 from ckpt_cli.output.theme import task_look
 from ckpt_cli.shell_words import argument
@@ -16,11 +18,11 @@ _ANSWER_CELLS = 24
 
 
 def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full: bool = False) -> Iterator[Line]:
-    """The lines of a task: its error, questions and called subgraphs; the node takes at least `column` cells.
+    """The lines of a task: error, Send, questions, called subgraphs; the node takes at least `column` cells.
 
     At a `consumed` checkpoint, no question is open and no task is due any more.
     """
-    node = task.node or "unknown node"
+    node = numbered(task.node or "unknown node", task.send)
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
     line.append(task_look(task.status, consumed=consumed).span)
     if task.answers and task.status == "answered":
@@ -35,6 +37,8 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
     yield from problem(task.error, line, page) if task.error is not None else [line]
     if shown_id and not fits:
         yield [("", "  "), *shown_id]
+    send = task.send if full else beside_questions(task.send, task.interrupts)
+    yield from argument_lines(send, "" if consumed else task.status, page, 4, full=full)
     yield from questions(task.interrupts, page, 4, 4, is_open=not consumed, full=full)
     for ns in task.namespaces:
         yield fit([("", "    "), ("muted", "in    "), ("", f"--ns {argument(ns)}")], page.width)

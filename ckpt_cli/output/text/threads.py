@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from ckpt_cli.history.tasks.task_names import counted, numbered
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, day, size
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import cell as question_cell
 from ckpt_cli.output.text.questions import plain_lines, whole_lines
+from ckpt_cli.output.text.sends import argument, beside_questions
 from ckpt_cli.output.text.steps import error, join_lines, pad_line
 from ckpt_cli.output.theme import (
     BETWEEN,
@@ -26,7 +28,7 @@ from ckpt_cli.output.theme import (
 )
 from ckpt_cli.output.visible_names import visible
 from ckpt_cli.shell_words import command
-from ckpt_cli.views.threads import ThreadsView, ThreadView, WaitingView
+from ckpt_cli.views.threads import FailedView, ThreadsView, ThreadView, WaitingView
 
 _ORDER = ("waiting", "failed", "unfinished", "unknown", "unreadable", "done")
 _ID = (28, 48)  # cells for a thread's id, on a narrow page and on a wide one
@@ -194,8 +196,9 @@ def _status(one: ThreadView, room: int) -> Line:
     for status in one.statuses or [one.status or "?"]:
         line += [("muted", f" {BETWEEN} ")] if line else []
         line.append((thread_style(status), status))
-        names = dict.fromkeys(nodes.get(status, ()))
-        line += [("muted", ": "), ("node", ", ".join(names))] if names else []
+        named = nodes.get(status, [])
+        names = counted(dict.fromkeys(named) if status == "waiting" else named)  # one task may ask several questions
+        line += [("muted", ": "), ("node", names)] if names else []
         remark = _remark(one, status)
         line += [("muted", remark)] if line_len(line) + len(remark) <= room else []
     return line
@@ -232,12 +235,12 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
         title = one.title if one.title.startswith(("{", "[")) else quoted(one.title)
         head.append([("muted", title)] if one.title else [])
         yield fit(join_lines(head, "   "), width)
-        column = min(max((cell_len(node or "?") for node in _asking(one)), default=0), 24)
+        column = min(max((cell_len(name) for name in _asking(one)), default=0), 24)
         for interrupt in one.interrupts:
-            yield from _labelled(interrupt.node, column, _question(interrupt, page, width - column - 6))
+            yield from _labelled(interrupt, column, _question(interrupt, page, width - column - 6), page)
         for failed in one.errors:
             lines = _lines(error(failed.error, None), width - column - 6, 6)
-            yield from _labelled(failed.node, column, [[("bad", line)] for line in lines])
+            yield from _labelled(failed, column, [[("bad", line)] for line in lines], page)
         if one.interrupts and not one.errors:
             from ckpt_cli.output.text.answer_commands import command_lines
 
@@ -259,8 +262,9 @@ def _headline(view: ThreadsView) -> str:
     return f"{count:,} thread{'s' if count > 1 else ''} {verb} {end}"
 
 
-def _asking(one: ThreadView) -> list[str | None]:
-    return [*(asked.node for asked in one.interrupts), *(failed.node for failed in one.errors)]
+def _asking(one: ThreadView) -> list[str]:
+    tasks: list[WaitingView | FailedView] = [*one.interrupts, *one.errors]
+    return [numbered(task.node or "?", task.send) for task in tasks]
 
 
 def _question(interrupt: WaitingView, page: Page, width: int) -> Iterator[Line]:
@@ -279,6 +283,11 @@ def _lines(text: str, width: int, most: int) -> list[str]:
     return lines if len(lines) <= most else [*lines[: most - 1], MORE]
 
 
-def _labelled(node: str | None, column: int, lines: Iterable[Line]) -> Iterator[Line]:
-    for number, line in enumerate(lines):
-        yield [("node", "    " + pad("" if number else node or "?", column)), ("", _GAP), *line]
+def _labelled(task: WaitingView | FailedView, column: int, lines: Iterable[Line], page: Page) -> Iterator[Line]:
+    """The lines beside the name of a task; the first is the argument of its Send, if it has one."""
+    room = None if page.width is None else max(page.width - column - 4, 20)
+    shown = beside_questions(task.send, [task]) if isinstance(task, WaitingView) else task.send
+    sent = argument(shown, room, reveal=page.reveal)[1:]
+    for number, line in enumerate([sent, *lines] if sent else lines):
+        name = "" if number else numbered(task.node or "?", task.send)
+        yield [("node", "    " + pad(name, column)), ("", _GAP), *line]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from ckpt_cli.history.tasks.task_names import counted
 from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.steps import (
@@ -107,7 +108,7 @@ class _Tree:
             return join_lines((_halted(head, status) for status in _HALTED), f" {BETWEEN} ")
         style = thread_style(view.status or "")
         if view.status == "unfinished" and head is not None and head.next:
-            return [(style, "next: " + ", ".join(dict.fromkeys(head.next)))]
+            return [(style, "next: " + counted(head.next))]
         return [(style, view.status or "?")]
 
     def _rows(self, rows: Iterable[TreeRow], before: Line) -> Iterator[Line]:
@@ -178,8 +179,8 @@ def _shortened(checkpoint_id: str | None) -> str:
 
 def _halted(head: StepView, status: str) -> Line:
     """The nodes whose tasks wait or failed at the head; empty if there are none."""
-    nodes = dict.fromkeys(task.node or "?" for task in head.tasks if task.status == status)
-    return [(thread_style(status), f"{_HALTED[status]}: {', '.join(nodes)}")] if nodes else []
+    nodes = counted(task.node or "?" for task in head.tasks if task.status == status)
+    return [(thread_style(status), f"{_HALTED[status]}: {nodes}")] if nodes else []
 
 
 def _count(number: int, noun: str) -> str:

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.task_names import numbered
 from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.text.sends import GIVEN, argument_lines, send_cells
 from ckpt_cli.output.text.tasks import problem, questions
 from ckpt_cli.output.text.values import value_after
 from ckpt_cli.output.theme import TASK_STATUS, WRITE_KINDS, task_look
@@ -37,8 +39,11 @@ def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
         line += [("", "  "), task_look(task.status, consumed=view.consumed).span]
     yield [*line, ("muted", f"  {task.id}")] if task.by not in ("input", "update") else line
     shown = [write for write in task.writes if view.full or write.kind != "trigger"]
-    column = min(max((cell_len(_label(write)) for write in shown), default=0), _LABEL_CELLS)
+    labels = [*map(_label, shown), *([GIVEN] if task.send is not None else [])]
+    column = min(max(map(cell_len, labels), default=0), _LABEL_CELLS)
     is_open = task.status == "waiting" and not view.consumed
+    status = "" if view.consumed else task.status
+    yield from argument_lines(task.send, status, page, column, indent=2, full=view.full)
     for write in shown:
         yield from _write(write, column, view.full, page, is_open=is_open)
     hidden = len(task.writes) - len(shown)
@@ -48,7 +53,7 @@ def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
 
 def _name(task: TaskWrites) -> str:
     if task.by == "task":
-        return task.node or "unknown node"
+        return numbered(task.node or "unknown node", task.send)
     writer = f"called by {caller(task.path) or 'a task'}" if task.by == "call" else _WRITER_NAMES[task.by]
     return f"{task.node}  {writer}" if task.node else writer
 
@@ -73,7 +78,7 @@ def _write(write: Written, column: int, full: bool, page: Page, *, is_open: bool
 
 
 def _rows(view: WritesView, page: Page) -> Iterator[Line]:
-    """A row for each write: node, status, channel, value and task id."""
+    """A row for each write: node, status, channel, value, task id, and of a Send its number and argument."""
     for task in view.tasks:
         for write in task.writes:
             value = write.value if write.kind != "interrupt" else [question.value for question in write.interrupts]
@@ -81,4 +86,4 @@ def _rows(view: WritesView, page: Page) -> Iterator[Line]:
             channel = f"{write.channel}:{write.to}" if write.to else write.channel
             status = TASK_STATUS[task.status].style if task.status else ""
             cells = [("node", task.node or task.by), (status, task.status), ("key", channel), ("value", shown)]
-            yield row([cell] for cell in [*cells, ("muted", task.id)])
+            yield row([cell] for cell in [*cells, ("muted", task.id), *send_cells(task.send, page)])
