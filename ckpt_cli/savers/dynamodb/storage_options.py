@@ -1,4 +1,4 @@
-"""How a thread's items are stored, detected from its last checkpoints: compressed, with a time to live."""
+"""How a thread's items are stored, detected from its last checkpoints: compression, time to live."""
 
 from collections.abc import Sequence
 from itertools import islice

@@ -1,4 +1,4 @@
-"""`KeyAgentRows`: what an agent's records in Redis and in Valkey share: transactions in one round trip, expiry."""
+"""`KeyAgentRows`: what an agent's rows in Redis and Valkey share: transactions, retries, expiry."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
