@@ -99,6 +99,8 @@ class StepView:
         tags: the names that ``ckpt tag`` gave to the checkpoint.
         problem: which part of the checkpoint can't be read; null if no problem was found. Most checkpoints are not
             decoded, so their problems stay unknown.
+        input_id: if the step did nothing but take in an input, the input's checkpoint, its parent; else null. A
+            terminal shows both in one row.
     """
 
     checkpoint_id: str
@@ -121,3 +123,4 @@ class StepView:
     halts: list[HaltView] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     problem: str | None = None
+    input_id: str | None = None
