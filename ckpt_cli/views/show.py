@@ -53,6 +53,8 @@ class TaskLine(NamedTuple):
             means that the task has left nothing there.
         namespaces: the namespaces of the subgraphs that the task called.
         answers: the recorded answers that the task has not taken yet.
+        asked: the questions that a finished task asked last.
+        taken: the answers that a finished task has taken, oldest first; empty if they aren't stored with the task.
     """
 
     id: str | None
@@ -63,6 +65,8 @@ class TaskLine(NamedTuple):
     interrupts: list[InterruptView]
     namespaces: list[str]
     answers: Sequence[Any] = ()
+    asked: Sequence[InterruptView] = ()
+    taken: Sequence[Any] = ()
 
 
 class Stored(NamedTuple):
