@@ -1,6 +1,7 @@
 """Shows a replayed checkpoint: its tasks, the state after their writes, and the tasks that would run again."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
@@ -9,6 +10,8 @@ from ckpt_cli.output.text.diff import difference_lines
 from ckpt_cli.output.text.tasks import old_answers
 from ckpt_cli.output.theme import task_look
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
+
+_PLAIN = re.compile(r"(?<! or) (last value|append) \(([\d,]+) of \2 steps\)$")
 
 
 def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
@@ -52,6 +55,11 @@ def _task(task: ReplayedTask, column: int, page: Page, *, consumed: bool) -> Lin
     return fit([*line, *summary, ("muted", f"  {outcome}" if summary[0][1] and outcome else outcome)], page.width)
 
 
+def notable_reducers(reducers: Iterable[str]) -> list[str]:
+    """The reducers worth a line: not the plain last value or append that all steps of the thread itself show."""
+    return [one for one in reducers if _PLAIN.search(one) is None]
+
+
 def _summary(task: ReplayedTask, room: int | None, page: Page) -> str:
     if task.status == "answered":
         return ", ".join(brief(answer, room, reveal=page.reveal) for answer in task.answers)
@@ -69,8 +77,8 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     for channel, why in view.unknown.items():
         lines = wrap(f"{channel}  unknown: {why}", max((page.width or 0) - 4, 20))
         yield from ([("muted", f"{'    ' if place else '  ? '}{part}")] for place, part in enumerate(lines))
-    if view.reducers:
-        yield from _wrapped("muted", f"Reducers: {', '.join(view.reducers)}", page)
+    if named := notable_reducers(view.reducers):
+        yield from _wrapped("muted", f"Reducers: {', '.join(named)}", page)
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
     if view.consumed:
         yield [("muted", "The checkpoint has a child: none of these writes is pending.")]

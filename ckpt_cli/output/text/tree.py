@@ -28,6 +28,7 @@ _NARROW = 100
 _FIRST_TO_GO = ("subgraphs", "checkpoints", "branches")  # the facts of the heading that are left out first
 _HALTED = {"waiting": "waiting for you", "failed": "failed"}  # a thread may have both statuses
 _LEAST_STATUS = 12  # the status in the heading is not cut below this many cells
+_NODES = 10  # if the nodes of a folded run would get fewer cells than this beside the changes, they are left out
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 
@@ -147,11 +148,12 @@ class _Tree:
         if row.fold is None:
             return fit(change_summary(step, room), room)
         after: Line = [("muted", f"{FOLDED} "), *_folded(row.fold, None)]
-        changes = change_summary(step, room)
-        if room is not None and line_len(changes) + line_len(after) + 2 > room:
-            if room - line_len(after) - 2 < _CHANGES:
-                after = [("muted", f"{FOLDED} {_count(row.fold.checkpoints, 'step')}")]
-            changes = change_summary(step, max(room - line_len(after) - 2, 8))
+        if room is None:
+            return join_lines([change_summary(step, None), after], "  ")
+        short: Line = [("muted", f"{FOLDED} {_count(row.fold.checkpoints, 'step')}")]
+        changes = change_summary(step, max(room - line_len(short) - 2, 8))
+        left = room - line_len(changes) - 2
+        after = fit(after, left) if left >= line_len(short) + _NODES else short
         return fit(join_lines([changes, after], "  "), room)
 
     def _marked(self, step: StepView) -> Line:
