@@ -66,10 +66,7 @@ def fork(
     elif shallow and pending:
         raise UsageError("--shallow copies one checkpoint alone", hint="leave out --shallow or --with-pending")
     elif ns:
-        raise UsageError(
-            "--to needs a checkpoint of the root graph; its subgraphs are copied with it",
-            hint=f"`{command('ckpt fork', thread, '@', options=['--to', to])}` copies the thread up to its head",
-        )
+        raise _needs_the_root_graph(thread, to)
     else:
         plan = session.make_plan(
             lambda r: fork_to_thread.plan(
@@ -77,6 +74,12 @@ def fork(
             )
         )
     return session.change(plan)
+
+
+def _needs_the_root_graph(thread: str, to: str) -> UsageError:
+    whole = command("ckpt fork", thread, "@", options=["--to", to])
+    what = "--to needs a checkpoint of the root graph; its subgraphs are copied with it"
+    return UsageError(what, hint=f"`{whole}` copies the thread up to its head")
 
 
 def _must_be_alone(thread: str, rev: str, *, shallow: bool, pending: bool) -> None:

@@ -157,6 +157,11 @@ _Source = Annotated[
 ]
 
 
+_AllSteps = Annotated[
+    bool, typer.Option("--all-steps", help="Show an input and the step that takes it in as two rows.")
+]
+
+
 def log(
     session: Session,
     thread: Thread,
@@ -177,9 +182,7 @@ def log(
     since: Since = None,
     until: Until = None,
     oneline: Annotated[bool, typer.Option("--oneline", help="Show only id, node and changes.")] = False,
-    all_steps: Annotated[
-        bool, typer.Option("--all-steps", help="Show an input and the step that takes it in as two rows.")
-    ] = False,
+    all_steps: _AllSteps = False,
     ns: Ns = "",
 ) -> LogView:
     """List the checkpoints of a thread, newest first: which node made each, and what it changed.

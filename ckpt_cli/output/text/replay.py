@@ -1,17 +1,15 @@
 """Shows a replayed checkpoint: its tasks, the state after their writes, and the tasks that would run again."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines
+from ckpt_cli.output.text.reducers import notable_reducers
 from ckpt_cli.output.text.tasks import old_answers
 from ckpt_cli.output.theme import task_look
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
-
-_PLAIN = re.compile(r"(?<! or) (last value|append) \(([\d,]+) of \2 steps\)$")
 
 
 def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
@@ -53,11 +51,6 @@ def _task(task: ReplayedTask, column: int, page: Page, *, consumed: bool) -> Lin
     room = (page.width or 0) - line_len(line) - len(outcome) - 2
     summary: Line = [("", truncate(_summary(task, None, page), max(room, 8)))]
     return fit([*line, *summary, ("muted", f"  {outcome}" if summary[0][1] and outcome else outcome)], page.width)
-
-
-def notable_reducers(reducers: Iterable[str]) -> list[str]:
-    """The reducers worth a line: not the plain last value or append that all steps of the thread itself show."""
-    return [one for one in reducers if _PLAIN.search(one) is None]
 
 
 def _summary(task: ReplayedTask, room: int | None, page: Page) -> str:

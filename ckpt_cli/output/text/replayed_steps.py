@@ -6,7 +6,7 @@ from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines, side_lines
-from ckpt_cli.output.text.replay import notable_reducers
+from ckpt_cli.output.text.reducers import notable_reducers
 from ckpt_cli.output.theme import LEADS_TO, TIMES, VERDICTS
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
