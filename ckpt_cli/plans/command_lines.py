@@ -1,4 +1,4 @@
-"""The command with which a person goes on after a refusal, to be pasted: verb, thread, checkpoint, namespace."""
+"""The command with which a person goes on after a refusal: verb, thread, checkpoint, namespace."""
 
 from ckpt_cli.model import Ref
 from ckpt_cli.shell_words import command

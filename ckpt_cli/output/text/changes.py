@@ -1,4 +1,4 @@
-"""The words for changes: ``messages +1 “My order”``, ``count 3→4``, ``best wrote 0.2``; which ones if little fits.
+"""The words for changes: ``messages +1 “My order”``, ``count 3→4``, ``best wrote 0.2``; which if little fits.
 
 A change says what happened to the state if that was read, else what was written (``wrote``); docs/reference.md, "A row
 of log and tree", has the forms.
