@@ -233,7 +233,7 @@ class Session:
         text = os.environ.get(self.key_env)
         if not text:
             if self.key_env != KEY_ENV:
-                raise UsageError(f"there is no key in ${self.key_env}")
+                raise UsageError(f"there is no key in ${self.key_env}", hint=f"`export {self.key_env}=…` sets it")
             return None
         key = text.encode()
         if len(key) not in (16, 24, 32):

@@ -12,6 +12,7 @@ from ckpt_cli.plans import fork as plans
 from ckpt_cli.plans import fork_to_thread
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.session import Session
+from ckpt_cli.shell_words import command
 from ckpt_cli.views.plan import PlanView
 
 _To = Annotated[
@@ -60,12 +61,12 @@ def fork(
     """
     changes = metadata_changes(metadata)
     if to is None:
-        _must_be_alone(shallow=shallow, pending=pending)
+        _must_be_alone(thread, rev, shallow=shallow, pending=pending)
         plan = session.make_plan(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
     elif shallow and pending:
         raise UsageError("--shallow copies one checkpoint alone", hint="leave out --shallow or --with-pending")
     elif ns:
-        raise UsageError("--to needs a checkpoint of the root graph; its subgraphs are copied with it")
+        raise _needs_the_root_graph(thread, to)
     else:
         plan = session.make_plan(
             lambda r: fork_to_thread.plan(
@@ -75,10 +76,17 @@ def fork(
     return session.change(plan)
 
 
-def _must_be_alone(*, shallow: bool, pending: bool) -> None:
+def _needs_the_root_graph(thread: str, to: str) -> UsageError:
+    whole = command("ckpt fork", thread, "@", options=["--to", to])
+    what = "--to needs a checkpoint of the root graph; its subgraphs are copied with it"
+    return UsageError(what, hint=f"`{whole}` copies the thread up to its head")
+
+
+def _must_be_alone(thread: str, rev: str, *, shallow: bool, pending: bool) -> None:
     """Refuse options that only fit ``--to``."""
     if shallow:
-        raise UsageError("--shallow belongs to --to NEW_THREAD")
+        whole = command("ckpt fork", thread, rev, options=["--to", "NEW_THREAD", "--shallow"])
+        raise UsageError("--shallow belongs to --to NEW_THREAD", hint=f"`{whole}`")
     if pending:
         what = "a copy in the same thread has a new id, and with it its tasks have new ids"
         raise UsageError("--with-pending belongs to --to NEW_THREAD", hint=what)

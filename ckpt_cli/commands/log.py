@@ -50,7 +50,14 @@ class LogRequest(NamedTuple):
 
 
 def run(
-    reader: Reader, thread_id: str, request: LogRequest, ns: str = "", *, graph: bool = False, oneline: bool = False
+    reader: Reader,
+    thread_id: str,
+    request: LogRequest,
+    ns: str = "",
+    *,
+    graph: bool = False,
+    oneline: bool = False,
+    all_steps: bool = False,
 ) -> LogView:
     """The view of a line of ancestors, or of all checkpoints. Metadata and writes are read page by page.
 
@@ -76,6 +83,7 @@ def run(
         other_branches=0 if request.everything or not candidates else _others(lineage, candidates[0]),
         rails=_rails(lineage, steps) if graph else [],
         oneline=oneline,
+        all_steps=all_steps,
     )
 
 
@@ -155,6 +163,11 @@ _Source = Annotated[
 ]
 
 
+_AllSteps = Annotated[
+    bool, typer.Option("--all-steps", help="Show an input and the step that takes it in as two rows.")
+]
+
+
 def log(
     session: Session,
     thread: Thread,
@@ -175,13 +188,14 @@ def log(
     since: Since = None,
     until: Until = None,
     oneline: Annotated[bool, typer.Option("--oneline", help="Show only id, node and changes.")] = False,
+    all_steps: _AllSteps = False,
     ns: Ns = "",
 ) -> LogView:
     """List the checkpoints of a thread, newest first: which node made each, and what it changed.
 
-    The list follows the ancestors of the head; --all includes the other branches. "as before" means that the write left
-    the value the same. "maybe as before" means that the previous value was not read. "wrote" means that the channel has
-    a reducer, or may have one: the line shows the written value, and the reducer made the new one from it.
+    The list follows the ancestors of the head; --all includes the other branches. A row says how the state changed:
+    `count 3→4`, `messages +1`, or the value of a channel that held none before. "unchanged" means that the write left
+    the value the same. "wrote" means that the state was not read: the row shows what was written.
 
     Examples:
       ckpt log support-42
@@ -199,7 +213,8 @@ def log(
         sources=_known(source or ()),
         period=parse_period(session, since, until),
     )
-    view = session.read(lambda reader: run(reader, thread, request, ns, graph=graph, oneline=oneline))
+    shape = {"graph": graph, "oneline": oneline, "all_steps": all_steps}
+    view = session.read(lambda reader: run(reader, thread, request, ns, **shape))
     for remark in _remarks(view, limit):
         session.say(remark)
     return view

@@ -11,6 +11,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.tasks import nesting
+from ckpt_cli.history.tasks.answers import taken_answers
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.inspection import Inspection
@@ -22,7 +23,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
-from ckpt_cli.values.state import State
+from ckpt_cli.values.state import State, TaskWrite
 from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.sends import send_view
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
@@ -222,7 +223,16 @@ def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     called: dict[str | None, list[str]] = {}
     for ns in reader.namespaces(ref.thread_id):
         called.setdefault(nesting.task(ns), []).append(ns)
-    return [_task(task, called.get(task.id, []) if task.id else []) for task in snapshot.all_tasks]
+    over = [task.id for task in snapshot.all_tasks if task.status is Status.FINISHED and task.interrupts]
+    writes = reader.writes(ref) if over else []
+    lines = ((task, _task(task, called.get(task.id, []) if task.id else [])) for task in snapshot.all_tasks)
+    return [_with_taken(line, task, writes) if task.id in over else line for task, line in lines]
+
+
+def _with_taken(line: TaskLine, task: Task, writes: Sequence[TaskWrite]) -> TaskLine:
+    """The line of a finished task with what it asked and was answered."""
+    asked = [interrupt_view(one.id, one.value, one.response_schema) for one in task.interrupts]
+    return line._replace(asked=asked, taken=taken_answers(writes, task.id, [one.id for one in task.interrupts]))
 
 
 def _task(task: Task, namespaces: list[str]) -> TaskLine:

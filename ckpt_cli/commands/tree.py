@@ -57,6 +57,7 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
         rows=drawing.rows,
         problem=drawing.lines.problems.get(lineage.head or ""),
         form=form,
+        full=full,
     )
 
 
@@ -160,6 +161,10 @@ class _Drawing:
             turns=sources.count("input"),
             edits=sources.count("update") + sources.count("fork"),
             subgraphs=sum(len(call.checkpoint_ids) + call.nested for call in hidden_calls),
+            input_id=self.lines.input_taken(row.run[0]),
+            inputs_taken=sum(self.lines.input_taken(i) is not None for i in row.run),
+            first_short=self.lines.reader.short(self.lines.thread_id)(row.run[0]),
+            first_step=self.lines.attribution.note(row.run[0]).step,
         )
 
     def _subgraph(self, call: Call) -> SubgraphView:

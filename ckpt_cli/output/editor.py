@@ -46,7 +46,8 @@ class Draft:
         except OSError as error:
             raise UsageError(f"the editor {self._command[0]} can't be run: {error.strerror}") from error
         if code:
-            raise Refused(f"the editor ended with {code}; nothing was written")
+            hint = "--set PATH=JSON and --patch FILE change a state without an editor"
+            raise Refused(f"the editor ended with {code}; nothing was written", hint=hint)
         return self.read()
 
     def read(self) -> str:

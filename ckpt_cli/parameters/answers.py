@@ -72,7 +72,7 @@ _LOOKALIKES = {
     "nan": '\'{"$float": "nan"}\'',
     **dict.fromkeys(("inf", "infinity"), '\'{"$float": "inf"}\''),
 }
-_HINT = "a text with other characters needs quotes of its own: '\"5 apples\"'"
+_HINT = "a text with other characters needs quotes of its own: '\"5 apples\"'; @FILE and @- read JSON of any length"
 _OPTIONS = {
     "approve": "--approve",
     "reject": "--reject",

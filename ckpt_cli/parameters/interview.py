@@ -6,11 +6,11 @@ from typing import Any
 from ckpt_cli.errors import CkptError, Refused
 from ckpt_cli.history.tasks.answers import PLACEHOLDER
 from ckpt_cli.parameters.answers import typed_value
+from ckpt_cli.parameters.json_input import file_or_stdin, is_file, parse_json_input
 from ckpt_cli.plans.answer_values import Answer, answer_value
 from ckpt_cli.plans.open_questions import Question
 from ckpt_cli.values.decisions import Decision, decide_each
 from ckpt_cli.values.jsonback import from_json
-from ckpt_cli.values.jsontext import parse
 from ckpt_cli.values.questions import AnswerForm, ToolQuestion, ToolRequest, tool_question
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
@@ -59,7 +59,7 @@ def _asked(question: QuestionLine, ask: Ask, say: Callable[[str], None]) -> Answ
 
 
 def _plain(question: QuestionLine, shown: QuestionLine | None, ask: Ask) -> Answer | None:
-    typed = _line(ask, shown, "answer (JSON or a text; Enter leaves it open): ")
+    typed = _line(ask, shown, "answer (JSON, a text, or @FILE with JSON; Enter leaves it open): ")
     if not typed:
         return None
     value, is_bare = typed_value(typed, "the answer")
@@ -82,12 +82,18 @@ def _decisions(question: QuestionLine, asked: ToolQuestion, shown: QuestionLine 
 def _decision(request: ToolRequest, typed: str) -> Decision:
     word, _, content = typed.partition(" ")
     if word not in request.allowed:
-        raise Refused(f"{word!r} is not an answer for {request.tool}: it allows {', '.join(request.allowed)}")
+        raise Refused(
+            f"{word!r} is not an answer for {request.tool}: it allows {', '.join(request.allowed)}",
+            hint="a long text or long arguments are read from a file: @FILE in its place",
+        )
     if word == "edit":
-        return Decision(word, from_json(parse(content, "the object of arguments")))
-    if word in ("respond", "response") and not content.strip():
-        raise Refused(f"{word} needs a text: {word} TEXT")
-    return Decision(_UNIFIED.get(word, word), content.strip() or None)
+        return Decision(word, from_json(parse_json_input(content, "the object of arguments")))
+    text = file_or_stdin(content[1:]) if content.startswith("@") and is_file(content[1:]) else content
+    if word in ("respond", "response") and not text.strip():
+        raise Refused(
+            f"{word} needs a text: {word} TEXT", hint=f"a text of several lines is read from a file: {word} @FILE"
+        )
+    return Decision(_UNIFIED.get(word, word), text.strip() or None)
 
 
 def _line(ask: Ask, shown: QuestionLine | None, prompt: str) -> str:

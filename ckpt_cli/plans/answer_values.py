@@ -59,7 +59,8 @@ def answer_value(question: Question, answer: Answer, notes: list[str]) -> Any:
         Refused: the question doesn't allow the answer.
     """
     if answer.seen is not None and not same(answer.seen.value, question.value):
-        raise Refused(f"{describe_question(question)} asks something else now; nothing was recorded")
+        hint = "run the command again: it shows the question that waits now"
+        raise Refused(f"{describe_question(question)} asks something else now; nothing was recorded", hint=hint)
     value = _in_its_form(question, answer, notes)
     schema = question.response_schema
     if answer.checked and isinstance(schema, dict) and not _is_known_to_fit(question, value):

@@ -92,7 +92,10 @@ def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanActi
     lineage, short = reader.lineage(row.thread_id, row.ns), short_ids(reader, row.ref)
     chosen = {row.ns: set(descendants(lineage, [row.checkpoint_id]))}
     if not chosen[row.ns]:
-        raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete")
+        hint = (
+            f"`{command('ckpt log', row.thread_id, options=['--ns', row.ns] if row.ns else [])}` lists the checkpoints"
+        )
+        raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete", hint=hint)
     plan = _plan_for_part(reader, row.thread_id, chosen, orphans, f"of what came after {short(row.checkpoint_id)}")
     new_head = max(set(lineage.rows) - chosen[row.ns])
     upcoming = describe_next(continued_tasks(reader, row.ref))

@@ -19,6 +19,7 @@ from ckpt_cli.history.tasks.task_names import counted
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
@@ -196,4 +197,6 @@ def _must_run_the_same(reader: Reader, origin: Origin, made: Checkpoint) -> None
         raise NotSupported(f"it can't be edited: {what}")
     if (due_before := due_tasks(origin.state, wiring)) != (due_after := due_tasks(after, wiring)):
         names = [counted(one.node or "?" for one in some) or "nothing" for some in (due_before, due_after)]
-        raise Refused(f"with these edits {names[1]} would run next, and not {names[0]}", hint="see `ckpt update`")
+        write = command_at("ckpt update", origin.ref, "--as-node", "NODE", "--values", "JSON")
+        hint = f"{write} writes in the place of a node, and then the nodes after it run"
+        raise Refused(f"with these edits {names[1]} would run next, and not {names[0]}", hint=hint)

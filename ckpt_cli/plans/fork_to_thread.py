@@ -17,6 +17,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
+from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
@@ -61,7 +62,7 @@ def plan(
     if not to:
         raise UsageError("a thread id can't be empty")
     if reader.saver.thread(to) is not None:
-        raise Refused(f"there is a thread {to!r} already; nothing was written", hint="name one that doesn't exist")
+        raise Refused(f"there is a thread {to!r} already; nothing was written", hint=_hint_free_id(reader, row, to))
     copied = {"": {row.checkpoint_id}} if shallow else _find_copied(reader, row, pending=pending)
     rename = _Rename(reader, row.thread_id, to, changes)
     without = None if pending else row
@@ -85,6 +86,14 @@ def plan(
         ),
         result=Ref(to, "", ""),  # the head: with an id in the config, the library would make a copy before it runs
     )
+
+
+def _hint_free_id(reader: Reader, row: CheckpointRow, to: str) -> str:
+    free = next((one for one in (f"{to}-{n}" for n in range(2, 9)) if reader.saver.thread(one) is None), None)
+    if free is None:
+        return "name one that doesn't exist"
+    rev = reader.short(row.thread_id)(row.checkpoint_id)
+    return f"{command_at('ckpt fork', row.ref, '--to', free, rev=rev)}: there is no thread of this name"
 
 
 def _basis(reader: Reader, row: CheckpointRow, copied: CopiedIds, *, pending: bool) -> Iterator[Seen]:

@@ -101,7 +101,10 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
         exact = [q for q in waiting if name in (q.id, q.node)]
         fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
     if not fitting:
-        raise NotFound(f"no question {name!r} waits for an answer", candidates=[*map(describe_question, waiting)])
+        thread = next((q.source.write.row.thread_id for q in waiting if q.source), None)
+        hint = f"`{command('ckpt resume', thread)}` lists the questions" if thread else ""
+        candidates = [*map(describe_question, waiting)]
+        raise NotFound(f"no question {name!r} waits for an answer", hint=hint, candidates=candidates)
     if len(fitting) > 1:
         what = f"{len(fitting)} questions wait" if name is None else f"{name!r} fits {len(fitting)} questions"
         raise UsageError(

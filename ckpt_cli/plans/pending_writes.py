@@ -13,6 +13,7 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, INTERRUPT
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
+from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.step_start import StepStart, not_of_state_graph
 from ckpt_cli.plans.superstep import TaskOutput, written_triggers
 from ckpt_cli.plans.thread_history import count_sends, task_path_at
@@ -45,7 +46,8 @@ def task_outputs(at: StepStart) -> list[tuple[Task, TaskOutput]]:
         NotSupported: the thread isn't a StateGraph's.
     """
     if not at.tasks.complete or any(task.node is None for task in at.tasks.tasks):
-        raise Refused("which tasks run there can't be known without the graph")
+        hint = f"{command_at('ckpt edit', at.origin.ref, '--set', 'PATH=JSON')} changes the state without them"
+        raise Refused("which tasks run there can't be known without the graph", hint=hint)
     sends, outputs = count_sends(at.origin.state), []
     for place, task in enumerate(at.tasks.tasks):
         finished = task.status is Status.FINISHED

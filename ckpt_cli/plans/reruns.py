@@ -15,6 +15,7 @@ from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.model import NULL_TASK, CheckpointRow
+from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.reading import Reader
 
 
@@ -31,7 +32,9 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
     if finished or started or calls:
         parts = [f"{', '.join([*task_names(finished), *calls])} finished"] * bool(finished or calls)
         parts += [f"{', '.join(started)} ran in part"] * bool(started)
-        commit = "" if calls else "; `ckpt replay --commit` keeps the results, then edit its new checkpoint"
+        rev = reader.short(row.thread_id)(row.checkpoint_id)
+        keep = command_at("ckpt replay", row.ref, "--commit", rev=rev)
+        commit = "" if calls else f"; {keep} keeps the results, then edit its new checkpoint"
         is_one = len(finished) + len(started) + len(calls) == 1 and all(call.startswith("1 ") for call in calls)
         they, them = ("it", "it") if is_one else ("they", "them")
         raise Refused(

@@ -18,10 +18,12 @@ from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQues
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.answer_values import Answer, answer_value, answered_questions
+from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.open_questions import Question, describe_question, nothing_waits, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_first
 from ckpt_cli.plans.wording import recently_written
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import command
 from ckpt_cli.values.state import TaskWrite
 
 _RESUME_IDX = -4  # the ``idx`` of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
@@ -50,7 +52,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     if not waiting:
         raise nothing_waits(reader, head)
     answered_by = [(question, answer) for answer in answers for question in answered_questions(waiting, answer)]
-    _must_be_answerable([question for question, _ in answered_by])
+    _must_be_answerable([question for question, _ in answered_by], head)
     change, changed_subgraphs = _Change(), ChangedSubgraphs(reader, thread_id)
     chosen = [(question, answer_value(question, answer, change.notes)) for question, answer in answered_by]
     for question, value in chosen:
@@ -88,7 +90,7 @@ def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) ->
     return (*heads.values(), *(basis_of(reader.saver, ref) for ref in sorted(asking)))
 
 
-def _must_be_answerable(chosen: Sequence[Question]) -> None:
+def _must_be_answerable(chosen: Sequence[Question], head: Ref) -> None:
     seen = set[int]()
     for question in chosen:
         if id(question) in seen:
@@ -96,9 +98,11 @@ def _must_be_answerable(chosen: Sequence[Question]) -> None:
         seen.add(id(question))
         if question.id == PLACEHOLDER:
             what = f"{question.node or 'a task'} raised NodeInterrupt, which takes no answer"
-            raise Refused(what, hint="`ckpt update` changes the state that it reads")
+            change = command_at("ckpt update", head, "--as-node", "NODE", "--values", "JSON", rev="@")
+            raise Refused(what, hint=f"{change} changes the state that it reads")
         if question.id is None and len(chosen) > 1:
-            raise UsageError("questions without ids can only be answered one at a time")
+            hint = f"`{command('ckpt resume', head.thread_id, options=['--value', 'JSON'])}` answers the first"
+            raise UsageError("questions without ids can only be answered one at a time", hint=hint)
 
 
 def _record(reader: Reader, head: Ref, question: Question, value: Any, changed: str | None, change: _Change) -> None:

@@ -4,6 +4,7 @@ from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.delta_snapshots import snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
@@ -71,6 +72,5 @@ def _must_keep_sends(origin: Origin, sends_written: bool) -> None:
         what = (
             "this generation of LangGraph stores a checkpoint's Sends with its parent, where a child would find others"
         )
-        raise NotSupported(
-            f"it can't be rolled back to: {what}", hint="`ckpt fork` makes a sibling with the same Sends"
-        )
+        sibling = command_at("ckpt fork", origin.ref)
+        raise NotSupported(f"it can't be rolled back to: {what}", hint=f"{sibling} makes a sibling with the same Sends")

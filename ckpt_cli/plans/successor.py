@@ -13,6 +13,7 @@ from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import START, order
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
+from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.delta_snapshots import as_snapshot, bumped_seen
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata
 from ckpt_cli.plans.mint import Mint
@@ -55,12 +56,17 @@ def must_allow_steps(origin: Origin, *, of_state_graph: bool) -> None:
     state = origin.state
     if state.v < 4:
         raise NotSupported(
-            f"a step can't be made in checkpoints of format {state.v}", hint="langgraph 0.5 and later write format 4"
+            f"a step can't be made in checkpoints of format {state.v}: langgraph 0.5 and later write format 4",
+            hint=_hint_edit(origin),
         )
     if is_javascript(state):
-        raise NotSupported("a step can't be made in a thread of LangGraph.js")
+        raise NotSupported("a step can't be made in a thread of LangGraph.js", hint=_hint_edit(origin))
     if not of_state_graph or (START not in state.versions and state.versions):
         raise not_of_state_graph()
+
+
+def _hint_edit(origin: Origin) -> str:
+    return f"{command_at('ckpt edit', origin.ref, '--set', 'PATH=JSON')} changes the state itself"
 
 
 def make_successor(

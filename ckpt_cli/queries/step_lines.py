@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, START
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.history.tasks.step_changes import Change
 from ckpt_cli.history.tasks.write_attribution import Note
@@ -76,6 +76,13 @@ class StepLines:
         """Whether a task that started at this checkpoint asked a question or failed."""
         return any(write.channel in (INTERRUPT, ERROR) for write in self.attribution.writes.get(checkpoint_id, ()))
 
+    def input_taken(self, checkpoint_id: str) -> str | None:
+        """The input that a step took in, if the step did nothing else; it is the checkpoint's parent."""
+        parent = self.lineage.parent(checkpoint_id)
+        if parent is None or self.attribution.note(parent).source != "input":
+            return None
+        return parent if set(self.step_nodes.nodes(checkpoint_id)) == {START} else None
+
     @cached_property
     def _branches(self) -> dict[str, int]:
         return {branch.tip: branch.number for branch in self.lineage.branches}
@@ -112,6 +119,7 @@ class StepLines:
             halts=self._halts(checkpoint_id, tasks),
             tags=self._tags.get(checkpoint_id, []),
             problem=self.problems.get(checkpoint_id),
+            input_id=self.input_taken(checkpoint_id),
         )
 
     def _tasks(self, checkpoint_id: str) -> list[TaskView]:

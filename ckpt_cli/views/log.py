@@ -30,6 +30,7 @@ class LogView(View):
         other_branches: the number of branches besides the one that the log follows.
         rails: with ``--graph``, the drawing beside each step.
         oneline: whether to show only id, nodes and changes.
+        all_steps: whether a terminal, too, has a row for each input and one for the step that took it in.
     """
 
     verb: ClassVar[str] = "log"
@@ -43,3 +44,4 @@ class LogView(View):
     other_branches: int = 0
     rails: list[RailView] = field(default_factory=list)
     oneline: bool = False
+    all_steps: bool = False

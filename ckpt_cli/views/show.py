@@ -55,6 +55,8 @@ class TaskLine(NamedTuple):
         namespaces: the namespaces of the subgraphs that the task called.
         answers: the recorded answers that the task has not taken yet.
         send: the Send that started the task; null for a task of another kind.
+        asked: the questions that a finished task asked last.
+        taken: the answers that a finished task has taken, oldest first; empty if they aren't stored with the task.
     """
 
     id: str | None
@@ -66,6 +68,8 @@ class TaskLine(NamedTuple):
     namespaces: list[str]
     answers: Sequence[Any] = ()
     send: SendView | None = None
+    asked: Sequence[InterruptView] = ()
+    taken: Sequence[Any] = ()
 
 
 class Stored(NamedTuple):

@@ -104,6 +104,8 @@ class StepView(NamedTuple):
         tags: the names that ``ckpt tag`` gave to the checkpoint.
         problem: which part of the checkpoint can't be read; null if no problem was found. Most checkpoints are not
             decoded, so their problems stay unknown.
+        input_id: if the step did nothing but take in an input, the input's checkpoint, its parent; else null. A
+            terminal shows both in one row.
     """
 
     checkpoint_id: str
@@ -126,3 +128,4 @@ class StepView(NamedTuple):
     halts: Sequence[HaltView] = ()
     tags: Sequence[str] = ()
     problem: str | None = None
+    input_id: str | None = None

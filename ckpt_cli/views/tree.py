@@ -28,6 +28,10 @@ class FoldView:
         turns: the number of checkpoints that are inputs.
         edits: the number of checkpoints that are updates or forks.
         subgraphs: the number of checkpoints in the subgraphs that were called here.
+        input_id: if the oldest checkpoint did nothing but take in an input, the input's checkpoint; else null.
+        inputs_taken: the number of checkpoints of which each did nothing but take in an input.
+        first_short: the short form of the oldest checkpoint's id.
+        first_step: the step of the oldest checkpoint.
     """
 
     checkpoints: int
@@ -37,6 +41,10 @@ class FoldView:
     turns: int = 0
     edits: int = 0
     subgraphs: int = 0
+    input_id: str | None = None
+    inputs_taken: int = 0
+    first_short: str = ""
+    first_step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,7 @@ class TreeView(View):
         subgraph_checkpoints: the number of checkpoints in those namespaces.
         problem: which part of the head can't be read; null if all of it can.
         form: ``text``, ``mermaid`` or ``dot``: the format of the printed tree.
+        full: whether every checkpoint has a row, in text too.
     """
 
     verb: ClassVar[str] = "tree"
@@ -115,3 +124,4 @@ class TreeView(View):
     rows: list[TreeRow]
     problem: str | None = None
     form: str = "text"
+    full: bool = False

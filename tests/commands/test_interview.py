@@ -84,6 +84,19 @@ def test_a_batch_has_a_prompt_for_each_call(asked: Asked) -> None:
     assert "done by hand" in [one.text for one in messages]
 
 
+def test_long_answers_come_from_files(asked: Asked, tmp_path: Path) -> None:
+    """Arguments and texts of several lines, which a prompt can't take, are read from the file behind an ``@``."""
+    rules = {"delete_user": True, "send_email": True}
+    (tmp_path / "args.json").write_text(json.dumps(SHORT, indent=2))
+    (tmp_path / "why.txt").write_text("he is on leave\nuntil Monday")
+    asked.start(lambda saver: agent(saver, "per_call", rules, [DELETE, MAIL]))
+    code, shown = talk(asked.path, [f"reject @{tmp_path}/why.txt", f"edit @{tmp_path}/args.json", "y"])
+    assert code == 0, shown
+    messages = asked.go_on()["messages"]
+    assert RAN == [("send_email", SHORT)]
+    assert any("until Monday" in one.text for one in messages)
+
+
 @pytest.mark.parametrize(
     ("value", "schema", "lines", "answer"),
     [

@@ -92,6 +92,25 @@ def test_filters_choose_steps(forks: Callable[..., list[str]]) -> None:
         forks(source=["tool"])
 
 
+def test_an_input_shares_the_row_of_the_step_that_took_it_in(database: Database) -> None:
+    """On a terminal, unless ``--all-steps``; a pipe has every checkpoint; an input that ran twice keeps its row."""
+    path = database("real")
+
+    def rows(*words: str, width: int | None = 80, **options: Any) -> list[str]:
+        view, _ = look(path, lambda session: log(session, *words, **options))
+        return [plain(line) for line in render(view, Page(width, golden.NOW)) if len(line) > 1]
+
+    whole, calm = rows("chat-linear", all_steps=True), rows("chat-linear")
+    starts = [row for row in whole if " __start__ " in row]
+    assert len(starts) == 11 and len(calm) == len(whole) - 11 and not any(" __start__ " in row for row in calm)
+    assert [row.split()[0] for row in calm if " input " in row] == [row.split()[0] for row in starts]
+    assert rows("chat-linear", width=None) == rows("chat-linear", width=None, all_steps=True)
+    assert [row.split()[2] for row in rows("forks", "895f06")] == ["__start__", "input"]
+    cut = rows("chat-linear", "@~1", limit=5)
+    assert cut[-1].split()[:3] == ["31d464", "38", "input"]
+    assert rows("chat-linear", source=["loop"])[3].split()[:3] == ["31d464", "38", "__start__"]
+
+
 def test_left_out_checkpoints_are_counted(database: Database) -> None:
     """On a terminal the last line counts what the limit cut and the branches that were not followed."""
     view, _ = look(database("real"), lambda session: log(session, "forks", "branch:1", limit=3))

@@ -85,10 +85,10 @@ def test_an_edit_leaves_the_texts_of_earlier_steps(edits: list[str], on: bool, p
 
 
 def test_the_words_are_those_of_the_state(path: Path) -> None:
-    """Not of what was written: a maximum that stays is as before, and a text that a reducer made is shown whole."""
+    """Not of what was written: a maximum that stays is unchanged, and a text that a reducer made is shown whole."""
     newest, older, *_ = listed(path).values()
-    assert newest[:4] == ["cost +5", "best 9 as before", "n 4→5", "notes +1 “x”"]
-    assert older[:4] == ["cost +5", "best 9 as before", "n 3→4", "notes +1 “x”"]
+    assert newest[:4] == ["cost +5", "best 9 unchanged", "n 4→5", "notes +1 “x”"]
+    assert older[:4] == ["cost +5", "best 9 unchanged", "n 3→4", "notes +1 “x”"]
     assert newest[4].endswith("|APPROVE|DONE”")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,16 @@ def test_looks(name: str, database: Database) -> None:
     """Every kind of checkpoint on every kind of output."""
     source, thread, options = LOOKS[name]
     golden.check(f"show/{name}", at(database(source), show, thread, **options))
+
+
+@pytest.mark.parametrize(
+    ("thread", "rev", "answers"),
+    [("interrupt-resumed", "step:1", ["yes"]), ("functional", "step:-1", [True]), ("interrupt-single", "@", [])],
+)
+def test_a_finished_question_shows_its_answer(thread: str, rev: str, answers: list[Any], database: Database) -> None:
+    """Also one that a called task of the functional API asked; a question that waits has none."""
+    [task] = at(database("real"), show, thread, rev).tasks
+    assert (list(task.taken), len(task.asked), len(task.interrupts)) == (answers, len(answers), 1 - len(answers))
 
 
 def test_control_channels_are_shown_with_full_or_by_name(database: Database) -> None:

@@ -1,5 +1,6 @@
 """Changes of a step, from its writes and from the values on both sides of it."""
 
+import re
 from typing import Any
 
 import pytest
@@ -58,9 +59,9 @@ def text(change: Change) -> str:
 
 def test_the_state_counts_and_not_what_was_written() -> None:
     """A reducer may keep the old value, take another one, or add: the words are those of the state."""
-    assert text(between(0.9, 0.9, 0.2)) == "count 0.9 as before"
+    assert text(between(0.9, 0.9, 0.2)) == "count 0.9 unchanged"
     assert text(between(0.3, 0.9, 0.2, 0.9)) == "count 0.3→0.9"
-    assert text(between(["a"], ["a"], ["a"])) == 'count ["a"] as before'
+    assert text(between(["a"], ["a"], ["a"])) == 'count ["a"] unchanged'
     assert text(between([1, 2, 3], [2, 3, 4], [4])) == "count +1 −1 4"
     assert text(between(1, True, True)) == "count 1 → true"
 
@@ -73,13 +74,13 @@ def test_without_both_sides_only_what_was_written_is_said(sides: tuple[Any, Any]
     hello = chat_message("human", "hello")
     assert text(between(*sides, [hello])) == text(between(*sides, hello)) == "count wrote “hello”"
     assert text(between(*sides, [hello, hello])) == "count wrote ×2 “hello”"
-    assert text(between(*sides, 1, 2)) == "count ×2"
+    assert text(between(*sides, 1, 2)) == "count wrote 2 values"
 
 
 def test_a_first_value_is_set() -> None:
-    """A value that is the written one, after one that is unknown, may have been the same before."""
-    assert text(between(NOTHING, 4, 4)) == "count 4"
-    assert text(between(UNKNOWN, 4, 4)) == "count 4, maybe as before"
+    """The value alone says what the channel holds now; after one that is unknown, JSON says so (`unsure`)."""
+    assert text(between(NOTHING, 4, 4)) == text(between(UNKNOWN, 4, 4)) == "count 4"
+    assert (between(NOTHING, 4, 4).unsure, between(UNKNOWN, 4, 4).unsure) == (False, True)
     assert text(between(NOTHING, [chat_message("human", "hi")], "hi")) == "count +1 “hi”"
     assert text(between(NOTHING, [1, 2, 3], [1], [2, 3])) == "count +3 3"
     assert text(between(NOTHING, ["a"], ["a"])) == 'count ["a"]'
@@ -127,15 +128,47 @@ def test_in_a_narrow_column_sends_show_the_nodes_that_they_called() -> None:
     shown = step_changes(
         [*wrote("messages", [chat_message("ai", "I will look into it")]), *sends, *wrote("price", 4)], {}
     )
-    assert plain(words([change_view(change) for change in shown], 52)).endswith("”  → check ×2, price")
+    assert plain(words([change_view(change) for change in shown], 52)).endswith("”  also → check ×2, price")
     assert plain(words([change_view(change) for change in shown], None)).endswith("”  → check ×2  price wrote 4")
 
 
-def test_a_difference_behind_the_cut_is_shown_as_changed() -> None:
-    """Two equal sides would say that nothing changed."""
+def test_of_a_long_text_the_changed_end_is_shown() -> None:
+    """Two equal sides, or the same beginning again, would not show what changed."""
     change = change_view(Change("plan", ChangeKind.CHANGED, "x" * 90 + "new", "x" * 90))
-    assert plain(one(change, 40)) == f"plan changed “{'x' * 24}…”"
-    assert "→" in plain(one(change, UNCUT * 2))
+    assert plain(one(change, 40)) == "plan → “…xxxxnew”"
+    other = change_view(Change("plan", ChangeKind.CHANGED, "x" * 10 + "y" * 90, "x" * 90))
+    assert plain(one(other, 20)) == "plan → “…xxxxyyyyy…”"
+    assert plain(one(change, UNCUT * 2)).startswith("plan “xxx")
+
+
+_FORMS = {
+    ChangeKind.ADDED: r"c( [~+−]\d+)+( .+)?",
+    ChangeKind.EDITED: r"c( [~+−]\d+)+( .+)?",
+    ChangeKind.SUMMED: r"c [+−]\S+",
+    ChangeKind.CHANGED: r"c (.+ → .+|→ .+|\S+→\S+)",
+    ChangeKind.REPLACED: r"c → .+",
+    ChangeKind.SET: r"c (?!wrote|→).+",
+    ChangeKind.GIVEN: r"c (?!wrote|→).+",
+    ChangeKind.SAME: r"c .+ unchanged",
+    ChangeKind.SENT: r"→ work ×2",
+    ChangeKind.WROTE: r"c wrote .+",
+    ChangeKind.SEVERAL: r"c wrote \d values",
+    ChangeKind.UNREAD: r"c wrote \d+ B",
+    ChangeKind.UNREADABLE: r"c wrote \(can't be decoded\)",
+}
+"""The forms of docs/reference.md, "A row of log and tree"."""
+
+
+@pytest.mark.parametrize("kind", ChangeKind)
+@pytest.mark.parametrize(("before", "after"), [(1, 2), ("a", "b"), (["a"], ["b"]), ({"k": 1}, {"k": 2})])
+def test_each_kind_has_one_form(kind: ChangeKind, before: Any, after: Any) -> None:
+    """What happened to the state, or ``wrote``: no kind has a word of its own, at any width."""
+    value = broken("bad") if kind is ChangeKind.UNREADABLE else 2 if kind is ChangeKind.SUMMED else after
+    value = [value] if kind in (ChangeKind.ADDED, ChangeKind.EDITED, ChangeKind.SEVERAL) else value
+    old = before if kind in (ChangeKind.CHANGED, ChangeKind.SAME) else None
+    change = change_view(Change("c", kind, value, old, added=2, removed=1, edited=1, size=12, to={"work": 2}))
+    for cells in (16, 40, 200):
+        assert re.fullmatch(_FORMS[kind], plain(one(change, cells)))
 
 
 def test_a_value_that_was_not_read_is_shown_by_its_size() -> None:

@@ -5,7 +5,7 @@ langgraph 1.2 ``pregel/_algo.py: _scratchpad`` and ``types.py: interrupt``: a ta
 stores the same list again. So the list alone doesn't show whether an answer was taken.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -160,6 +160,24 @@ def is_answered(question: AskedQuestion, asked_id: str) -> bool:
         return False
     counted = (_own_id(question, count) for count in range(1, len(question.answers)))
     return is_untaken(question.resume.row.payload) or asked_id in counted
+
+
+def taken_answers(writes: Iterable[TaskWrite], task_id: str | None, asked_ids: Collection[str | None]) -> list[object]:
+    """The answers that a finished task has taken, oldest first; the last one is to its last question.
+
+    In the functional API a called task took the answer; its caller has the same question.
+    """
+    resumes: dict[str, TaskWrite] = {}
+    asking = set()
+    for write in writes:
+        if write.channel == RESUME and write.read and write.task_id != NULL_TASK:
+            resumes.setdefault(write.task_id, write)
+        elif write.channel == INTERRUPT and _ids(write) & set(asked_ids):
+            asking.add(write.task_id)
+    of_called = (i for i in resumes if i in asking)
+    taker = task_id if task_id in resumes else next(of_called, None)
+    value = resumes[taker].value if taker is not None else []
+    return list(value) if isinstance(value, list) else [value]
 
 
 def left_answers(writes: Iterable[TaskWrite]) -> list[object]:

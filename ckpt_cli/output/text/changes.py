@@ -1,9 +1,13 @@
-"""The words for changes: ``messages +1 “My order”``, ``count 3→4``, ``→ work ×12``; which ones if little fits."""
+"""The words for changes: ``messages +1 “My order”``, ``count 3→4``, ``best wrote 0.2``; which if little fits.
+
+A change says what happened to the state if that was read, else what was written (``wrote``); docs/reference.md, "A row
+of log and tree", has the forms.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
-from ckpt_cli.output.cells import line_len
+from ckpt_cli.output.cells import cell_len, line_len
 from ckpt_cli.output.line import Line, plain
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.brief import brief
@@ -16,32 +20,30 @@ _MIN_HALF = 10  # if the old value would get fewer cells than this, it is left o
 _SHORT = 24  # each change after the first gets this many cells; if they don't fit, only channel names are shown
 _MIN_FIRST = 28  # if the first change would get fewer cells than this, only the first change is shown
 _WROTE = "wrote "
-_CHANGED = "changed "  # used if both values look the same because their ends are cut off
-_AS_BEFORE = " as before"
-_MAYBE_AS_BEFORE = ", maybe as before"
+_UNCHANGED = " unchanged"
+_ALSO = "  also "
+_KEPT_BEFORE = 4  # if two texts begin alike, this many characters are shown before the first that differs
 _WITH_ITEMS = frozenset({"added", "edited", "replaced", "wrote", "given"})
+_WRITES = frozenset({"wrote", "several", "unread", "unreadable"})
 UNCUT = 160
 """The number of cells for one value if nothing limits the line; a longer value is cut, because this is a summary."""
 
 
-def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: bool = False) -> Line:
+def words(changes: Sequence[ChangeView] | None, cells: int | None) -> Line:
     """All changes of a step in one line of about `cells` cells, the most informative first.
 
-    For a step that only takes in an input (`start`), the line names the channels; the input's own line shows the
-    values. A write that left its channel the same is shown only if there is no other change.
+    A write that left its channel the same is shown only if there is no other change. Changes that don't fit are named.
     """
     if changes is None:
         return [("muted", MORE)]
     changes = [change for change in changes if change.kind != "same"] or changes
-    if start:
-        return [("muted", ", ".join(_name_or_nodes(change) for change in changes))] if changes else []
     ordered = sorted(changes, key=_rank)
     if not ordered:
         return []
     if cells is None:
         return [*one(ordered[0], UNCUT), *_further_changes(ordered[1:], UNCUT)]
     enough = min(line_len(one(ordered[0], cells)), _MIN_FIRST)
-    names: Line = [("muted", "  " + ", ".join(_name_or_nodes(change) for change in ordered[1:]))]
+    names: Line = [("muted", _ALSO + ", ".join(_name_or_nodes(change) for change in ordered[1:]))]
     for rest in (_further_changes(ordered[1:], _SHORT), names):
         if cells - line_len(rest) >= enough:
             return [*one(ordered[0], cells - line_len(rest)), *rest]
@@ -72,38 +74,36 @@ def one(change: ChangeView, cells: int) -> Line:
     if change.kind == "sent":
         return _sent(change)
     name: Line = [("key", _name(change.channel)), ("", " ")]
-    if change.kind == "unread":
-        return [*name, ("muted", f"({size(change.size)})")]
-    if change.kind == "unreadable":
-        locked = isinstance(change.after, Node) and change.after.needs_key
-        return [*name, ("muted", "(encrypted)")] if locked else [*name, ("bad", "can't be decoded")]
     if change.kind == "cleared":
         return [*name, ("muted", "cleared")]
-    if change.kind == "several":
-        return [*name, ("added", f"{TIMES}{change.added}")]
     if change.kind in ("added", "edited"):
         return _added(change, name, cells)
     room = max(cells - line_len(name), 8)
-    if change.kind == "changed":
+    if change.kind in _WRITES:
+        return [*name, *_wrote(change, room)]
+    if change.kind in ("changed", "replaced"):
         return [*name, *_changed(change, room)]
     if change.kind == "same":
-        return [*name, ("muted", f"{brief(change.after, max(room - len(_AS_BEFORE), 8))}{_AS_BEFORE}")]
+        return [*name, ("muted", f"{brief(change.after, max(room - len(_UNCHANGED), 8))}{_UNCHANGED}")]
     if change.kind == "summed":
         shown = brief(change.after, room)
         return [*name, ("added", f"{MINUS}{shown[1:]}" if shown.startswith("-") else f"+{shown}")]
-    if change.kind == "wrote":
-        return [*name, ("muted", _WROTE), *_written(change.after, max(room - len(_WROTE), 8))]
     if change.kind == "given":
         return [*name, *_written(change.after, room)]
-    if change.kind == "replaced":
-        return [*name, ("changed", "replaced "), ("value", brief(change.after, max(room - 9, 8)))]
-    if change.unsure:
-        return [
-            *name,
-            ("value", brief(change.after, max(room - len(_MAYBE_AS_BEFORE), 8))),
-            ("muted", _MAYBE_AS_BEFORE),
-        ]
     return [*name, ("value", brief(change.after, room))]
+
+
+def _wrote(change: ChangeView, room: int) -> Line:
+    """What was written; the value, or how much it was."""
+    wrote: Line = [("muted", _WROTE)]
+    if change.kind == "unreadable":
+        locked = isinstance(change.after, Node) and change.after.needs_key
+        return [*wrote, ("muted", "(encrypted)")] if locked else [*wrote, ("bad", "(can't be decoded)")]
+    if change.kind == "unread":
+        return [*wrote, ("muted", size(change.size))]
+    if change.kind == "several":
+        return [*wrote, ("muted", f"{change.added} values")]
+    return [*wrote, *_written(change.after, max(room - len(_WROTE), 8))]
 
 
 def _written(value: Any, room: int) -> Line:
@@ -126,16 +126,29 @@ def _name_or_nodes(change: ChangeView) -> str:
 
 
 def _changed(change: ChangeView, room: int) -> Line:
+    """The old and the new value, or only the new one if there is no room for both or nothing is left of the old one."""
     if _is_number(change.before) and _is_number(change.after):
         return [("removed", brief(change.before, room)), ("muted", LEADS_TO), ("added", brief(change.after, room))]
-    half = (room - 3) // 2
-    if half < _MIN_HALF:
-        return [("muted", f"{LEADS_TO} "), ("added", brief(change.after, max(room - 2, 8)))]
+    alone: Line = [("muted", f"{LEADS_TO} "), ("added", brief(_new_part(change, room), max(room - 2, 8)))]
+    if change.kind == "replaced":
+        return alone
+    after = brief(change.after, room)
+    half = max((room - 3) // 2, room - 3 - cell_len(after))
     before = brief(change.before, half)
-    if before == brief(change.after, half):
-        return [("changed", _CHANGED), ("value", brief(change.after, max(room - len(_CHANGED), 8)))]
-    after = brief(change.after, max(room - 3 - len(before), half))
+    whole = cell_len(before) < half
+    if (half < _MIN_HALF and not whole) or before == brief(change.after, half):
+        return alone
+    after = brief(change.after, max(room - 3 - cell_len(before), 8))
     return [("removed", before), ("muted", f" {LEADS_TO} "), ("added", after)]
+
+
+def _new_part(change: ChangeView, room: int) -> Any:
+    """The new value; of a long text that begins like the old one, the part from the first difference on."""
+    before, after = change.before, change.after
+    if not isinstance(before, str) or not isinstance(after, str) or len(after) < room:
+        return after
+    alike = next((at for at, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), len(before))
+    return MORE + after[alike - _KEPT_BEFORE :] if alike > room // 2 and alike < len(after) else after
 
 
 def _is_number(value: Any) -> bool:

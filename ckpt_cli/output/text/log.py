@@ -9,6 +9,7 @@ from ckpt_cli.output.text.steps import (
     change_summary,
     halts,
     join_lines,
+    joined_inputs,
     made_by,
     marks,
     number,
@@ -53,16 +54,19 @@ class _Table:
     def __init__(self, view: LogView, width: int) -> None:
         self._view = view
         self._width = width
+        self._inputs = {} if view.all_steps else joined_inputs(view.steps)
+        hidden = {step.checkpoint_id for step in self._inputs.values()}
+        self._rows = [(at, step) for at, step in enumerate(view.steps) if step.checkpoint_id not in hidden]
         self._clock = Clock(step.time for step in view.steps)
         self._rail = max((cell_len(rail.lanes) for rail in view.rails), default=0)
         self._id = max((cell_len(step.short) for step in view.steps), default=0)
         self._step = max((len(number(step)) for step in view.steps), default=0)
         most = _WHO[width >= _NARROW]
-        self._who = min(max((line_len(made_by(step)) for step in view.steps), default=0), most)
+        self._who = min(max((line_len(self._made_by(step)) for _, step in self._rows), default=0), most)
         self._branches = _branches(view)
 
     def lines(self) -> Iterator[Line]:
-        for at, step in enumerate(self._view.steps):
+        for at, step in self._rows:
             rail = self._view.rails[at] if self._view.rails else None
             if rail is not None and rail.joins:
                 yield [("muted", rail.joins.rstrip())]
@@ -74,7 +78,7 @@ class _Table:
         line.append(("id", step.short + " " * (self._id - cell_len(step.short))))
         if not self._view.oneline:
             line.append(("muted", f"  {number(step):>{self._step}}"))
-        line += [("", "  "), *pad_line(made_by(step), self._who), ("", "  ")]
+        line += [("", "  "), *pad_line(self._made_by(step), self._who), ("", "  ")]
         room = self._width - line_len(line)
         if not self._view.oneline and room - self._clock.cells >= _CHANGES:
             line += [("muted", self._clock(step.time)), ("", "  ")]
@@ -84,6 +88,14 @@ class _Table:
             beside = join_lines([beside, [("bad", f"parent {step.parent_id} is not stored")]])
         left = max(room - (line_len(beside) + 2 if beside else 0), 8)
         return strip_line([*line, *join_lines([fit(change_summary(step, left), left), beside], "  ")])
+
+    def _made_by(self, step: StepView) -> Line:
+        return made_by(step, as_input=step.checkpoint_id in self._inputs or self._is_cut_off(step))
+
+    def _is_cut_off(self, step: StepView) -> bool:
+        """Whether the input of this step was left out only because the list ends here."""
+        view = self._view
+        return bool(step.input_id and view.omitted and step is view.steps[-1] and not view.all_steps)
 
     def _footer(self) -> Iterator[Line]:
         view = self._view

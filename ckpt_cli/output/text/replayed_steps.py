@@ -6,6 +6,7 @@ from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines, side_lines
+from ckpt_cli.output.text.reducers import notable_reducers
 from ckpt_cli.output.theme import LEADS_TO, TIMES, VERDICTS
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
@@ -77,9 +78,8 @@ def _write(write: PlayedWrite, used: int, page: Page) -> Line:
 
 
 def _end(view: PlayedView, width: int) -> Iterator[Line]:
-    if view.reducers:
-        reducers = f"Reducers: {', '.join(view.reducers)}"
-        yield from ([("muted", part)] for part in wrap(reducers, width))
+    if named := notable_reducers(view.reducers):
+        yield from ([("muted", part)] for part in wrap(f"Reducers: {', '.join(named)}", width))
     counts = ", ".join(f"{count} {VERDICTS[verdict].word}" for verdict, count in view.verdicts.items())
     steps = "1 step" if view.count == 1 else f"{view.count:,} steps"
     yield [("", f"{steps} played: {counts}.")]

@@ -21,11 +21,31 @@ _STOPPED = "running, stopped or killed; would run next"  # a breakpoint and a ki
 _COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
-def made_by(step: StepView) -> Line:
-    """The nodes whose step made a checkpoint, or the word input, update or fork."""
+def joined_inputs(steps: Iterable[StepView]) -> dict[str, StepView]:
+    """The inputs that have no row of their own, by the id of the checkpoint that took each in and shows it in its row.
+
+    An input that has marks, or that several runs took in, keeps its row.
+    """
+    steps = list(steps)
+    inputs = {step.checkpoint_id: step for step in steps if step.source == "input"}
+    taken = {step.checkpoint_id: inputs[step.input_id] for step in steps if step.input_id in inputs}
+    return {taker: one for taker, one in taken.items() if is_plain_input(one)}
+
+
+def is_plain_input(step: StepView) -> bool:
+    """Whether the row of an input has nothing to show but what was given."""
+    marked = step.tags or step.halts or step.head or step.missing or step.problem
+    return step.children == 1 and not marked
+
+
+def made_by(step: StepView, *, as_input: bool = False) -> Line:
+    """The nodes whose step made a checkpoint, or the word input, update or fork.
+
+    A step that shows its input in the same row (`as_input`) is called like the input.
+    """
     if step.source == "update":
         return [("changed", "update"), *([("muted", " as "), *nodes(step.nodes)] if step.nodes else [])]
-    if step.source == "input":
+    if step.source == "input" or as_input:
         return [("human", "input")]
     if step.source == "fork":
         return [("changed", "fork")]
@@ -86,7 +106,7 @@ def change_summary(step: StepView, cells: int | None) -> Line:
         return []
     from ckpt_cli.output.text.changes import words
 
-    return words(step.changes, cells, start=step.source == "loop" and set(step.nodes) == {"__start__"})
+    return words(step.changes, cells)
 
 
 def strip_line(line: Line) -> Line:

@@ -15,6 +15,7 @@ from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
 
 _ANSWER_CELLS = 24
+_ANSWERED = len("answered")
 
 
 def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full: bool = False) -> Iterator[Line]:
@@ -37,9 +38,12 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
     yield from problem(task.error, line, page) if task.error is not None else [line]
     if shown_id and not fits:
         yield [("", "  "), *shown_id]
-    send = task.send if full else beside_questions(task.send, task.interrupts)
+    send = task.send if full else beside_questions(task.send, [*task.interrupts, *task.asked])
     yield from argument_lines(send, "" if consumed else task.status, page, 4, full=full)
-    yield from questions(task.interrupts, page, 4, 4, is_open=not consumed, full=full)
+    yield from questions(task.interrupts, page, 4, 5 if consumed else 4, is_open=not consumed, full=full)
+    yield from questions(task.asked, page, 4, _ANSWERED, is_open=False, full=full)
+    if task.taken:
+        yield from value_after([("", "    "), ("muted", "answered")], _one_or_all(task.taken), page, 6, full=full)
     for ns in task.namespaces:
         yield fit([("", "    "), ("muted", "in    "), ("", f"--ns {argument(ns)}")], page.width)
 
@@ -57,6 +61,10 @@ def old_answers(values: Sequence[Any], page: Page) -> Iterator[Line]:
     what = f"{what}: the next run gives it to its first question"
     room = max((page.width or len(what) + 2) - 2, 20)
     yield from ([("", "  "), ("waiting", part)] for part in wrap(what, room))
+
+
+def _one_or_all(values: Sequence[Any]) -> Any:
+    return values[0] if len(values) == 1 else list(values)
 
 
 def _brief(values: Sequence[Any], page: Page) -> str:

@@ -37,7 +37,7 @@ _NARROW = 100
 _GAP = "  "
 _TITLE = 20  # at most this many cells are reserved for titles
 _LEFT_BY = {"update": " (updated)", "fork": " (forked)", None: ""}
-_FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head", "branches", "checkpoints")
+_FIRST_TO_GO = ("metadata", "began", "head", "subgraphs", "branches", "size", "checkpoints")
 _CUT = {"status": 16, "thread": 16}  # if more room is needed, these columns are cut, but not below this many cells
 
 

@@ -18,6 +18,7 @@ from ckpt_cli.output.text.steps import (
     strip_line,
     tip_lines,
 )
+from ckpt_cli.output.text.turns import joined
 from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE, RAIL, SUBGRAPH, UNKNOWN, thread_style
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
@@ -28,6 +29,7 @@ _NARROW = 100
 _FIRST_TO_GO = ("subgraphs", "checkpoints", "branches")  # the facts of the heading that are left out first
 _HALTED = {"waiting": "waiting for you", "failed": "failed"}  # a thread may have both statuses
 _LEAST_STATUS = 12  # the status in the heading is not cut below this many cells
+_NODES = 10  # if the nodes of a folded run would get fewer cells than this beside the changes, they are left out
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 
@@ -54,9 +56,10 @@ class _Tree:
     def __init__(self, view: TreeView, page: Page) -> None:
         self._view = view
         self._width = page.width
-        steps = [row.step for row in _all(view.rows) if row.step is not None]
+        self._drawn = view.rows if view.full else joined(view.rows)
+        steps = [row.step for row in _all(self._drawn) if row.step is not None]
         self._clock = Clock((step.time for step in steps), wide=page.width is None)
-        self._left = max((_left(row) for row in view.rows if row.step is not None), default=0)
+        self._left = max((_left(row) for row in self._drawn if row.step is not None), default=0)
         self._step = max((len(number(step)) for step in steps), default=0)
         most = _WHO[page.width is None or page.width >= _NARROW]
         self._who = min(max((line_len(made_by(step)) for step in steps), default=0), most)
@@ -65,11 +68,12 @@ class _Tree:
         self._timed = room is None or room - self._clock.cells - 2 >= _CHANGES
         self._room = None if room is None else room - (self._clock.cells + 2 if self._timed else 0)
         self._beside = max((line_len(self._marked(step)) for step in steps), default=0)
-        self._told = max((line_len(self._changes(step)) for step in steps if self._marked(step)), default=0)
+        marked = [row for row in _all(self._drawn) if row.step is not None and self._marked(row.step)]
+        self._told = max((line_len(self._changes(row)) for row in marked), default=0)
 
     def lines(self) -> Iterator[Line]:
         yield self._head()
-        yield from self._rows(self._view.rows, [])
+        yield from self._rows(self._drawn, [])
 
     def _head(self) -> Line:
         view = self._view
@@ -116,7 +120,7 @@ class _Tree:
             rails = [*before, *_rails(row)]
             below = [*before, ("muted", RAIL * min(row.depth, _RAILS)), ("muted", "  " if row.ends else RAIL)]
             if row.step is not None:
-                yield self._checkpoint(row.step, rails)
+                yield self._checkpoint(row, row.step, rails)
                 room = None if self._width is None else self._width - line_len(below)
                 yield from ([*below, *line] for line in tip_lines(row.step, room))
             elif row.fold is not None:
@@ -126,20 +130,32 @@ class _Tree:
             for subgraph in row.subgraphs:
                 yield from self._subgraph(subgraph, below)
 
-    def _checkpoint(self, step: StepView, rails: Line) -> Line:
+    def _checkpoint(self, row: TreeRow, step: StepView, rails: Line) -> Line:
         glyph: Span = ("head", f"{HEAD} ") if step.head and step.ns == self._view.ns else ("muted", f"{CHECKPOINT} ")
         line: Line = [*rails, glyph, ("id", step.short)]
         line.append(("", " " * max(self._left - line_len(line), 0)))
         line += [("muted", f" {number(step):>{self._step}}  "), *pad_line(made_by(step), self._who), ("", "  ")]
         if self._timed:
             line += [("muted", self._clock(step.time)), ("", "  ")]
-        beside, changes = self._marked(step), self._changes(step)
+        beside, changes = self._marked(step), self._changes(row)
         return [*line, *(pad_line(changes, self._told) if beside else changes), ("", "  "), *beside]
 
-    def _changes(self, step: StepView) -> Line:
-        """The changes of a step; they are cut where the column of marks begins, if the row has marks."""
+    def _changes(self, row: TreeRow) -> Line:
+        """The changes of a step and the folded run of its turn, cut where the row's marks begin."""
+        step = row.step
+        if step is None:
+            return []
         room = None if self._room is None else max(self._room - (self._beside + 2 if self._marked(step) else 0), 8)
-        return fit(change_summary(step, room), room)
+        if row.fold is None:
+            return fit(change_summary(step, room), room)
+        after: Line = [("muted", f"{FOLDED} "), *_folded(row.fold, None)]
+        if room is None:
+            return join_lines([change_summary(step, None), after], "  ")
+        short: Line = [("muted", f"{FOLDED} {_count(row.fold.checkpoints, 'step')}")]
+        changes = change_summary(step, max(room - line_len(short) - 2, 8))
+        left = room - line_len(changes) - 2
+        after = fit(after, left) if left >= line_len(short) + _NODES else short
+        return fit(join_lines([changes, after], "  "), room)
 
     def _marked(self, step: StepView) -> Line:
         """The marks of a checkpoint; they are never cut."""

@@ -1,0 +1,51 @@
+"""Joins the rows of a turn in a drawn tree: the input, the step that took it in, the folded run after it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ckpt_cli.output.text.steps import is_plain_input
+from ckpt_cli.views.steps import StepView
+from ckpt_cli.views.tree import FoldView, TreeRow
+
+_START = "__start__"
+
+
+def joined(rows: Sequence[TreeRow]) -> list[TreeRow]:
+    """The rows as they are drawn, with one for each turn.
+
+    The row of a turn has the id of the step that took the input in: that checkpoint has the input in its state.
+    """
+    drawn: list[TreeRow] = []
+    for row in rows:
+        given = drawn[-1].step if drawn else None
+        if given is not None and _has_taken(row, given) and not drawn[-1].subgraphs:
+            drawn[-1:] = _turn(drawn[-1], given, row)
+        else:
+            drawn.append(row if row.fold is None else replace(row, fold=_uncounted(row.fold, taken=False)))
+    return drawn
+
+
+def _has_taken(row: TreeRow, given: StepView) -> bool:
+    """Whether a row has the step that took in this input, which has nothing else to show."""
+    taken = row.step.input_id if row.step is not None else row.fold.input_id if row.fold is not None else None
+    return taken == given.checkpoint_id and given.source == "input" and is_plain_input(given)
+
+
+def _turn(above: TreeRow, given: StepView, row: TreeRow) -> list[TreeRow]:
+    """One row for an input and the row after it; two if the folded run has more to say than its nodes."""
+    if row.step is not None:
+        return [replace(row, joint=above.joint, step=row.step._replace(source="input"))]
+    if row.fold is None:
+        return [above, row]
+    above = replace(above, step=given._replace(short=row.fold.first_short, step=row.fold.first_step))
+    fold = _uncounted(row.fold, taken=True)
+    if fold.turns or fold.edits or fold.subgraphs or row.aside is not None:
+        return [above, replace(row, fold=fold)]
+    return [replace(above, ends=row.ends, fold=fold if fold.checkpoints else None)]
+
+
+def _uncounted(fold: FoldView, *, taken: bool) -> FoldView:
+    """A fold without the steps that share a row with their input; `taken`: also without the first, in a row before."""
+    shared = fold.inputs_taken - (fold.input_id is not None and not taken)
+    nodes = {node: count - (shared if node == _START else 0) for node, count in fold.nodes.items()}
+    return replace(fold, checkpoints=fold.checkpoints - shared, nodes={n: c for n, c in nodes.items() if c})
