@@ -1,13 +1,14 @@
 """``ckpt edit``: changes a state directly, without reducers."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
+from ckpt_cli.completion.names import complete_task
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_patch_to_state
+from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_edits_to_argument, apply_patch_to_state
 from ckpt_cli.history.state.paths import parse
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
@@ -47,6 +48,24 @@ _Patch = Annotated[
     str | None,
     _option("--patch", "FILE", "Apply an RFC 6902 patch, as in diff --json: a file, - for stdin, or the JSON itself."),
 ]
+_Task = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="Edit a task's argument, not the state: summarise[3], a node, the start of a task id.",
+        autocompletion=complete_task,
+        show_default=False,
+        rich_help_panel="Edits",
+    ),
+]
+_WholeArgument = Annotated[
+    str | None, _option("--argument", "JSON", "With --task: the whole argument; @FILE reads it from a file.")
+]
+_KeepTask = Annotated[
+    list[str] | None,
+    _option("--keep-task", "NAME", "With --task: keep the finished calls of a @task function; may be repeated."),
+]
 _Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
 
 
@@ -63,6 +82,9 @@ def edit(
     ] = None,
     unset: Annotated[list[str] | None, _option("--unset", "PATH", "Remove a value; may be repeated.")] = None,
     patch: _Patch = None,
+    task: _Task = None,
+    argument: _WholeArgument = None,
+    keep_task: _KeepTask = None,
     rerun: _Rerun = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
     metadata: MetadataOption = None,
@@ -73,6 +95,11 @@ def edit(
     Unless an option says what to edit, the state opens as JSON in $VISUAL or $EDITOR. Objects keep their class
     ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
 
+    --task edits the argument of a task that a Send started, or the input of an entrypoint: paths are then inside the
+    argument. In the new child, what the task's siblings have finished or asked is kept, so only the corrected task runs
+    again. The calls of @task functions are kept if you name the function: their ids contain its name, which isn't
+    stored.
+
     A patch is applied first, then --set, --append and --unset in this order. Paths are written as in `ckpt get`.
 
     Examples:
@@ -80,6 +107,8 @@ def edit(
       ckpt edit support-42 --set 'messages[-1].content="Refunded."'
       ckpt edit support-42 step:3 --unset 'files["draft.md"]'
       ckpt edit support-42 --append 'log={"by": "me"}' --metadata user_id=u-7 --dry-run
+      ckpt edit fan-1 --task 'summarise[3]' --set 'doc="good"'
+      ckpt edit flow-1 --task flow --argument '{"n": 2}' --keep-task load
       ckpt diff support-42 step:2 step:5 --query patch > patch.json
       ckpt edit support-41 --patch patch.json
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
@@ -89,6 +118,20 @@ def edit(
         *(_parse_assignment(Act.APPEND, text) for text in append or ()),
         *(Edit(Act.UNSET, tuple(parse(text))) for text in unset or ()),
     ]
+    if task is not None:
+        whole = None if argument is None else from_json(parse_json_input(argument, "the argument"))
+        if patch is not None or (argument is not None and edits) or (argument is None and not edits):
+            raise UsageError("--task needs either --set, --append and --unset, or --argument JSON")
+
+        def correct(given: Any) -> Any:
+            return whole if argument is not None else apply_edits_to_argument(given, edits)
+
+        changed = metadata_changes(metadata)
+        return session.make_plan(
+            lambda r: _correct(session, r, r.resolve(thread, rev, ns), task, correct, keep_task or (), rerun, changed)
+        )()
+    if argument is not None or keep_task:
+        raise UsageError("--argument and --keep-task belong to --task TASK")
     make = _EditMaker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
     if not edits and patch is None and not metadata:
         from ckpt_cli.parameters.draft import edit_in_editor
@@ -100,6 +143,29 @@ def edit(
         return apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
     return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), apply_changes))()
+
+
+def _correct(
+    session: Session,
+    reader: Reader,
+    row: CheckpointRow,
+    task: str,
+    correct: Callable[[Any], Any],
+    keep: Sequence[str],
+    rerun: bool,
+    changes: MetadataChanges,
+) -> Callable[[], PlanView]:
+    """Plan another argument for a task; the returned function applies the plan."""
+    from ckpt_cli.plans import edit_argument
+
+    argument = edit_argument.find_argument(reader, row, task)
+    value = correct(argument.value)
+    shown = differences({"argument": argument.value}, {"argument": value})
+    if not shown:
+        return lambda: PlanView("edit", "changes nothing")
+    mint = Mint(session.clock)
+    plan = edit_argument.plan(reader, row, argument, value, mint, rerun=rerun, keep=keep, changes=changes)
+    return lambda: session.change(plan, shown)
 
 
 class _EditMaker:
