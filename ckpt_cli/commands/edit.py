@@ -1,6 +1,7 @@
 """``ckpt edit``: changes a state directly, without reducers."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -44,6 +45,12 @@ def _option(name: str, metavar: str, text: str) -> Any:
     return typer.Option(name, metavar=metavar, help=text, show_default=False, rich_help_panel="Edits")
 
 
+_Set = Annotated[
+    list[str] | None,
+    _option("--set", "PATH=JSON", "Set the value at a path; @FILE reads it from a file. May be repeated."),
+]
+_Append = Annotated[list[str] | None, _option("--append", "PATH=JSON", "Append a value to a list; may be repeated.")]
+_Unset = Annotated[list[str] | None, _option("--unset", "PATH", "Remove a value; may be repeated.")]
 _Patch = Annotated[
     str | None,
     _option("--patch", "FILE", "Apply an RFC 6902 patch, as in diff --json: a file, - for stdin, or the JSON itself."),
@@ -73,14 +80,9 @@ def edit(
     session: Session,
     thread: Thread,
     rev: Rev = "@",
-    set_: Annotated[
-        list[str] | None,
-        _option("--set", "PATH=JSON", "Set the value at a path; @FILE reads it from a file. May be repeated."),
-    ] = None,
-    append: Annotated[
-        list[str] | None, _option("--append", "PATH=JSON", "Append a value to a list; may be repeated.")
-    ] = None,
-    unset: Annotated[list[str] | None, _option("--unset", "PATH", "Remove a value; may be repeated.")] = None,
+    set_: _Set = None,
+    append: _Append = None,
+    unset: _Unset = None,
     patch: _Patch = None,
     task: _Task = None,
     argument: _WholeArgument = None,
@@ -95,10 +97,8 @@ def edit(
     Unless an option says what to edit, the state opens as JSON in $VISUAL or $EDITOR. Objects keep their class
     ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
 
-    --task edits the argument of a task that a Send started, or the input of an entrypoint: paths are then inside the
-    argument. In the new child, what the task's siblings have finished or asked is kept, so only the corrected task runs
-    again. The calls of @task functions are kept if you name the function: their ids contain its name, which isn't
-    stored.
+    --task edits the argument of a task that a Send started, or an entrypoint's input: paths are then inside it. What
+    its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task.
 
     A patch is applied first, then --set, --append and --unset in this order. Paths are written as in `ckpt get`.
 
@@ -113,51 +113,61 @@ def edit(
       ckpt edit support-41 --patch patch.json
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
-    edits = [
-        *(_parse_assignment(Act.SET, text) for text in set_ or ()),
-        *(_parse_assignment(Act.APPEND, text) for text in append or ()),
-        *(Edit(Act.UNSET, tuple(parse(text))) for text in unset or ()),
-    ]
+    edits, changes = _parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
     if task is not None:
-        whole = None if argument is None else from_json(parse_json_input(argument, "the argument"))
-        if patch is not None or (argument is not None and edits) or (argument is None and not edits):
-            raise UsageError("--task needs either --set, --append and --unset, or --argument JSON")
-
-        def correct(given: Any) -> Any:
-            return whole if argument is not None else apply_edits_to_argument(given, edits)
-
-        changed = metadata_changes(metadata)
-        return session.make_plan(
-            lambda r: _correct(session, r, r.resolve(thread, rev, ns), task, correct, keep_task or (), rerun, changed)
-        )()
+        made = _correction(argument, edits, patch), keep_task or (), rerun, changes
+        return session.make_plan(partial(_correct, session, thread, rev, ns, task, *made))()
     if argument is not None or keep_task:
         raise UsageError("--argument and --keep-task belong to --task TASK")
-    make = _EditMaker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
+    make = _EditMaker(session, rerun=rerun, create=create, changes=changes)
     if not edits and patch is None and not metadata:
         from ckpt_cli.parameters.draft import edit_in_editor
 
         return edit_in_editor(session, make, thread, rev, ns)
+    change = _state_change(edits, patch)
+    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), change))()
+
+
+def _parse_edits(set_: Iterable[str], append: Iterable[str], unset: Iterable[str]) -> list[Edit]:
+    return [
+        *(_parse_assignment(Act.SET, text) for text in set_),
+        *(_parse_assignment(Act.APPEND, text) for text in append),
+        *(Edit(Act.UNSET, tuple(parse(text))) for text in unset),
+    ]
+
+
+def _state_change(edits: Sequence[Edit], patch: str | None) -> Callable[[ChannelValues], ChannelValues]:
+    """Makes the new state out of the old one: the patch is applied first."""
     operations = None if patch is None else _read_patch(patch)
+    return lambda state: apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
-    def apply_changes(state: ChannelValues) -> ChannelValues:
-        return apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
-    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), apply_changes))()
+def _correction(argument: str | None, edits: Sequence[Edit], patch: str | None) -> Callable[[Any], Any]:
+    """Makes the new argument of a task out of the old one."""
+    if patch is not None or (argument is None) == (not edits):
+        raise UsageError("--task needs either --set, --append and --unset, or --argument JSON")
+    if argument is None:
+        return lambda given: apply_edits_to_argument(given, edits)
+    whole = from_json(parse_json_input(argument, "the argument"))
+    return lambda _: whole
 
 
 def _correct(
     session: Session,
-    reader: Reader,
-    row: CheckpointRow,
+    thread: str,
+    rev: str,
+    ns: str,
     task: str,
     correct: Callable[[Any], Any],
     keep: Sequence[str],
     rerun: bool,
     changes: MetadataChanges,
+    reader: Reader,
 ) -> Callable[[], PlanView]:
     """Plan another argument for a task; the returned function applies the plan."""
     from ckpt_cli.plans import edit_argument
 
+    row = reader.resolve(thread, rev, ns)
     argument = edit_argument.find_argument(reader, row, task)
     value = correct(argument.value)
     shown = differences({"argument": argument.value}, {"argument": value})

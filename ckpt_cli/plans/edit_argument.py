@@ -16,13 +16,13 @@ from ckpt_cli.history.tasks.node_names import is_javascript, place
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import CheckpointRow, Plan, Ref
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.carried_writes import Carrier
-from ckpt_cli.plans.delta_snapshots import snapshots_for_child
+from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.new_checkpoint import make_child, read_origin
+from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.wording import describe_new_head, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -74,16 +74,7 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
     if START in state.values and len(tasks) == 1 and tasks[0].node is None:
         tasks = [_named_entrypoint(reader, state, tasks[0], name)]
         checkpoint_tasks = checkpoint_tasks._replace(tasks=tasks)
-    fitting = [at for at, task in enumerate(tasks) if _fits(task, name)]
-    if len(fitting) != 1:
-        listed = [numbered(task.node or "a task", task.packet) for task in tasks]
-        if fitting:
-            hint = f"--task '{name}[N]' names one of them"
-            raise UsageError(
-                f"{name!r} fits {len(fitting)} tasks", hint=hint, candidates=[listed[at] for at in fitting]
-            )
-        raise NotFound(f"no task {name!r} starts at that checkpoint", candidates=listed)
-    task = tasks[fitting[0]]
+    task = _find_task(tasks, name)
     if task.packet is None:
         if START in state.values and len(tasks) == 1:
             return Argument(checkpoint_tasks, task, (START,), state.values[START])
@@ -103,6 +94,19 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
     if at >= len(stored):
         raise NotFound(f"the Send of {name!r} isn't stored in that checkpoint")
     return Argument(checkpoint_tasks, task, (TASKS, at, "arg"), task.packet.argument)
+
+
+def _find_task(tasks: Sequence[Task], name: str) -> Task:
+    fitting = [at for at, task in enumerate(tasks) if _fits(task, name)]
+    if len(fitting) != 1:
+        listed = [numbered(task.node or "a task", task.packet) for task in tasks]
+        if fitting:
+            hint = f"--task '{name}[N]' names one of them"
+            raise UsageError(
+                f"{name!r} fits {len(fitting)} tasks", hint=hint, candidates=[listed[at] for at in fitting]
+            )
+        raise NotFound(f"no task {name!r} starts at that checkpoint", candidates=listed)
+    return tasks[fitting[0]]
 
 
 def _named_entrypoint(reader: Reader, state: State, task: Task, name: str) -> Task:
@@ -142,26 +146,7 @@ def plan(
     """
     origin = read_origin(reader, row.ref)
     own = snapshots_for_child(reader, mint, origin, set())
-    body = {**origin.body, **own.edits}
-    values = apply_edits(dict(body["channel_values"]), [Edit(Act.SET, argument.steps, value)])
-    versions = dict(body["channel_versions"])
-    highest = max(versions.values(), key=order, default=None)
-    edits = {
-        **own.edits,
-        "channel_values": values,
-        "channel_versions": {**versions, argument.channel: mint.version(highest)},
-    }
-    made = make_child(
-        reader,
-        mint,
-        origin,
-        parent_id=own.parent_id,
-        sequence=origin.step + 1,
-        edits=edits,
-        counters=own.counters,
-        source="update",
-        metadata=changes,
-    )
+    made = _make_corrected(reader, mint, origin, own, argument, value, changes)
     carried = Carrier(reader, origin, argument.tasks, argument.task, reader.decode(made)).carry(keep, rerun=rerun)
     new, short = made.row.ref, short_ids(reader, row.ref, made.row.checkpoint_id)
     again = [task for task in argument.tasks.tasks if task.status is not Status.FINISHED or task is argument.task]
@@ -182,4 +167,33 @@ def plan(
         result=Ref(
             row.thread_id, "", ""
         ),  # with a checkpoint's id in the config, the library would run all tasks again
+    )
+
+
+def _make_corrected(
+    reader: Reader,
+    mint: Mint,
+    origin: Origin,
+    own: DeltaSnapshots,
+    argument: Argument,
+    value: Any,
+    metadata: MetadataChanges,
+) -> Checkpoint:
+    body = {**origin.body, **own.edits}
+    versions = body["channel_versions"]
+    highest = max(versions.values(), key=order, default=None)
+    changed = {
+        "channel_values": apply_edits(dict(body["channel_values"]), [Edit(Act.SET, argument.steps, value)]),
+        "channel_versions": {**versions, argument.channel: mint.version(highest)},
+    }
+    return make_child(
+        reader,
+        mint,
+        origin,
+        parent_id=own.parent_id,
+        sequence=origin.step + 1,
+        edits={**own.edits, **changed},
+        counters=own.counters,
+        source="update",
+        metadata=metadata,
     )
