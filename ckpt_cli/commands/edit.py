@@ -1,13 +1,15 @@
 """``ckpt edit``: changes a state directly, without reducers."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
+from ckpt_cli.completion.names import complete_task
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_patch_to_state
+from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_edits_to_argument, apply_patch_to_state
 from ckpt_cli.history.state.paths import parse
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
@@ -43,9 +45,33 @@ def _option(name: str, metavar: str, text: str) -> Any:
     return typer.Option(name, metavar=metavar, help=text, show_default=False, rich_help_panel="Edits")
 
 
+_Set = Annotated[
+    list[str] | None,
+    _option("--set", "PATH=JSON", "Set the value at a path; @FILE reads it from a file. May be repeated."),
+]
+_Append = Annotated[list[str] | None, _option("--append", "PATH=JSON", "Append a value to a list; may be repeated.")]
+_Unset = Annotated[list[str] | None, _option("--unset", "PATH", "Remove a value; may be repeated.")]
 _Patch = Annotated[
     str | None,
     _option("--patch", "FILE", "Apply an RFC 6902 patch, as in diff --json: a file, - for stdin, or the JSON itself."),
+]
+_Task = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="Edit a task's argument, not the state: summarise[3], a node, the start of a task id.",
+        autocompletion=complete_task,
+        show_default=False,
+        rich_help_panel="Edits",
+    ),
+]
+_WholeArgument = Annotated[
+    str | None, _option("--argument", "JSON", "With --task: the whole argument; @FILE reads it from a file.")
+]
+_KeepTask = Annotated[
+    list[str] | None,
+    _option("--keep-task", "NAME", "With --task: keep the finished calls of a @task function; may be repeated."),
 ]
 _Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
 
@@ -54,15 +80,13 @@ def edit(
     session: Session,
     thread: Thread,
     rev: Rev = "@",
-    set_: Annotated[
-        list[str] | None,
-        _option("--set", "PATH=JSON", "Set the value at a path; @FILE reads it from a file. May be repeated."),
-    ] = None,
-    append: Annotated[
-        list[str] | None, _option("--append", "PATH=JSON", "Append a value to a list; may be repeated.")
-    ] = None,
-    unset: Annotated[list[str] | None, _option("--unset", "PATH", "Remove a value; may be repeated.")] = None,
+    set_: _Set = None,
+    append: _Append = None,
+    unset: _Unset = None,
     patch: _Patch = None,
+    task: _Task = None,
+    argument: _WholeArgument = None,
+    keep_task: _KeepTask = None,
     rerun: _Rerun = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
     metadata: MetadataOption = None,
@@ -73,6 +97,9 @@ def edit(
     Unless an option says what to edit, the state opens as JSON in $VISUAL or $EDITOR. Objects keep their class
     ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
 
+    --task edits the argument of a task that a Send started, or an entrypoint's input: paths are then inside it. What
+    its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task.
+
     A patch is applied first, then --set, --append and --unset in this order. Paths are written as in `ckpt get`.
 
     Examples:
@@ -80,26 +107,75 @@ def edit(
       ckpt edit support-42 --set 'messages[-1].content="Refunded."'
       ckpt edit support-42 step:3 --unset 'files["draft.md"]'
       ckpt edit support-42 --append 'log={"by": "me"}' --metadata user_id=u-7 --dry-run
+      ckpt edit fan-1 --task 'summarise[3]' --set 'doc="good"'
+      ckpt edit flow-1 --task flow --argument '{"n": 2}' --keep-task load
       ckpt diff support-42 step:2 step:5 --query patch > patch.json
       ckpt edit support-41 --patch patch.json
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
-    edits = [
-        *(_parse_assignment(Act.SET, text) for text in set_ or ()),
-        *(_parse_assignment(Act.APPEND, text) for text in append or ()),
-        *(Edit(Act.UNSET, tuple(parse(text))) for text in unset or ()),
-    ]
-    make = _EditMaker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
+    edits, changes = _parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
+    if task is not None:
+        made = _correction(argument, edits, patch), keep_task or (), rerun, changes
+        return session.make_plan(partial(_correct, session, thread, rev, ns, task, *made))()
+    if argument is not None or keep_task:
+        raise UsageError("--argument and --keep-task belong to --task TASK")
+    make = _EditMaker(session, rerun=rerun, create=create, changes=changes)
     if not edits and patch is None and not metadata:
         from ckpt_cli.parameters.draft import edit_in_editor
 
         return edit_in_editor(session, make, thread, rev, ns)
+    change = _state_change(edits, patch)
+    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), change))()
+
+
+def _parse_edits(set_: Iterable[str], append: Iterable[str], unset: Iterable[str]) -> list[Edit]:
+    return [
+        *(_parse_assignment(Act.SET, text) for text in set_),
+        *(_parse_assignment(Act.APPEND, text) for text in append),
+        *(Edit(Act.UNSET, tuple(parse(text))) for text in unset),
+    ]
+
+
+def _state_change(edits: Sequence[Edit], patch: str | None) -> Callable[[ChannelValues], ChannelValues]:
+    """Makes the new state out of the old one: the patch is applied first."""
     operations = None if patch is None else _read_patch(patch)
+    return lambda state: apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
-    def apply_changes(state: ChannelValues) -> ChannelValues:
-        return apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
-    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), apply_changes))()
+def _correction(argument: str | None, edits: Sequence[Edit], patch: str | None) -> Callable[[Any], Any]:
+    """Makes the new argument of a task out of the old one."""
+    if patch is not None or (argument is None) == (not edits):
+        raise UsageError("--task needs either --set, --append and --unset, or --argument JSON")
+    if argument is None:
+        return lambda given: apply_edits_to_argument(given, edits)
+    whole = from_json(parse_json_input(argument, "the argument"))
+    return lambda _: whole
+
+
+def _correct(
+    session: Session,
+    thread: str,
+    rev: str,
+    ns: str,
+    task: str,
+    correct: Callable[[Any], Any],
+    keep: Sequence[str],
+    rerun: bool,
+    changes: MetadataChanges,
+    reader: Reader,
+) -> Callable[[], PlanView]:
+    """Plan another argument for a task; the returned function applies the plan."""
+    from ckpt_cli.plans import edit_argument
+
+    row = reader.resolve(thread, rev, ns)
+    argument = edit_argument.find_argument(reader, row, task)
+    value = correct(argument.value)
+    shown = differences({"argument": argument.value}, {"argument": value})
+    if not shown:
+        return lambda: PlanView("edit", "changes nothing")
+    mint = Mint(session.clock)
+    plan = edit_argument.plan(reader, row, argument, value, mint, rerun=rerun, keep=keep, changes=changes)
+    return lambda: session.change(plan, shown)
 
 
 class _EditMaker:

@@ -181,6 +181,21 @@ def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
     return _offers(ctx, interrupts)
 
 
+def complete_task(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
+    """The tasks at the head of the thread on the command line, each with its status."""
+
+    def tasks(session: "Session") -> Iterator[Offer]:
+        from ckpt_cli.history.tasks.task_names import numbered
+        from ckpt_cli.inspection import Inspection
+
+        reader = session.reader
+        for task in Inspection(reader, reader.head(_thread(ctx)).ref).snapshot().tasks:
+            if task.node:
+                yield numbered(task.node, task.packet), str(task.status)
+
+    return _offers(ctx, tasks)
+
+
 def _thread(ctx: typer.Context) -> str:
     """The first thread on the command line; "" if there is none.
 

@@ -71,12 +71,17 @@ def started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) ->
     has a namespace without this id (langgraph 1.2 ``pregel/_algo.py``): whether it continues or starts again depends on
     the config of the next run (seen), so nothing is said about it.
     """
+    for task in tasks_in_subgraphs(reader, snapshot.tasks, row):
+        yield f"{numbered(task.node or 'a task', task.packet)} (a subgraph)"
+
+
+def tasks_in_subgraphs(reader: Reader, tasks: Iterable[Task], row: CheckpointRow) -> Iterator[Task]:
+    """Those of these tasks of a checkpoint that have not finished, and called a subgraph that has checkpoints."""
     prefix = f"{row.ns}|" if row.ns else ""
     spaces = {outer for ns in reader.namespaces(row.thread_id) for outer in accumulate(ns.split("|"), "{}|{}".format)}
-    for task in snapshot.tasks:
-        own = f"{prefix}{task.node}:{task.id}"
-        if task.status is not Status.FINISHED and own in spaces:
-            yield f"{numbered(task.node or 'a task', task.packet)} (a subgraph)"
+    for task in tasks:
+        if task.status is not Status.FINISHED and f"{prefix}{task.node}:{task.id}" in spaces:
+            yield task
 
 
 def due_again(before: Snapshot, after: Snapshot, *, sends_before: int, sends_after: int | None) -> list[Task]:

@@ -22,7 +22,8 @@ from ckpt_cli.model import Ref
 from ckpt_cli.plans import other_threads
 from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
-from tests.cross.pending import HALF_DONE, with_memory
+from tests.cross.corrected import CORRECTED
+from tests.cross.pending import HALF_DONE, flow, with_memory
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says
 from tests.graphs.kinds import failing
@@ -379,6 +380,39 @@ class Travel:
             assert (ends[0], runs[0]) == (ends[1], runs[1])
             assert history_of(graph, "copy") == history_of(graph, MINE)
             assert graph.get_state(on("copy")).next == () and ran and "good" not in ran
+
+    @pytest.mark.parametrize("name", CORRECTED)
+    def test_only_the_corrected_task_runs(
+        self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A task has another argument, and runs with it; what its siblings finished or asked is kept.
+
+        The old checkpoint stays as it is; undo leaves nothing of the new one.
+        """
+        case, ran = CORRECTED[name], list[str]()
+        with backend.official() as official:
+            graph = case.build(official, ran)
+            start(graph, MINE, case.given)
+            before, old = contents(backend), contents_of(backend, MINE)
+            ckpt(backend, ["edit", *case.words], capsys)
+            ckpt(backend, ["undo"], capsys, thread=False)
+            assert contents(backend) == before
+            ckpt(backend, ["edit", *case.words], capsys)
+            assert all(one in kept for mine, kept in zip(old, contents_of(backend, MINE), strict=True) for one in mine)
+            asked = {one.id for one in graph.get_state(on(MINE)).interrupts}
+            ran.clear()
+            with contextlib.suppress(ValueError):
+                graph.invoke(None, on(MINE))
+            assert sorted(ran) == sorted(case.ran)
+            waiting = graph.get_state(on(MINE)).interrupts
+            assert [one.value for one in waiting] == [*case.asks]
+            assert case.build is flow or asked == {one.id for one in waiting}
+            if case.end is not None:
+                if case.asks:
+                    graph.invoke(answers(graph, on(MINE)), on(MINE))
+                values = graph.get_state(on(MINE)).values
+                assert (values["log"] if isinstance(values, dict) else values)[: len(case.end)] == case.end
+            assert case.end is None or graph.get_state(on(MINE)).next == ()
 
     def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """A thread forked with its ancestry continues to the same end as the one it was forked from."""

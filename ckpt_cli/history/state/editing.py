@@ -55,6 +55,12 @@ def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     return new
 
 
+def apply_edits_to_argument(argument: Any, edits: Iterable[Edit]) -> Any:
+    """The argument of a task after all edits; their paths begin inside the argument."""
+    inner = [Edit(edit.act, ("argument", *edit.steps), edit.value) for edit in edits]
+    return apply_edits({"argument": argument}, inner)["argument"]
+
+
 def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
     """The state after one edit; every container on the path is copied, the innermost first."""
     containers: list[tuple[Any, Any]] = []  # each container on the path, with the step that leads into it

@@ -107,6 +107,17 @@ class Place(NamedTuple):
             inside = f"{self._inside(failed_node)}:{failed_id}|{node}"
             yield self._hashed_inside(inside, node, PUSH, "node_error_handler", failed_id), node
 
+    def call(self, caller: str, name: str, caller_path: str, number: int) -> str:
+        """The id of the call of a ``@task`` function (1.2 ``prepare_push_task_functional``).
+
+        Args:
+            caller: the calling task, ``node:task id``.
+            name: the name of the function.
+            caller_path: the path of the calling task.
+            number: the number of the call among the caller's, from 0.
+        """
+        return self._replace(ns=self._inside(caller))._hashed(name, PUSH, caller_path, str(number))
+
     @property
     def update(self) -> str:
         """The id under which ``update_state`` records its writes."""
@@ -184,6 +195,12 @@ def with_id(interrupt: Interrupt) -> Interrupt:
     if interrupt.id is not None or not interrupt.ns:
         return interrupt
     return interrupt._replace(id=interrupt_id("|".join(interrupt.ns)))
+
+
+def split_call(task_path: str) -> tuple[str, int] | None:
+    """The path of the caller, and the number of the call among the caller's; None if no task called this one."""
+    match = re.fullmatch(rf"~{PUSH}, (~.+), (\d{{10}}), 0000000001", task_path)
+    return (match[1], int(match[2])) if match else None
 
 
 class PossibleIds:

@@ -1,0 +1,196 @@
+"""Writes of a checkpoint's tasks, stored again for the same tasks of a child, which have other ids.
+
+A task id is a hash over the checkpoint's id, not over arguments (langgraph 1.2 ``pregel/_algo.py:
+prepare_single_task``). So the writes of a sibling are stored again under the id that its task has in the child, where
+the library finds them. A subgraph's namespace contains the id of the task that called it, and the tasks inside hash
+this namespace: a sibling that stopped in a subgraph starts again. The id of a ``@task`` call hashes the function's
+name, which isn't stored, and the id of its caller.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ckpt_cli.errors import NotFound, NotSupported, Refused
+from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN, START
+from ckpt_cli.history.state.editing import Act, Edit, apply_edits
+from ckpt_cli.history.tasks.node_names import place
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, snapshot
+from ckpt_cli.history.tasks.task_ids import PULL, PUSH, interrupt_id, split_call
+from ckpt_cli.history.tasks.task_names import task_names
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import NULL_TASK, Write
+from ckpt_cli.plans.new_checkpoint import Origin
+from ckpt_cli.plans.reruns import tasks_in_subgraphs
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.langgraph_values import interrupts
+from ckpt_cli.values.state import State, TaskWrite
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Writes for a new checkpoint, and lines about them for the plan."""
+
+    writes: tuple[Write, ...]
+    notes: tuple[str, ...]
+
+
+class Carrier:
+    """Stores the writes of one checkpoint's tasks again, for the tasks of a child with the same tasks."""
+
+    def __init__(self, reader: Reader, origin: Origin, tasks: Snapshot, changed: Task, child: State) -> None:
+        self._reader = reader
+        self._origin = origin
+        self._tasks = tasks
+        self._changed = changed
+        self._others = [task for task in tasks.tasks if task is not changed]
+        self._child = child
+        self._by_task: dict[str, list[TaskWrite]] = {}
+        for write in reader.writes(origin.ref):
+            self._by_task.setdefault(write.task_id, []).append(write)
+
+    def carry(self, keep: Sequence[str], *, rerun: bool) -> Carried:
+        """The writes of the siblings, and of the calls whose names are in `keep`."""
+        started = self._started(rerun=rerun)
+        siblings = [task for task in self._others if task.writes and task.id not in started]
+        self._must_have_ids(siblings)
+        kept_calls, dropped = self._calls(keep, siblings)
+        if dropped and not rerun:
+            raise Refused(
+                f"{_calls(len(dropped))} of @task functions finished there and would run again: names aren't stored",
+                hint="--keep-task NAME keeps the results of a @task, --rerun lets them run again",
+            )
+        writes = [w for task in siblings for w in self._again(task, self._new_ids[task.id or ""])]
+        for call in kept_calls.values():
+            writes += [one.row._replace(checkpoint_id=self._id, task_id=call.new_id) for one in call.writes]
+        writes += [
+            w.row._replace(checkpoint_id=self._id)
+            for w in self._by_task.get(NULL_TASK, ())
+            if w.channel not in (RESUME, INTERRUPT)
+        ]
+        return Carried(tuple(writes), tuple(self._notes(siblings, kept_calls, len(dropped))))
+
+    @property
+    def _id(self) -> str:
+        return self._child.ref.checkpoint_id
+
+    def _started(self, *, rerun: bool) -> set[str | None]:
+        """The ids of siblings that stopped in a subgraph: they start again, if `rerun` allows it."""
+        started = list(tasks_in_subgraphs(self._reader, self._others, self._origin.stored.row))
+        if started and not rerun:
+            raise Refused(
+                f"{', '.join(task_names(started))} stopped in a subgraph; that belongs to the id of its task, which is "
+                "another one in the new checkpoint",
+                hint="--rerun lets it start again",
+            )
+        return {task.id for task in started}
+
+    @cached_property
+    def _new_ids(self) -> Mapping[str, str]:
+        """The id of each task to the id that it has in the child; without those that can't be recomputed."""
+        history = Inspection(self._reader, self._origin.ref).others
+        before = snapshot(self._origin.state, (), history=history).tasks
+        after = snapshot(self._child, (), history=history).tasks
+        pairs = {b.id: a.id for b, a in zip(before, after, strict=True) if b.id and a.id}
+        old, new, task = place(self._origin.state), place(self._child), self._changed
+        if task.packet is None and task.node and old and new:
+            pairs[next(old.pull(task.node, [START]))] = next(new.pull(task.node, [START]))
+        return pairs
+
+    def _must_have_ids(self, siblings: Sequence[Task]) -> None:
+        if unknown := [task for task in siblings if task.id not in self._new_ids]:
+            names = ", ".join(task_names(unknown))
+            raise NotSupported(f"the task ids of {names} can't be recomputed; nothing was written")
+
+    def _again(self, task: Task, new_id: str) -> Iterator[Write]:
+        for write in self._by_task.get(task.id or "", ()):
+            row = write.row._replace(checkpoint_id=self._id, task_id=new_id)
+            yield row if write.channel != INTERRUPT else row._replace(payload=self._asked(write, task, new_id))
+
+    def _asked(self, write: TaskWrite, task: Task, new_id: str) -> Any:
+        """The question of a sibling, with the id that it has in the child: a hash over the task's namespace.
+
+        Before langgraph 0.6 the namespace itself is stored.
+        """
+        ns = self._origin.ref.ns
+        inside = f"{ns}|{task.node}" if ns else task.node
+        old_id, edits = interrupt_id(f"{inside}:{task.id}"), list[Edit]()
+        for at, one in enumerate(interrupts(write.value)):
+            steps = ("asked", *([at] if isinstance(write.value, list | tuple) else []))
+            if one.id == old_id:
+                edits.append(Edit(Act.SET, (*steps, "id"), interrupt_id(f"{inside}:{new_id}")))
+            if one.ns:
+                parts = [part.replace(task.id or "", new_id) for part in one.ns]
+                edits.append(Edit(Act.SET, (*steps, "ns"), parts))
+        value = apply_edits({"asked": write.value}, edits)["asked"]
+        payload = write.row.payload
+        return self._reader.codec.encode(value, payload) if edits and payload is not None else payload
+
+    def _calls(self, keep: Sequence[str], siblings: Sequence[Task]) -> tuple[dict[str, "_Call"], list[str]]:
+        """The calls to keep, by id, and the ids of the other finished calls of tasks that run again."""
+        ended = [task.path for task in siblings if task.status is Status.FINISHED]
+        callers = {task.path: task for task in self._tasks.tasks if task.path}
+        kept: dict[str, _Call] = {}
+        dropped = list[str]()
+        for task_id, writes in sorted(self._by_task.items(), key=lambda item: len(item[1][0].row.task_path)):
+            path = writes[0].row.task_path
+            if not any(write.channel == RETURN for write in writes) or _is_inside(path, ended):
+                continue
+            call = self._named_call(task_id, path, callers, keep)
+            if call is None:
+                dropped.append(task_id)
+            else:
+                kept[task_id] = _Call(*call, writes)
+                ended.append(path)
+        if missing := [name for name in keep if name not in {call.name for call in kept.values()}]:
+            raise NotFound(f"no finished call of a @task {missing[0]!r} is stored there; nothing was written")
+        return kept, dropped
+
+    def _named_call(
+        self, task_id: str, path: str, callers: Mapping[str, Task], keep: Sequence[str]
+    ) -> tuple[str, str] | None:
+        """The name of a call that is kept, and its id in the child; the id that is stored proves the name."""
+        old, new = place(self._origin.state), place(self._child)
+        if old is None or new is None:
+            return None
+        for task, caller_path, number in self._possible_calls(path, callers) if keep else ():
+            caller, new_id = f"{task.node}:{task.id}", self._new_ids.get(task.id or "")
+            for name in keep if new_id else ():
+                if old.call(caller, name, caller_path, number) == task_id:
+                    return name, new.call(f"{task.node}:{new_id}", name, caller_path, number)
+        return None
+
+    def _possible_calls(self, path: str, callers: Mapping[str, Task]) -> Iterator[tuple[Task, str, int]]:
+        """The caller, its path and the number of a call; without stored paths, all that there may be."""
+        parts = split_call(path)
+        if parts is not None and parts[0] in callers:
+            yield callers[parts[0]], *parts
+        elif not path and self._changed.packet is None:
+            for number in range(len(self._by_task)):
+                yield self._changed, f"~{PULL}, {self._changed.node}", number
+
+    def _notes(self, siblings: Iterable[Task], calls: Mapping[str, "_Call"], dropped: int) -> Iterator[str]:
+        if carried := task_names(siblings, lambda task: str(task.status)):
+            yield f"kept: {', '.join(carried)}"
+        if calls:
+            names = ", ".join(dict.fromkeys(call.name for call in calls.values()))
+            yield f"kept: the results of {_calls(len(calls))} ({names}), also those computed from the old argument"
+        if dropped:
+            yield f"{_calls(dropped)} will run again"
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    name: str
+    new_id: str
+    writes: list[TaskWrite]
+
+
+def _is_inside(path: str, callers: Iterable[str]) -> bool:
+    """Whether one of these tasks made the call with this path."""
+    return any(caller and path.startswith(f"~{PUSH}, {caller}, ") for caller in callers)
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"

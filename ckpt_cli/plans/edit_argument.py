@@ -1,0 +1,199 @@
+"""The plan of ``ckpt edit --task``: a child in which one task has another argument.
+
+The argument of a Send is in the channel ``__pregel_tasks`` of its step's checkpoint, the input of an entrypoint in
+``__start__``. Both get a new version, so that values that other checkpoints share stay as they are.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ckpt_cli.errors import NotFound, NotSupported, UsageError
+from ckpt_cli.history.state.channels import START, TASKS, order
+from ckpt_cli.history.state.editing import Act, Edit, apply_edits
+from ckpt_cli.history.tasks.node_names import is_javascript, place
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
+from ckpt_cli.history.tasks.task_names import numbered, task_names
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.carried_writes import Carrier
+from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
+from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
+from ckpt_cli.plans.wording import describe_new_head, recently_written, short_ids
+from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import command
+from ckpt_cli.values.langgraph_values import items
+from ckpt_cli.values.state import State
+
+_NAMED = r"(.+?)\s*\[(\d+)(?:/\d+)?\]"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The argument of one task.
+
+    Attributes:
+        tasks: the tasks of the checkpoint.
+        task: the one of them whose argument it is.
+        steps: the path of the argument in the checkpoint's channels.
+        value: the argument as it is stored.
+    """
+
+    tasks: Snapshot
+    task: Task
+    steps: tuple[Any, ...]
+    value: Any
+
+    @property
+    def channel(self) -> str:
+        """The channel that contains the argument."""
+        return str(self.steps[0])
+
+    @property
+    def name(self) -> str:
+        """The name of the task for people."""
+        return numbered(self.task.node or "the input", self.task.packet)
+
+
+def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
+    """The argument of the task that a person named: by node, by node and number (``summarise[3]``), or by id.
+
+    Raises:
+        NotFound: no such task, or a task that has no argument of its own.
+        UsageError: several tasks fit.
+        NotSupported: this generation of LangGraph stores the Sends of a checkpoint with its parent.
+    """
+    state, checkpoint_tasks = reader.state(row.ref), Inspection(reader, row.ref).snapshot()
+    tasks = checkpoint_tasks.tasks
+    if is_javascript(state):
+        raise NotSupported("the arguments of LangGraph.js tasks can't be corrected; nothing was written")
+    if START in state.values and len(tasks) == 1 and tasks[0].node is None:
+        tasks = [_named_entrypoint(reader, state, tasks[0], name)]
+        checkpoint_tasks = checkpoint_tasks._replace(tasks=tasks)
+    task = _find_task(tasks, name)
+    if task.packet is None:
+        if START in state.values and len(tasks) == 1:
+            return Argument(checkpoint_tasks, task, (START,), state.values[START])
+        raise NotFound(
+            f"{name!r} has no argument of its own: it reads the state",
+            hint=f"`{command('ckpt edit', row.thread_id, options=['--set', 'CHANNEL=JSON'])}` changes that",
+        )
+    if state.sends:
+        hint = f"`{command('ckpt fork', row.thread_id, f'{row.checkpoint_id}^')}` makes the step that sent them anew"
+        raise NotSupported(
+            "this generation of LangGraph stores a checkpoint's Sends with its parent, so a new checkpoint can't have "
+            "others; nothing was written",
+            hint=hint,
+        )
+    stored = items(state.values.get(TASKS)) or []
+    at = [one for one in tasks if one.packet is not None].index(task)
+    if at >= len(stored):
+        raise NotFound(f"the Send of {name!r} isn't stored in that checkpoint")
+    return Argument(checkpoint_tasks, task, (TASKS, at, "arg"), task.packet.argument)
+
+
+def _find_task(tasks: Sequence[Task], name: str) -> Task:
+    fitting = [at for at, task in enumerate(tasks) if _fits(task, name)]
+    if len(fitting) != 1:
+        listed = [numbered(task.node or "a task", task.packet) for task in tasks]
+        if fitting:
+            hint = f"--task '{name}[N]' names one of them"
+            raise UsageError(
+                f"{name!r} fits {len(fitting)} tasks", hint=hint, candidates=[listed[at] for at in fitting]
+            )
+        raise NotFound(f"no task {name!r} starts at that checkpoint", candidates=listed)
+    return tasks[fitting[0]]
+
+
+def _named_entrypoint(reader: Reader, state: State, task: Task, name: str) -> Task:
+    """The entrypoint, which has no name in a database without task paths: its id proves the name that a person gave."""
+    start = place(state)
+    expected = next(start.pull(name, [START])) if start else None
+    writes = [write for write in reader.writes(state.ref) if write.task_id == expected]
+    return task._replace(id=expected, node=name, writes=writes) if writes else task
+
+
+def _fits(task: Task, name: str) -> bool:
+    match = re.fullmatch(_NAMED, name)
+    if match and task.packet is not None and task.node == match[1]:
+        return task.packet.number == int(match[2])
+    return name == task.node or bool(task.id and len(name) >= 6 and task.id.startswith(name))
+
+
+def plan(
+    reader: Reader,
+    row: CheckpointRow,
+    argument: Argument,
+    value: Any,
+    mint: Mint,
+    *,
+    rerun: bool = False,
+    keep: Sequence[str] = (),
+    changes: MetadataChanges = UNCHANGED,
+) -> Plan:
+    """The plan that adds a child in which the task's argument is `value`.
+
+    `keep` are the names of ``@task`` functions whose finished calls are kept: the names aren't stored, and a call's id
+    hashes them. `rerun` lets the other calls, and siblings that stopped in a subgraph, run again.
+
+    Raises:
+        Refused: finished work would run again and `rerun` is false, or task ids can't be recomputed.
+        NotFound: no finished call is one of a name in `keep`.
+    """
+    origin = read_origin(reader, row.ref)
+    own = snapshots_for_child(reader, mint, origin, set())
+    made = _make_corrected(reader, mint, origin, own, argument, value, changes)
+    carried = Carrier(reader, origin, argument.tasks, argument.task, reader.decode(made)).carry(keep, rerun=rerun)
+    new, short = made.row.ref, short_ids(reader, row.ref, made.row.checkpoint_id)
+    again = [task for task in argument.tasks.tasks if task.status is not Status.FINISHED or task is argument.task]
+    return Plan(
+        reason="",
+        add=(made, *carried.writes),
+        basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
+        recent=recently_written(reader, reader.rows(row.thread_id)),
+        verb="edit",
+        summary=f"the argument of {argument.name} at {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "
+        f"{short(new.checkpoint_id)}, source update, step {origin.step + 1}; next: {', '.join(task_names(again))}",
+        notes=(
+            *carried.notes,
+            *describe_new_head(reader, row, short),
+            *own.describe(),
+            *describe_changes(origin.metadata, changes),
+        ),
+        result=Ref(
+            row.thread_id, "", ""
+        ),  # with a checkpoint's id in the config, the library would run all tasks again
+    )
+
+
+def _make_corrected(
+    reader: Reader,
+    mint: Mint,
+    origin: Origin,
+    own: DeltaSnapshots,
+    argument: Argument,
+    value: Any,
+    metadata: MetadataChanges,
+) -> Checkpoint:
+    body = {**origin.body, **own.edits}
+    versions = body["channel_versions"]
+    highest = max(versions.values(), key=order, default=None)
+    changed = {
+        "channel_values": apply_edits(dict(body["channel_values"]), [Edit(Act.SET, argument.steps, value)]),
+        "channel_versions": {**versions, argument.channel: mint.version(highest)},
+    }
+    return make_child(
+        reader,
+        mint,
+        origin,
+        parent_id=own.parent_id,
+        sequence=origin.step + 1,
+        edits={**own.edits, **changed},
+        counters=own.counters,
+        source="update",
+        metadata=metadata,
+    )

@@ -1,0 +1,108 @@
+"""``ckpt edit --task``: what it refuses, what it says, and which task is meant. What runs then: ``tests/cross``."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from ckpt_cli.app import run
+from tests.cross.corrected import documents
+from tests.cross.pending import calls, flow, siblings
+from tests.graphs.building import on
+
+Said = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
+    """Runs ``ckpt edit`` on a thread of a graph; gives the exit code and all that was printed."""
+
+    def edit(build: Any, given: Any, *words: str) -> tuple[int, str]:
+        path = tmp_path / "threads.sqlite"
+        if not path.exists():
+            with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+                graph = build(SqliteSaver(connection), [])
+                try:
+                    graph.invoke(given, on("t"), durability="sync")
+                except ValueError:
+                    assert build is documents
+        code = run(["edit", "t", *words, "-d", str(path), "--dry-run"])
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    return edit
+
+
+_START = {"log": [], "n": 0}
+
+
+def test_the_plan_names_what_is_kept(said: Said) -> None:
+    """The plan has the argument before and after, the siblings with their states, and the tasks that run."""
+    code, text = said(documents, _START, "--task", "read[2]", "--set", "n=7", "--json")
+    plan = json.loads(text[: text.rindex("}") + 1])
+    assert code == 0
+    assert "the argument of read [2/4] at" in plan["summary"]
+    assert "next: read [2, 3 of 4]" in plan["summary"]
+    assert plan["notes"][0] == "kept: read [1, 4 of 4] (finished), read [3/4] (waiting), beside (finished)"
+    [part] = plan["changes"][0]["parts"]
+    assert (part["path"], part["before"], part["after"]) == ("argument.n", 1, 7)
+
+
+@pytest.mark.parametrize(
+    "words, code, text",
+    [
+        (["--task", "read", "--set", "n=7"], 2, "'read' fits 4 tasks"),
+        (["--task", "read[9]", "--set", "n=7"], 4, "no task 'read[9]' starts at that checkpoint"),
+        (["--task", "beside", "--set", "n=7"], 4, "has no argument of its own"),
+        (["--task", "read[2]"], 2, "--task needs either"),
+        (["--task", "read[2]", "--set", "n=7", "--argument", "1"], 2, "--task needs either"),
+        (["--argument", "1"], 2, "belong to --task"),
+        (["--task", "read[2]", "--set", "n=1"], 0, "changes nothing"),
+        (["--task", "read[2]", "--set", "other.deep=1"], 4, "other"),
+        (["--task", "read[2]", "--set", "n=7", "--keep-task", "load"], 4, "no finished call of a @task 'load'"),
+    ],
+)
+def test_what_is_meant_must_be_clear(words: list[str], code: int, text: str, said: Said) -> None:
+    """A name that fits no task or several, an argument that isn't one, and options that don't fit are refused."""
+    assert (result := said(documents, _START, *words))[0] == code
+    assert text in result[1]
+
+
+def test_a_task_of_an_edge_reads_the_state(said: Said) -> None:
+    """A task that no Send started has no argument; the hint names the edit of the state."""
+    code, text = said(siblings, {"log": []}, "--task", "asks", "--set", "log=[]")
+    assert code == 4 and "ckpt edit t --set" in text
+
+
+def test_a_sibling_in_a_subgraph_starts_again_only_if_allowed(said: Said) -> None:
+    """A subgraph's namespace has the id of its task, so a sibling that waits in one is refused without --rerun."""
+    words = ("--task", "child[1]", "--set", "n=5")
+    code, text = said(calls, _START, *words)
+    assert code == 7 and "child [3/4] stopped in a subgraph" in text
+    code, text = said(calls, _START, *words, "--rerun")
+    assert code == 0 and "kept: child [2, 4 of 4] (finished)" in text
+
+
+def test_calls_are_kept_by_name_or_run_again(said: Said) -> None:
+    """The results of @task calls are neither lost nor kept unasked."""
+    code, text = said(flow, 3, "--task", "main", "--argument", "10")
+    assert code == 7 and "2 calls of @task functions" in text and "--keep-task NAME" in text
+    code, text = said(flow, 3, "--task", "main", "--argument", "10", "--keep-task", "double")
+    assert code == 0 and "kept: the results of 2 calls (double)" in text
+
+
+@pytest.mark.parametrize("source", ["legacy/py-0.3.34", "js"])
+def test_older_generations_are_refused(
+    source: str, database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where Sends are stored with the parent, and for LangGraph.js, nothing is written, and the reason is named."""
+    thread = "send-suspended" if source != "js" else "js-chat"
+    task = "work[1]" if source != "js" else "agent"
+    code = run(["edit", thread, "--task", task, "--set", "x=1", "-d", str(database(source)), "--dry-run"])
+    error = capsys.readouterr().err
+    assert code == 6 and "nothing was written" in error
