@@ -72,21 +72,18 @@ def run(
     raw: bool = False,
 ) -> ShowView:
     """The view of a checkpoint: the named `channels`, or the graph's state, or `everything` with control channels."""
-    ns = reader.namespace(thread, ns)
-    row = _readable_row(reader, thread, rev, ns)
+    row = _readable_row(reader, thread, rev, ns := reader.namespace(thread, ns))
     parent_id = (lineage := reader.lineage(thread, ns)).parent(row.checkpoint_id)
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
     state = reader.state(row.ref)
     snapshot, neighbours = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)
-    all_channels = _channels(reader, state, lineage, raw)
-    _refuse_broken(wanted := _named_channels(all_channels, channels, thread), raw)
+    wanted = _named_channels(all_channels := _channels(reader, state, lineage, raw), channels, thread)
+    _refuse_broken(wanted, raw)
     shown = wanted or {name: channel for name, channel in all_channels.items() if everything or not channel.control}
     graph_input = all_channels[START] if START in all_channels and not all_channels[START].empty else None
     hidden = [name for name in all_channels if name not in shown and (graph_input is None or name != START)]
     view = ShowView(
-        thread_id=thread,
-        ns=ns,
-        checkpoint_id=row.checkpoint_id,
+        *row.ref,
         short=reader.short(thread)(row.checkpoint_id),
         step=state.step,
         source=state.source,

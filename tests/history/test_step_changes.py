@@ -150,6 +150,7 @@ _FORMS = {
     ChangeKind.SET: r"c (?!wrote|→).+",
     ChangeKind.GIVEN: r"c (?!wrote|→).+",
     ChangeKind.SAME: r"c .+ unchanged",
+    ChangeKind.CLEARED: r"c cleared",
     ChangeKind.SENT: r"→ work ×2",
     ChangeKind.WROTE: r"c wrote .+",
     ChangeKind.SEVERAL: r"c wrote \d values",

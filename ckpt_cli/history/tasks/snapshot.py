@@ -6,7 +6,7 @@ and those that left writes, matched by id, path and node. If the data doesn't sh
 never guessed. An example is a node that never ran, in a checkpoint of format `v` 1 or 2.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -191,13 +191,8 @@ def snapshot(
     if names.unmatched(due_tasks(state, wiring)):
         wiring.learn_until(lambda: False)  # learn from all other checkpoints
         names = Names(state, writes, wiring, namespaces)
-    recorded, sends = _by_task(writes), packets(state)
-    tasks: list[Task] = []
-    for due_task in due_tasks(state, wiring):
-        task_id = names.task_of(due_task)
-        own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due_task.node is None else [])
-        task = _task(task_id, due_task.node or names.node(task_id), own)
-        tasks.append(task if due_task.packet is None else task._replace(packet=sends[due_task.packet]))
+    recorded = _by_task(writes)
+    tasks = list(_due(state, wiring, names, recorded))
     handled = names.handlers
     handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in handled.items()]
     if not complete:
@@ -206,12 +201,26 @@ def snapshot(
         questions = WaitingQuestions(writes, namespaces, below)
         tasks, handlers = ([_with_answers(task, questions) for task in some] for some in (tasks, handlers))
     if not consumed and any(task.status is Status.DUE for task in tasks) and ended():
-        tasks = [t._replace(status=Status.LEFT) if t.status is Status.DUE else t for t in tasks]
+        tasks = list(map(_left, tasks))
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
     is_waiting = not consumed and any(task.status is Status.WAITING for task in [*tasks, *handlers])
     is_complete = ended_here or (not state.damage and _found_all(tasks))
     by_failed = dict(zip((handler.failed for handler in handled.values()), handlers, strict=True))
     return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else (), by_failed)
+
+
+def _due(state: State, wiring: Wiring, names: Names, recorded: dict[str, list[TaskWrite]]) -> Iterator[Task]:
+    """The tasks that are due, each with its writes, which are taken out of `recorded`."""
+    sends = packets(state)
+    for due in due_tasks(state, wiring):
+        task_id = names.task_of(due)
+        own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due.node is None else [])
+        task = _task(task_id, due.node or names.node(task_id), own)
+        yield task if due.packet is None else task._replace(packet=sends[due.packet])
+
+
+def _left(task: Task) -> Task:
+    return task._replace(status=Status.LEFT) if task.status is Status.DUE else task
 
 
 def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) -> list[TaskWrite]:
