@@ -46,13 +46,13 @@ def agent_faults() -> Iterator[None]:
         raise Failed(error.message, hint=hint) from error.__cause__
 
 
-def must_not_expire(ttl: object) -> None:
+def must_not_expire(*ttls: object) -> None:
     """Check that no time to live is asked for.
 
     Raises:
         NotSupported: LangGraph's own savers of Redis, MongoDB, DynamoDB and Valkey can set one; ckpt doesn't.
     """
-    if ttl is not None:
+    if any(ttl is not None for ttl in ttls):
         hint = "LangGraph's own saver of Redis, MongoDB, DynamoDB or Valkey sets it; ckpt opens its databases, too"
         raise NotSupported("CkptSaver can't set a time to live: what ckpt writes stays until it is deleted", hint=hint)
 

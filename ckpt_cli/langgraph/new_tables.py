@@ -12,7 +12,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.database_name import mask_database
 from ckpt_cli.savers.faults import one_line, safe_text
 from ckpt_cli.savers.memory import MemorySaver
-from ckpt_cli.savers.url import names, sqlite_file
+from ckpt_cli.savers.url import is_conninfo, names, spelled_out, sqlite_file
 
 T = TypeVar("T")
 Database = str | Path | object
@@ -124,6 +124,8 @@ def make_tables(database: Database) -> None:
     """
     kind, name = _kind(database), mask_database(str(database)) if isinstance(database, str | Path) else "the pool"
     make = _MAKERS.get(kind)
+    if isinstance(database, str):
+        database = spelled_out(database)
     if make is None:
         raise Failed(f"{name}: ckpt can't make LangGraph's tables here")
     try:
@@ -154,12 +156,12 @@ def _sqlite(database: str) -> None:
 def _postgres(database: Any) -> None:
     from langgraph.checkpoint.postgres import PostgresSaver
 
-    from ckpt_cli.savers.postgres.address import parse_url
+    from ckpt_cli.savers.postgres.address import parse
     from ckpt_cli.savers.postgres.connection import Connection
     from ckpt_cli.savers.postgres.pooled_connection import PooledConnection
     from ckpt_cli.savers.postgres.schema import bare
 
-    with closing(PooledConnection(database) if is_pool(database) else Connection(parse_url(database))) as connection:
+    with closing(PooledConnection(database) if is_pool(database) else Connection(parse(database))) as connection:
         if connection.address.schema:
             list(connection.query("SELECT set_config('search_path', %s, false)", [bare(connection.address.schema)]))
         PostgresSaver(cast(Any, connection.driver)).setup()
@@ -218,8 +220,11 @@ _PACKAGES = {
 
 
 def _kind(database: Database) -> str:
-    """The scheme of a URL, without what follows a plus; "" for a path. The kind of a pool is ``postgresql``."""
+    """The scheme of a URL, without what follows a plus; "" for a path; ``postgresql`` for a pool and a libpq string."""
     if not isinstance(database, str | Path):
         return "postgresql"
-    scheme, separator, _ = str(database).partition("://")
+    spelled = spelled_out(str(database))
+    if is_conninfo(spelled):
+        return "postgresql"
+    scheme, separator, _ = spelled.partition("://")
     return scheme.partition("+")[0].lower() if separator else ""

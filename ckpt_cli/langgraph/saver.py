@@ -46,6 +46,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             for LangGraph's own saver, which lends a connection for each call; or an open saver of ckpt's own.
         serde: the serializer of values; the default is LangGraph's own.
         ttl: always refused, because no document that `CkptSaver` writes expires.
+        ttl_seconds: the name that LangGraph's savers of DynamoDB and Valkey have for it; refused too.
 
     Raises:
         DatabaseUnreachable: the database doesn't exist, can't be reached, or has none of LangGraph's tables; nothing is
@@ -55,9 +56,14 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     """
 
     def __init__(
-        self, database: Database | Saver, *, serde: SerializerProtocol | None = None, ttl: object = None
+        self,
+        database: Database | Saver,
+        *,
+        serde: SerializerProtocol | None = None,
+        ttl: object = None,
+        ttl_seconds: object = None,
     ) -> None:
-        must_not_expire(ttl)
+        must_not_expire(ttl, ttl_seconds)
         super().__init__(serde=serde)
         self._lock = RLock()
         self._database = None if isinstance(database, Saver) else database
@@ -73,7 +79,14 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         self._rows = self._saver.agent_rows()
 
     @classmethod
-    def from_conn_string(cls, conn_string: str, *, serde: SerializerProtocol | None = None, ttl: object = None) -> Self:
+    def from_conn_string(
+        cls,
+        conn_string: str,
+        *,
+        serde: SerializerProtocol | None = None,
+        ttl: object = None,
+        ttl_seconds: object = None,
+    ) -> Self:
         """Open a database as ``from_conn_string`` of LangGraph's own savers does; for ``with`` and ``async with``.
 
         As with the own savers, a missing SQLite file is created, ``:memory:`` is a database that is never stored,
@@ -83,7 +96,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             DatabaseUnreachable: the database can't be reached.
             NotSupported: see the class.
         """
-        must_not_expire(ttl)
+        must_not_expire(ttl, ttl_seconds)
         made = cls(open_or_make(conn_string), serde=serde)
         made._database = conn_string
         return made

@@ -64,6 +64,17 @@ def names() -> list[str]:
     return sorted(name for name, url in _config()[1].items() if isinstance(url, str))
 
 
+def spelled_out(database: str) -> str:
+    """What a name in the config file stands for; any other text as it is."""
+    url = None if re.fullmatch(_URL, database) or _exists(Path(database)) else _config()[1].get(database)
+    return url if isinstance(url, str) else database
+
+
+def is_conninfo(database: str) -> bool:
+    """Whether this is a string of libpq: ``service=prod``, ``host=… dbname=…``."""
+    return re.match(_CONNINFO, database) is not None
+
+
 def _open_url(database: str) -> Saver | None:
     match = re.fullmatch(_URL, database)
     if match is None:
@@ -133,8 +144,8 @@ def _at_home(path: str) -> Path:
 
 
 def _open_conninfo(database: str) -> Saver | None:
-    """The database that a string of libpq names: ``service=prod``, ``host=… dbname=…``; None for other texts."""
-    if re.match(_CONNINFO, database) is None:
+    """The database that a string of libpq names; None for other texts."""
+    if not is_conninfo(database):
         return None
     return registry.open_registered("postgresql", database, "the libpq string")
 

@@ -91,9 +91,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
     """A time to live is refused with a reason before anything is made, and a server that isn't there is an error."""
     path = str(tmp_path / "x.sqlite")
     for make in (CkptSaver.from_conn_string, CkptSaver):
-        with pytest.raises(NotSupported, match="time to live") as caught:
-            make(path, ttl={"default_ttl": 5})
-        assert "own saver" in caught.value.hint
+        for ttl in ({"ttl": {"default_ttl": 5}}, {"ttl_seconds": 60}):
+            with pytest.raises(NotSupported, match="time to live") as caught:
+                make(path, **ttl)  # type: ignore[arg-type]
+            assert "own saver" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DatabaseUnreachable):
         CkptSaver.from_conn_string("postgresql://user:secret@127.0.0.1:1/none")

@@ -81,6 +81,25 @@ def test_as_the_own_setup(request: pytest.FixtureRequest, kind: str, data: str) 
         )
 
 
+@pytest.mark.parametrize("spelling", ["name", "conninfo"])
+@pytest.mark.parametrize("data", ["legacy/pg-0.2.3", None])
+def test_however_the_database_is_named(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str, data: str | None
+) -> None:
+    """A name in the config file and a string of libpq are set up as a URL is."""
+    name = postgres.new() if data is None else postgres.loaded(data)
+    (tmp_path / "ckpt").mkdir()
+    (tmp_path / "ckpt" / "config.toml").write_text(f'[databases]\nprod = "{postgres.url(name)}"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    who = f"user={postgres.user} password={postgres.password}"
+    given = "prod" if spelling == "name" else f"host={postgres.host} port={postgres.port} dbname={name} {who}"
+    with CkptSaver.from_conn_string(given) as saver:
+        saver.setup()
+        assert line(saver, "a").invoke({"log": []}, on("new"))["log"] == ["a"]
+    newest = postgres.run("SELECT max(v) FROM checkpoint_migrations", on=name)
+    assert newest == [(len(PostgresSaver.MIGRATIONS) - 1,)]
+
+
 @pytest.mark.parametrize(("kind", "data"), SHALLOW)
 def test_shallow_tables_stay(request: pytest.FixtureRequest, kind: str, data: str) -> None:
     """A shallow saver numbers its migrations in another way, so its tables stay as they are."""

@@ -49,6 +49,15 @@ class Address(NamedTuple):
         return f"{place}?schema={quote(self.schema, safe='')}" if self.schema else place
 
 
+def parse(database: str) -> Address:
+    """The address that a URL or a libpq string names.
+
+    Raises:
+        UsageError: libpq can't read it.
+    """
+    return parse_url(database) if "://" in database.partition("=")[0] else parse_conninfo(database)
+
+
 def parse_url(url: str) -> Address:
     """The address that a URL names.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
-from ckpt_cli.savers.postgres.address import parse_conninfo, parse_url
+from ckpt_cli.savers.postgres.address import parse
 from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Schema, detect
@@ -28,7 +28,7 @@ def open_url(url: str) -> "PostgresSaver":
         UsageError: the URL can't be read.
         DatabaseUnreachable: the server can't be reached, or the database can't be read or holds no checkpoints.
     """
-    return _open(Connection(parse_url(url) if "://" in url.partition("=")[0] else parse_conninfo(url)))
+    return _open(Connection(parse(url)))
 
 
 def open_pool(pool: "ConnectionPool[Any]") -> "PostgresSaver":
