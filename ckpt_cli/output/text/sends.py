@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from ckpt_cli.output.cells import pad
+from ckpt_cli.output.cells import line_len, pad
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.values import value_after
@@ -37,13 +37,17 @@ def beside_questions(send: SendView | None, questions: Sequence[_Question]) -> S
 def argument_lines(
     send: SendView | None, status: str, page: Page, column: int, *, indent: int = 4, full: bool = False
 ) -> Iterator[Line]:
-    """The lines about the argument of a Send: whole if the task is to run again, else folded unless `full`.
+    """The lines about the argument of a Send: whole if the task is to run again or `full`, else one line.
 
     The label takes `column` cells after the indent. No lines for a task of another kind.
     """
     if send is not None:
         head: Line = [("", " " * indent), ("muted", pad(GIVEN, max(column, len(GIVEN))))]
-        yield from value_after(head, send.argument, page, indent + 2, full=full or status in _TO_RUN)
+        if full or status in _TO_RUN:
+            yield from value_after(head, send.argument, page, indent + 2, full=True)
+        else:
+            room = None if page.width is None else page.width - line_len(head)
+            yield [*head, *argument(send, room, reveal=page.reveal)]
 
 
 def send_cells(send: SendView | None, page: Page) -> Line:
