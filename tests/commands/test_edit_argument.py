@@ -106,3 +106,15 @@ def test_older_generations_are_refused(
     code = run(["edit", thread, "--task", task, "--set", "x=1", "-d", str(database(source)), "--dry-run"])
     error = capsys.readouterr().err
     assert code == 6 and "nothing was written" in error
+
+
+def test_the_corrected_task_was_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Writes that the new checkpoint carries don't say that something ran there."""
+    path = tmp_path / "threads.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection, pytest.raises(ValueError):
+        documents(SqliteSaver(connection), []).invoke(_START, on("t"), durability="sync")
+    assert run(["edit", "t", "--task", "read[2]", "--set", "n=7", "--yes", "-d", str(path)]) == 0
+    assert run(["tree", "t", "-d", str(path)]) == 0
+    drawn = capsys.readouterr().out
+    assert "○ read [2/4]" in drawn and "would run next" in drawn
+    assert "stopped or killed" not in drawn

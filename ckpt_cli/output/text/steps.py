@@ -163,10 +163,12 @@ def _due_words(step: StepView) -> str:
     """The words for tasks that are due at a tip.
 
     After an update or a fork nothing need have run, but a run that was killed in its first step leaves the same data.
+    What other tasks left there may be carried from the checkpoint before.
     """
-    if step.source in ("update", "fork") and all(task.status == "due" for task in step.tasks):
-        return f"would run next; nothing recorded since the {step.source}"
-    return _STOPPED
+    if step.source not in ("update", "fork"):
+        return _STOPPED
+    is_untouched = all(task.status == "due" for task in step.tasks)
+    return f"would run next; nothing recorded since the {step.source}" if is_untouched else "would run next"
 
 
 def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
