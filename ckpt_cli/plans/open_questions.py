@@ -72,13 +72,27 @@ def _questions_of(task: Task, asked: WaitingQuestions) -> Iterator[Question]:
 
 def describe_question(question: Question) -> str:
     """``child › review (793baa26…)``: the node that asks, after the nodes that called its graph."""
-    callers = graph_of(question.ns).split("|") if question.ns else []
-    name = " › ".join([*callers, question.node or "a task"])
+    name = " › ".join(_path(question))
     return f"{name} ({question.id})" if question.id else name
 
 
+def _path(question: Question) -> list[str]:
+    """The nodes that called the graph of a question, the outermost first, then the node that asks."""
+    callers = graph_of(question.ns).split("|") if question.ns else []
+    return [*callers, question.node or "a task"]
+
+
+def _names(question: Question) -> set[str]:
+    """The names of a question beside its id: each node of its path, and every ``caller › node`` at the path's end.
+
+    `ckpt threads` names the outermost node, because it reads no subgraph.
+    """
+    path = _path(question) if question.node else _path(question)[:-1]
+    return {*path, *(" › ".join(path[start:]) for start in range(len(path)))}
+
+
 def find_question(waiting: Sequence[Question], name: str | None) -> Question:
-    """The waiting question with this id, start of an id, or node; with None, the only question.
+    """The waiting question with this id, start of an id, node, or caller; with None, the only question.
 
     Raises:
         NotFound: no question fits.
@@ -87,10 +101,12 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
     if name is None:
         fitting = list(waiting)
     else:
-        exact = [q for q in waiting if name in (q.id, q.node)]
+        exact = [q for q in waiting if name == q.id] or [q for q in waiting if name in _names(q)]
         fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
     if not fitting:
-        raise NotFound(f"no question {name!r} waits for an answer", candidates=[*map(describe_question, waiting)])
+        hint = "--interrupt takes the start of an id, a node, or the node that called its graph"
+        candidates = [*map(describe_question, waiting)]
+        raise NotFound(f"no question {name!r} waits for an answer", hint=hint, candidates=candidates)
     if len(fitting) > 1:
         what = f"{len(fitting)} questions wait" if name is None else f"{name!r} fits {len(fitting)} questions"
         raise UsageError(
