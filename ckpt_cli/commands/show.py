@@ -47,7 +47,8 @@ def show(
     """Show one checkpoint: state, next, tasks, interrupts, metadata.
 
     Messages are shown as a conversation. `•` marks the channels that changed here. An input is in no channel yet, so it
-    is shown before the channels. The last line is the config to paste into code.
+    is shown before the channels. The last line is the config to paste into code: at a head the one with which
+    graph.invoke(None, config) goes on, elsewhere the one with which it runs again from there, as a new branch.
 
     Examples:
       ckpt show support-42
@@ -102,6 +103,7 @@ def run(
         tasks=_tasks(reader, row.ref, snapshot),
         consumed=snapshot.consumed,
         config=_config(row.ref),
+        config_to_go_on=_config_to_go_on(row.ref) if row.checkpoint_id == lineage.head and not ns else None,
         stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
         problem=state.damage or None,
         given=graph_input,
@@ -224,6 +226,14 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
 def _config(ref: Ref) -> dict[str, Any]:
     named = {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
     return {"configurable": named}
+
+
+def _config_to_go_on(ref: Ref) -> dict[str, Any]:
+    """The config of a root graph's head for ``invoke``. With a checkpoint id, the library would run its step again.
+
+    langgraph 1.2 ``pregel/_loop.py``: a named checkpoint is replayed, without the writes that are stored on it.
+    """
+    return {"configurable": {"thread_id": ref.thread_id, "checkpoint_ns": ""}}
 
 
 def _stored(checkpoint: Checkpoint) -> list[Stored]:
