@@ -102,8 +102,7 @@ def run(
         next=snapshot.next,
         tasks=_tasks(reader, row.ref, snapshot),
         consumed=snapshot.consumed,
-        config=_config(row.ref),
-        config_to_go_on=_config_to_go_on(row.ref) if row.checkpoint_id == lineage.head and not ns else None,
+        **_configs(row.ref, is_head=row.checkpoint_id == lineage.head),
         stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
         problem=state.damage or None,
         given=graph_input,
@@ -223,17 +222,14 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
     )
 
 
-def _config(ref: Ref) -> dict[str, Any]:
-    named = {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
-    return {"configurable": named}
-
-
-def _config_to_go_on(ref: Ref) -> dict[str, Any]:
-    """The config of a root graph's head for ``invoke``. With a checkpoint id, the library would run its step again.
+def _configs(ref: Ref, *, is_head: bool) -> dict[str, Any]:
+    """The config that names a checkpoint, and for the head of a root graph the config with which ``invoke`` goes on.
 
     langgraph 1.2 ``pregel/_loop.py``: a named checkpoint is replayed, without the writes that are stored on it.
     """
-    return {"configurable": {"thread_id": ref.thread_id, "checkpoint_ns": ""}}
+    thread = {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns}
+    named = {"configurable": {**thread, "checkpoint_id": ref.checkpoint_id}}
+    return {"config": named, "config_to_go_on": {"configurable": thread} if is_head and not ref.ns else None}
 
 
 def _stored(checkpoint: Checkpoint) -> list[Stored]:
