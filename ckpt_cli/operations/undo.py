@@ -42,7 +42,8 @@ def find_operation(log: OperationLog, number: int | None) -> Operation:
             _must_have_rows(log, operation)
             return operation
     what = "nothing to undo" if number is None else f"no operation {number}"
-    raise NotFound(what, hint="`ckpt operations` lists what was done to this database")
+    hint = "`ckpt operations` lists this user's log; each user and machine has an own one, named by XDG_STATE_HOME"
+    raise NotFound(f"{what} in this user's log ({log.path})", hint=hint)
 
 
 def undo(
