@@ -4,7 +4,7 @@ The caches are bounded, and are emptied when a new moment begins. `reading.Reade
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from time import time
 from typing import Any, TypeVar
@@ -23,6 +23,8 @@ Tags = Callable[[str, str], Mapping[str, str]]
 _LINEAGES_KEPT = 64
 _LISTED = 8
 _COMPARED = 2000  # threads compared for "did you mean"
+_SEARCHED = 20_000  # threads whose id may start with what a person typed
+_SUGGESTED = 3
 
 
 class RowReader:
@@ -75,10 +77,16 @@ class RowReader:
             from difflib import get_close_matches
 
             known = [t.thread_id for t in islice(self.saver.threads(), _COMPARED)]
-            near = get_close_matches(thread_id, known, n=3, cutoff=0.6)
+            near = list(islice(self._starting_with(thread_id), _SUGGESTED)) if thread_id else []
+            near = near or get_close_matches(thread_id, known, n=_SUGGESTED, cutoff=0.6)
             hint = f"did you mean {_visible(near[0])}?" if near else "`ckpt threads` lists what there is"
             raise ThreadNotFound(f"no thread {thread_id!r}", hint=hint, candidates=near)
         return thread
+
+    def _starting_with(self, text: str) -> Iterator[str]:
+        """The ids of threads that start with a text, out of the newest `_SEARCHED` threads."""
+        newest = islice(self.saver.threads(), _SEARCHED)
+        return (one.thread_id for one in newest if one.thread_id.startswith(text))
 
     def lineage(self, thread_id: str, ns: str = "") -> Lineage:
         """The tree of one namespace, from ids and parents alone.

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.parameters.answers import (
     AnswerAll,
     Approve,
@@ -22,6 +23,7 @@ from ckpt_cli.plans.open_questions import Question, failed_nodes, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.values.decisions import spell_value
 from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
@@ -63,6 +65,8 @@ def resume(
         view = session.read(lambda reader: run(reader, thread, ns))
         if session.ask_line is None or not can_be_asked(view):
             return view
+        if view.old_answers:
+            session.say(f"stored already: {spell_value(view.old_answers[0])}, which an earlier Command(resume=…) left")
         given = interview(view, session.ask_line, session.say)
         view.asked = True
         if not given:
@@ -75,7 +79,8 @@ def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     open_questions = questions(reader, thread, ns)
     changed_subgraphs = ChangedSubgraphs(reader, thread)
     lines = [_line(changed_subgraphs, question) for question in open_questions]
-    return QuestionsView(thread, lines, ns, [] if lines else failed_nodes(reader, thread))
+    old_answers = Inspection(reader, reader.head(thread).ref).snapshot().old_answers
+    return QuestionsView(thread, lines, ns, [] if lines else failed_nodes(reader, thread), [*old_answers])
 
 
 def _line(changed_subgraphs: ChangedSubgraphs, question: Question) -> QuestionLine:

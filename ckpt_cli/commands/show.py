@@ -48,7 +48,8 @@ def show(
     """Show one checkpoint: state, next, tasks, interrupts, metadata.
 
     Messages are shown as a conversation. `•` marks the channels that changed here. An input is in no channel yet, so it
-    is shown before the channels. The last line is the config to paste into code.
+    is shown before the channels. The last line is the config to paste into code: at a head the one with which
+    graph.invoke(None, config) goes on, elsewhere the one with which it runs again from there, as a new branch.
 
     Examples:
       ckpt show support-42
@@ -99,7 +100,7 @@ def run(
         next=snapshot.next,
         tasks=_tasks(reader, row.ref, snapshot),
         consumed=snapshot.consumed,
-        config=_config(row.ref),
+        **_configs(row.ref, is_head=row.checkpoint_id == lineage.head),
         stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
         problem=state.damage or None,
         given=graph_input,
@@ -246,9 +247,14 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
     )
 
 
-def _config(ref: Ref) -> dict[str, Any]:
-    named = {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
-    return {"configurable": named}
+def _configs(ref: Ref, *, is_head: bool) -> dict[str, Any]:
+    """The config that names a checkpoint, and for the head of a root graph the config with which ``invoke`` goes on.
+
+    langgraph 1.2 ``pregel/_loop.py``: a named checkpoint is replayed, without the writes that are stored on it.
+    """
+    thread = {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns}
+    named = {"configurable": {**thread, "checkpoint_id": ref.checkpoint_id}}
+    return {"config": named, "config_to_go_on": {"configurable": thread} if is_head and not ref.ns else None}
 
 
 def _stored(checkpoint: Checkpoint) -> list[Stored]:

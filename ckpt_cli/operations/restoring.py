@@ -3,12 +3,12 @@
 Since the operation, a thread may have continued, or may have been deleted and created again under the same id.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.model import CheckpointRow, Ref, WriteKey
-from ckpt_cli.operations.log import Operation, OperationLog
+from ckpt_cli.model import CheckpointRow, Ref, Row, Scalar, WriteKey
+from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 
@@ -131,6 +131,34 @@ def _first_clash(new: list[CheckpointRow]) -> Clash | None:
     if row is None or row.parent_id is None:
         return None
     return Clash(row.thread_id, (row.checkpoint_id,), row.ref._replace(checkpoint_id=row.parent_id))
+
+
+def removed_later(saver: Saver, log: OperationLog, operation: Operation) -> dict[Ref, Operation]:
+    """The checkpoints that later operations removed and that are still gone, each with the newest such operation."""
+    removed: dict[Ref, Operation] = {}
+    for later in log.operations():
+        if later.number <= operation.number:
+            break
+        for relation, key, before, after in log.hashes(later.number) if later.phase is Phase.DONE else ():
+            name = saver.record_of(relation, key)
+            if isinstance(name, Ref) and before is not None and after is None:
+                removed.setdefault(name, later)
+    return {ref: later for ref, later in removed.items() if saver.row(ref) is None}
+
+
+def find_parent(ref: Ref, image: Row, removed: Collection[Ref]) -> Ref | None:
+    """The removed checkpoint that a restored one names as its parent; None if its parent isn't among them.
+
+    In every layout the row of a checkpoint has its parent's id as text, and no other id of its own namespace.
+    """
+    names = [one for one in removed if (one.thread_id, one.ns) == (ref.thread_id, ref.ns) and one != ref]
+    return next((one for one in names if any(_has_text(value, one.checkpoint_id) for value in image.values())), None)
+
+
+def _has_text(value: Scalar, text: str) -> bool:
+    if isinstance(value, bytes):
+        return text.encode() in value
+    return isinstance(value, str) and text in value
 
 
 def head_beside(saver: Saver, restored: Restored) -> Ref | None:

@@ -11,7 +11,7 @@ from ckpt_cli.model import Ref, RowChange, WriteKey
 from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
 from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
-from ckpt_cli.operations.restoring import Restored, find_clash, find_restored, head_beside
+from ckpt_cli.operations.restoring import Restored, find_clash, find_parent, find_restored, head_beside, removed_later
 from ckpt_cli.operations.undo_hints import (
     hint_before_answer,
     hint_delete_children,
@@ -19,6 +19,7 @@ from ckpt_cli.operations.undo_hints import (
     hint_look,
     hint_make_room,
     hint_roll_back,
+    hint_undo_first,
     then_undo,
 )
 from ckpt_cli.savers.about import SideEffect
@@ -41,7 +42,8 @@ def find_operation(log: OperationLog, number: int | None) -> Operation:
             _must_have_rows(log, operation)
             return operation
     what = "nothing to undo" if number is None else f"no operation {number}"
-    raise NotFound(what, hint="`ckpt operations` lists what was done to this database")
+    hint = "`ckpt operations` lists this user's log; each user and machine has an own one, named by XDG_STATE_HOME"
+    raise NotFound(f"{what} in this user's log ({log.path})", hint=hint)
 
 
 def undo(
@@ -89,8 +91,10 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
 
     Raises:
         Refused: a row is not as the operation left it; a record that would be removed has a new child or write; an
-            answer that would be removed was used; or a thread whose records would be restored was created again.
+            answer that would be removed was used; a thread whose records would be restored was created again; or a
+            restored checkpoint would be the child of one that a later operation removed.
     """
+    _must_not_be_orphans(saver, log, operation)
     removed: set[Ref | WriteKey] = set()
     answered: set[Ref] = set()
     restored = Restored()
@@ -137,6 +141,22 @@ def _must_fit(
         f"operation {operation.number} can't be taken back: thread {clash.thread_id!r} {what}; nothing was written",
         hint=later_hint or hint_make_room(clash, operation),
     )
+
+
+def _must_not_be_orphans(saver: Saver, log: OperationLog, operation: Operation) -> None:
+    """Refuse to restore a checkpoint whose parent a later operation removed."""
+    removed = removed_later(saver, log, operation)
+    for change in log.changes(operation.number) if removed else ():
+        ref = saver.record_of(change.relation, change.key)
+        if not isinstance(ref, Ref) or change.before is None or change.after is not None:
+            continue
+        if (parent := find_parent(ref, change.before, removed)) is not None:
+            later = removed[parent]
+            what = f"operation {operation.number} can't be taken back: it would bring back {ref.checkpoint_id}"
+            raise Refused(
+                f"{what}, whose parent {parent.checkpoint_id} operation {later.number} removed; nothing was written",
+                hint=hint_undo_first(later, operation),
+            )
 
 
 def undo_notes(saver: Saver, log: OperationLog, operation: Operation) -> list[str]:

@@ -80,8 +80,13 @@ def hint_later_operation(
                 continue
             ref = name.ref if isinstance(name, WriteKey) else name
             if ref.thread_id == thread_id and ref.checkpoint_id in ids:
-                return then_undo(f"ckpt undo {later.number}", operation, _describe_undo(later))
+                return hint_undo_first(later, operation)
     return ""
+
+
+def hint_undo_first(later: Operation, operation: Operation) -> str:
+    """The hint to first undo a later operation."""
+    return then_undo(f"ckpt undo {later.number}", operation, _describe_undo(later))
 
 
 def _describe_undo(later: Operation) -> str:

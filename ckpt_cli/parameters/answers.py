@@ -32,7 +32,7 @@ Interrupts = Annotated[
         "--interrupt",
         "-i",
         metavar="ID[=JSON]",
-        help="A question: its id, the beginning of its id, or its node. May be repeated, each with its answer.",
+        help="A question: its id or the start of it, its node, or the caller of its graph. May be repeated.",
         autocompletion=complete_interrupt,
     ),
 ]

@@ -82,14 +82,28 @@ def _asking_node(reader: Reader, question: TaskWrite) -> str | None:
 
 def describe_question(question: Question) -> str:
     """``child › review (793baa26…)``: the node that asks, after the nodes that called its graph."""
-    callers = graph_of(question.ns).split("|") if question.ns else []
-    names = [*callers, question.node or "a task"]
+    names = _path(question)
     name = " › ".join([numbered(names[0], question.packet), *names[1:]])
     return f"{name} ({question.id})" if question.id else name
 
 
+def _path(question: Question) -> list[str]:
+    """The nodes that called the graph of a question, the outermost first, then the node that asks."""
+    callers = graph_of(question.ns).split("|") if question.ns else []
+    return [*callers, question.node or "a task"]
+
+
+def _names(question: Question) -> set[str]:
+    """The names of a question beside its id: each node of its path, and every ``caller › node`` at the path's end.
+
+    `ckpt threads` names the outermost node, because it reads no subgraph.
+    """
+    path = _path(question) if question.node else _path(question)[:-1]
+    return {*path, *(" › ".join(path[start:]) for start in range(len(path)))}
+
+
 def find_question(waiting: Sequence[Question], name: str | None) -> Question:
-    """The waiting question with this id, start of an id, or node; with None, the only question.
+    """The waiting question with this id, start of an id, node, or caller; with None, the only question.
 
     Raises:
         NotFound: no question fits.
@@ -98,7 +112,7 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
     if name is None:
         fitting = list(waiting)
     else:
-        exact = [q for q in waiting if name in (q.id, q.node)]
+        exact = [q for q in waiting if name == q.id] or [q for q in waiting if name in _names(q)]
         fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
     if not fitting:
         thread = next((q.source.write.row.thread_id for q in waiting if q.source), None)

@@ -47,6 +47,10 @@ class OtherThreads:
         self._ns = ns
         self._shapes = shapes
         self._counted = set(own_ids)
+        self.checkpoints = 0
+        """The number of checkpoints of other threads that were read for their steps."""
+        self.is_cut = False
+        """Whether a limit left some checkpoints of other threads unread."""
 
     @cached_property
     def of_same_graph(self) -> list[ThreadHistory]:
@@ -79,7 +83,8 @@ class OtherThreads:
     @cached_property
     def _heads(self) -> dict[Ref, Shape]:
         """The heads of the newest other threads that can be read, each with its shape."""
-        threads = islice(self._reader.saver.threads(), THREADS + 1)
+        threads = list(islice(self._reader.saver.threads(), THREADS + 2))
+        self.is_cut |= len(threads) > THREADS + 1
         refs = [one.head for one in threads if one.thread_id != self._thread_id and one.head.ns == self._ns]
         return {state.ref: shape_of(state) for state in _Window(self._reader, self._ns).headers(refs[:THREADS])}
 
@@ -96,8 +101,13 @@ class OtherThreads:
         window = _Window(self._reader, self._ns)
         for head, shape in heads.items():
             history = ThreadHistory()
-            with suppress(_Enough):
+            try:
                 window.fill(history, head.thread_id, self._counted)
+            except _Enough:
+                self.is_cut = True
+            rows = window.last_rows(head.thread_id)
+            self.checkpoints += rows
+            self.is_cut |= rows >= STEPS_OF_THREAD
             history.shapes.newest = shape  # also if the head itself wasn't read any more
             yield history
 
@@ -129,6 +139,10 @@ class _Window(Reader):
         known = counted.intersection(ids)
         counted.update(ids)
         read_history(self, thread_id, self._ns, history, page=_PAGE, counted=known)
+
+    def last_rows(self, thread_id: str) -> int:
+        """The number of checkpoints that were read of this thread if it was the last one; 0 if it wasn't read."""
+        return len(self._newest.get(thread_id, ()))
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[State]:
         """These checkpoints as far as they can be read, without channels that are stored apart."""

@@ -219,7 +219,10 @@ class Reducers:
             what = f"the recorded steps of channel {channel!r}{where} fit reducers that give different values here"
             return Refused(f"{what}: {fitting}", hint=hint)
         if not tally.steps:
-            return Refused(f"no recorded step shows what channel {channel!r} does with writes", hint=hint)
+            who = "no recorded step shows"
+            if self._may_learn_from_others(channel) and self.others.is_cut:
+                who = f"neither this thread nor the newest {self.others.checkpoints:,} checkpoints of others show"
+            return Refused(f"{who} what channel {channel!r} does with writes", hint=hint)
         what = "the recorded step" if tally.steps == 1 else f"the {tally.steps:,} recorded steps"
         return Refused(f"no reducer explains {what} of channel {channel!r}{where}", hint=hint)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, mark_untaken
+from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, left_answers, mark_untaken
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.answer_values import Answer, answer_value, answered_questions
@@ -24,6 +24,8 @@ from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_first
 from ckpt_cli.plans.wording import recently_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
+from ckpt_cli.values.decisions import spell_value
+from ckpt_cli.values.questions import tool_question
 from ckpt_cli.values.state import TaskWrite
 
 _RESUME_IDX = -4  # the ``idx`` of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
@@ -56,6 +58,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     change, changed_subgraphs = _Change(), ChangedSubgraphs(reader, thread_id)
     chosen = [(question, answer_value(question, answer, change.notes)) for question, answer in answered_by]
     for question, value in chosen:
+        change.notes += _asked_and_answered(question, value)
         changed = changed_subgraphs.find(question.id or "", question.source) if question.source else None
         _record(reader, head, question, value, changed, change)
     _remove_old_answers(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
@@ -156,7 +159,7 @@ def _record_without_id(reader: Reader, head: Ref, value: Any, change: _Change) -
     payload = reader.codec.encode(value, like=like.payload) if like.payload else None
     existing = _answers_without_id(writes)
     if existing:
-        change.notes.append("it replaces the answer that was recorded before")
+        change.notes.append(f"it replaces {_spell_answers(existing)}, which was recorded before")
     idx = existing[0].row.idx if existing else _answer_idx(like)
     row = like._replace(task_id=NULL_TASK, task_path="", idx=idx, channel=RESUME, payload=payload)
     (change.replace if existing else change.add).append(row._replace(size=len(payload.data) if payload else 0))
@@ -164,6 +167,19 @@ def _record_without_id(reader: Reader, head: Ref, value: Any, change: _Change) -
 
 def _answers_without_id(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
     return [w for w in writes if w.task_id == NULL_TASK and w.channel == RESUME]
+
+
+def _spell_answers(writes: Sequence[TaskWrite]) -> str:
+    """``the answer {"approved": true}``; only "an answer that can't be read" if it can't."""
+    values = left_answers(writes)
+    return f"the answer {spell_value(values[0])}" if values else "an answer that can't be read"
+
+
+def _asked_and_answered(question: Question, value: Any) -> list[str]:
+    """Lines with a question and its answer; none for a question about tool calls, whose decisions have lines."""
+    if tool_question(question.value, question.response_schema) is not None:
+        return []
+    return [f"{question.node or 'a task'} asks {spell_value(question.value)}", f"answer: {spell_value(value)}"]
 
 
 def _remove_old_answers(reader: Reader, refs: Iterable[Ref], change: _Change) -> None:
@@ -177,5 +193,6 @@ def _remove_old_answers(reader: Reader, refs: Iterable[Ref], change: _Change) ->
             if (ref, write.row.idx) not in new:
                 change.remove.append(WriteKey(ref, NULL_TASK, write.row.idx))
                 change.notes.append(
-                    "the answer that an earlier Command(resume=…) left is removed: the next question would take it"
+                    f"{_spell_answers([write])}, which an earlier Command(resume=…) left, is removed:"
+                    " the next question would take it"
                 )

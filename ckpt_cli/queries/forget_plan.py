@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from ckpt_cli.errors import Refused
+from ckpt_cli.errors import Refused, ThreadNotFound
 from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.model import Plan
 from ckpt_cli.operations.copies import find_copies
@@ -67,7 +67,17 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
         plan, in_log = _plan(reader, session, [*thread_ids], only_in_log, has_conditions=selection.has_conditions)
         return plan._replace(notes=(*plan.notes, *notes)), in_log
 
-    return session.make_plan(plan)
+    try:
+        return session.make_plan(plan)
+    except ThreadNotFound as error:
+        raise _not_in_this_log(error, session) from error
+
+
+def _not_in_this_log(error: ThreadNotFound, session: Session) -> ThreadNotFound:
+    """The error for a thread that is gone and not in this user's log: another user's log may still have its rows."""
+    where = f"it isn't in this user's operation log ({session.logs.for_writing().path}) either"
+    hint = f"{where}; the log of whoever deleted it may still have it: --forget must be run there"
+    return ThreadNotFound(error.message, hint=hint, candidates=error.candidates)
 
 
 def _plan(
@@ -96,7 +106,8 @@ def _plan(
         what = f"{_count_text(len(others), 'more thread')} that {'was' if len(others) == 1 else 'were'} deleted before"
         also = "to forget it too, give its id" if len(others) == 1 else "to forget them too, give their ids"
         notes.append(f"the operation log has {what}; {also}: {_listed(sorted(others))}")
-    notes.append(f"ckpt can't wipe: {reader.saver.out_of_reach}; and LangGraph's store (long-term memory)")
+    elsewhere = "the operation logs of other users and machines; and LangGraph's store (long-term memory)"
+    notes.append(f"ckpt can't wipe: {reader.saver.out_of_reach}; {elsewhere}")
     return plan._replace(notes=tuple(notes)), in_log
 
 

@@ -45,7 +45,7 @@ def decide(question: ToolQuestion, decision: Decision, *, every: bool = False) -
     if question.form is AnswerForm.RESPONSE:
         raise Refused(
             "whether the graph expects one response or a list with one isn't stored",
-            hint=f"its code shows it: --value '{_spelled(example(question))}', or the same in [ ]",
+            hint=f"its code shows it: --value '{spell_value(example(question))}', or the same in [ ]",
         )
     if count > 1 and not every:
         raise UsageError(
@@ -104,10 +104,10 @@ def _summary(question: ToolQuestion, request: ToolRequest, answer: dict[str, Any
     word, content = answer["type"], answer.get("message", answer.get("args"))
     if word != "edit":
         text = f": “{content}”" if isinstance(content, str) and content else ""
-        return [f"{word} {request.tool} {_spelled(request.args)}{text}"]
+        return [f"{word} {request.tool} {spell_value(request.args)}{text}"]
     action = _action(question, answer)
     name = action[_name_key(question)]
-    lines = [f"edit {request.tool} {_spelled(request.args)}: calls {name} {_spelled(action['args'])} instead"]
+    lines = [f"edit {request.tool} {spell_value(request.args)}: calls {name} {spell_value(action['args'])} instead"]
     missing = [key for key in request.args if key not in action["args"]]
     return [*lines, f"the new arguments leave out {', '.join(missing)}"] if missing and name == request.tool else lines
 
@@ -121,7 +121,7 @@ def _first_allowed(request: ToolRequest) -> Decision:
 def _made(question: ToolQuestion, request: ToolRequest, decision: Decision) -> dict[str, Any]:
     word, content = decision
     if word == "edit" and not isinstance(content, dict):
-        raise UsageError("--edit needs the tool's arguments as an object", hint=f"--edit '{_spelled(request.args)}'")
+        raise UsageError("--edit needs the tool's arguments as an object", hint=f"--edit '{spell_value(request.args)}'")
     is_response = question.form in (AnswerForm.RESPONSES, AnswerForm.RESPONSE)
     word = _RESPONSES.get(word, word) if is_response else word
     if word == "edit":
@@ -172,7 +172,7 @@ def _must_be_action(question: ToolQuestion, request: ToolRequest, action: Any) -
     name = action.get(_name_key(question)) if isinstance(action, dict) else None
     if not isinstance(name, str) or not isinstance(action.get("args"), dict):
         keys = f"{_edit_key(question)!r} with {_name_key(question)!r} and 'args'"
-        raise UsageError(f"edit needs {keys}", hint=f"--edit '{_spelled(request.args)}' makes them")
+        raise UsageError(f"edit needs {keys}", hint=f"--edit '{spell_value(request.args)}' makes them")
     if question.form is AnswerForm.DECISION and name != request.tool:
         raise Refused(f"an edit can't call {name} instead of {request.tool}; nothing was recorded")
 
@@ -200,10 +200,10 @@ def _must_allow(request: ToolRequest, word: str) -> None:
 
 
 def _hint(question: ToolQuestion) -> str:
-    return f"it expects something like {_spelled(example(question))}"
+    return f"it expects something like {spell_value(example(question))}"
 
 
-def _spelled(value: Any) -> str:
+def spell_value(value: Any) -> str:
     """A value as JSON in one line, with secrets masked; a very long one is cut."""
     try:
         text = json.dumps(to_json(value), ensure_ascii=False)

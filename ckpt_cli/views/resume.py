@@ -41,6 +41,7 @@ class QuestionsView(View):
     """The questions that wait at the head of a thread; `ns` is set if only one namespace was asked for.
 
     Attributes:
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
         failed: the nodes of the tasks that failed, if no question waits; null for a node that isn't known.
     """
 
@@ -54,3 +55,4 @@ class QuestionsView(View):
     questions: list[QuestionLine]
     ns: str = ""
     failed: list[str | None] = field(default_factory=list)
+    old_answers: list[Any] = field(default_factory=list)

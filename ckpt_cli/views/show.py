@@ -108,7 +108,10 @@ class ShowView(View):
         next: the nodes that are still to run; if the checkpoint has a child, the nodes that ran; null if unknown.
         tasks: the tasks of the step that begins here.
         consumed: whether the checkpoint has a child.
-        config: the config that names this checkpoint in code.
+        config: the config that names this checkpoint in code. With it, ``invoke`` runs the step that begins here again,
+            finished tasks too, and drops recorded answers; ``get_state`` reads the checkpoint.
+        config_to_go_on: the config with which ``invoke`` goes on from this checkpoint; null unless it is the head of
+            the root graph.
         stored: with ``--raw``, the payloads.
         problem: which part besides the channels can't be read; then channels, versions and next may be incomplete. Null
             if everything can be read.
@@ -147,3 +150,4 @@ class ShowView(View):
     metadata_problem: str | None = None
     old_answers: Sequence[Any] = ()
     not_continued: str | None = None
+    config_to_go_on: dict[str, Any] | None = None

@@ -12,6 +12,12 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.resume import resume
+from ckpt_cli.commands.threads import threads
+from ckpt_cli.output.line import Page, plain
+from ckpt_cli.output.printer import render
+from ckpt_cli.parameters.statuses import StatusOption
+from tests.commands.asking import look
 from tests.graphs.building import Log, on
 
 
@@ -43,14 +49,21 @@ def test_the_next_question_takes_it(
         graph.invoke(Command(resume={asked.id: "A1"} if by_id else "A1"), on("t"))
         found, texts = [], []
         below = f"sub:{graph.get_state(on('t')).tasks[0].id}" if nested else ""
-        for words in (["show", "t"], ["replay", "t"], ["threads"], ["show", "t", "--ns", below]):
+        for words in (["show", "t"], ["replay", "t"], ["threads"], ["resume", "t"], ["show", "t", "--ns", below]):
             assert run([*words, "-d", str(path), "--json"]) == 0
             view = json.loads(capsys.readouterr().out)
             found.append((view["threads"][0] if "threads" in view else view)["old_answers"])
             assert run([*words, "-d", str(path)]) == 0
             texts.append(capsys.readouterr().out)
+        waiting, _ = look(path, lambda session: threads(session, status=[StatusOption.WAITING]))
+        questions, _ = look(path, lambda session: resume(session, "t"))
+        on_terminal = ["\n".join(map(plain, render(view, Page(200, 0)))) for view in (waiting, questions)]
+        assert run(["resume", "t", "--value", "A2", "--dry-run", "-d", str(path)]) == 0
+        plan = capsys.readouterr().out
         after = graph.invoke(None, on("t"))
     taken = after["log"][-1:] == ["A1"] and "__interrupt__" not in after
     assert taken is not by_id
-    assert found == [["A1"] if taken else []] * 4
+    assert found == [["A1"] if taken else []] * 5
+    assert ["“A1” is stored for no particular question" in text for text in on_terminal] == [taken] * 2
+    assert ('the answer "A1", which an earlier Command(resume=…) left, is removed' in plan) is taken
     assert ("“A1” is stored for no particular question" in texts[0]) is taken

@@ -320,7 +320,7 @@ def test_a_value_for_whoever_asks_first_is_cleared(
         config = [state.config, state.tasks[0].state.config][depth]
         graph.checkpointer.put_writes(config, [("__resume__", "whoever")], NULL_TASK)
     assert run(["resume", THREAD, "-d", str(path), "--value", '"one"', "--dry-run"]) == 0
-    assert "the answer that an earlier Command(resume=…) left is removed" in capsys.readouterr().out
+    assert 'the answer "whoever", which an earlier Command(resume=…) left, is removed' in capsys.readouterr().out
     config = resumed(path, "--value", '"one"', capsys=capsys)
     with opened(path, deep_pair) as graph:
         (asked,) = graph.invoke(None, config)["__interrupt__"]

@@ -56,7 +56,8 @@ def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
         yield "reducer", ("", f"{channel} {name}, remembered (ckpt operations --forget-reducer forgets)")
     for caveat in view.caveats:
         yield "caveat", ("waiting", caveat)
-    yield "supports", ("", ", ".join(_ABILITIES.get(ability, ability) for ability in view.abilities) or "reading")
+    able = [one for one in view.abilities if not view.unwritable or one not in ("write", "atomic")]
+    yield "supports", ("", ", ".join(_ABILITIES.get(ability, ability) for ability in able) or "reading")
 
 
 def _side_effect(one: SideEffectLine) -> str:

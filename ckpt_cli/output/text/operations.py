@@ -22,7 +22,7 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
         names = ", ".join(f"{channel} {name}" for channel, name in view.reducers.items())
         yield fit([("muted", f"remembered: {names} (--forget-reducer CHANNEL forgets)")], page.width)
     if not view.operations and page.width is not None:
-        yield [("muted", "nothing was done to this database")]
+        yield [("muted", f"nothing in this user's log ({view.log})")]
     if view.to_wipe and page.width is not None:
         yield [("waiting", "forgotten operations are not wiped yet: ckpt operations --settle")]
     for operation in view.operations:

@@ -9,7 +9,7 @@ from ckpt_cli.output.text.answer_commands import answer_lines
 from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.questions import cell
 from ckpt_cli.output.text.sends import argument, beside_questions, send_cells
-from ckpt_cli.output.text.tasks import questions
+from ckpt_cli.output.text.tasks import old_answers, questions
 from ckpt_cli.output.theme import FAILED, WAITING
 from ckpt_cli.shell_words import command
 from ckpt_cli.views.interrupts import InterruptView
@@ -34,6 +34,7 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
         yield from _nothing(view, page.width)
     for question_line in view.questions if not view.asked else ():
         yield from question_lines(question_line, page)
+    yield from old_answers(view.old_answers, page) if not view.asked else ()
     lines = list(answer_lines(view.thread, view.questions, view.ns, page.width))
     yield from ([[], *lines] if lines else [])
 

@@ -7,10 +7,11 @@ from typing import Any
 from ckpt_cli.history.lineage.short_ids import EMPTY
 from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.task_names import counted, numbered
-from ckpt_cli.output.cells import cell_len, fit, pad, wrap
+from ckpt_cli.output.cells import cell_len, fit, flow, pad, wrap
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
+from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.config import config_lines
 from ckpt_cli.output.text.tasks import old_answers, task_lines
 from ckpt_cli.output.text.values import block, brief, inline, value_after
@@ -37,7 +38,20 @@ def render(view: ShowView, page: Page) -> Iterator[Line]:
     yield []
     yield from _next(view, page)
     yield []
-    yield from config_lines(view.config, page, "muted", partial(text, indent=None))
+    yield from _config(view, page)
+
+
+def _config(view: ShowView, page: Page) -> Iterator[Line]:
+    """The config to paste, after a line that says what ``invoke`` does with it."""
+    if view.config_to_go_on is None:
+        remark = "" if view.ns else "graph.invoke(None, config) runs again from here, on a new branch, with:"
+    elif view.tasks:
+        remark = "to go on (with a checkpoint_id in it, this whole step would run again):"
+    else:
+        remark = "config of the thread:"
+    if remark:
+        yield from ([("muted", part)] for part in flow(remark, page.width or UNCUT))
+    yield from config_lines(view.config_to_go_on or view.config, page, "muted", partial(text, indent=None))
 
 
 def _identity(view: ShowView, page: Page) -> Iterator[Line]:

@@ -241,6 +241,10 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
         for failed in one.errors:
             lines = _lines(error(failed.error, None), width - column - 6, 6)
             yield from _labelled(failed, column, [[("bad", line)] for line in lines], page)
+        if one.old_answers:
+            from ckpt_cli.output.text.tasks import old_answers
+
+            yield from old_answers(one.old_answers, page)
         if one.interrupts and not one.errors:
             from ckpt_cli.output.text.answer_commands import command_lines
 

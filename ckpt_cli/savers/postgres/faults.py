@@ -90,8 +90,8 @@ def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
     if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
         return faults.busy(location)
     if isinstance(error, errors.LockNotAvailable):
-        what = f"{location} is locked by another ckpt, by VACUUM or by a change of its tables"
-        return Refused(f"{what}; nothing was written", hint="try again")
+        what = f"{location} is locked by another transaction (an application's, another ckpt's, VACUUM)"
+        return Refused(f"{what}; nothing was written", hint=_WHO_LOCKS)
     if isinstance(error, errors.InsufficientPrivilege):
         return faults.may_not_write(location, text, NEEDED_RIGHTS)
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
@@ -99,6 +99,12 @@ def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
     if isinstance(error, DataError):
         return Refused(f"{location} can't hold that: {faults.safe_text(text)}; nothing was written")
     return Failed(f"{location} can't be written: {faults.safe_text(text)}; nothing was written")
+
+
+_WHO_LOCKS = (
+    "try again; SELECT pid, application_name, state FROM pg_stat_activity WHERE pid IN"
+    " (SELECT pid FROM pg_locks WHERE granted AND relation IS NOT NULL) names who holds locks"
+)
 
 
 def _pool_is_empty(location: str) -> DatabaseUnreachable:

@@ -1,0 +1,83 @@
+"""What ckpt says when something isn't there: whose log it read, how far it looked, which thread was meant."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.app import run
+from ckpt_cli.plans import other_threads
+from tests.graphs.building import Bag, line, on
+
+Said = Callable[..., str]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "agent.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        for thread_id in ("75051d85-06e9-46c4-8001-087864221aaa", "wait-25", "wait-29"):
+            line(SqliteSaver(connection), "a").invoke({"log": ["in"]}, on(thread_id))
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+@pytest.fixture
+def said(path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
+    """Runs a command line and gives what it printed."""
+
+    def go(*words: str, code: int = 0) -> str:
+        assert run([*words, "-d", str(path)]) == code
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    return go
+
+
+def test_another_users_log(said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody else did and deleted isn't called undone or unknown: their log may have it."""
+    said("delete", "wait-25", "--yes")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user"))
+    assert "in this user's log (" in said("undo", code=4)
+    assert "another user" in said("undo", code=4)
+    missing = said("delete", "wait-25", "--forget", "--dry-run", code=4)
+    assert "the log of whoever deleted it may still have it" in missing
+    assert "operation logs of other users" in said("delete", "wait-29", "--forget", "--dry-run")
+
+
+@pytest.mark.parametrize("length", [8, 23])
+def test_a_thread_by_the_start_of_its_id(length: int, said: Said) -> None:
+    """The start of an id is no id, but the thread that was meant is named whole."""
+    whole = "75051d85-06e9-46c4-8001-087864221aaa"
+    assert f"did you mean {whole}?" in said("show", whole[:length], code=4)
+
+
+def test_a_bounded_search_says_so(path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    """If a limit left threads unread, `replay` doesn't say that no recorded step shows a channel."""
+
+    def fail(state: Any) -> Any:
+        raise ValueError("down")
+
+    builder = StateGraph(Bag)
+    builder.add_node("first", lambda state: {"log": ["first"]})
+    builder.add_edge(START, "first")
+    for name, node in (("a", lambda state: {"n": 1}), ("b", fail)):
+        builder.add_node(name, node)
+        builder.add_edge("first", name)
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        for thread_id in ("failed-1", "failed-2"):
+            with suppress(ValueError):
+                builder.compile(checkpointer=SqliteSaver(connection)).invoke({"log": ["in"]}, on(thread_id))
+    unknown = []
+    for limit in (other_threads.THREADS, 0):
+        monkeypatch.setattr(other_threads, "THREADS", limit)
+        assert run(["replay", "failed-1", "-d", str(path), "--json"]) == 0
+        unknown.append(json.loads(capsys.readouterr().out)["unknown"]["n"])
+    assert unknown[0].startswith("no recorded step shows")
+    assert unknown[1].startswith("neither this thread nor the newest 0 checkpoints of others show")

@@ -1,0 +1,93 @@
+"""A question of a subgraph is answered under the names that the looks give it, and the plan shows what is answered."""
+
+import json
+import shlex
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.threads import threads
+from ckpt_cli.output.line import Page, plain
+from ckpt_cli.output.printer import render
+from ckpt_cli.parameters.statuses import StatusOption
+from tests import golden
+from tests.commands.asking import look
+from tests.graphs.building import Log, on
+
+Run = Callable[..., str]
+
+
+def asks(name: str) -> Callable[[Any], Any]:
+    """A node that asks with its name and logs the answer."""
+    return lambda state: {"log": [(name, interrupt({"question": f"{name}?"}))]}
+
+
+def build(saver: Any, inner_node: str = "ask") -> Any:
+    """A graph in which `address` and the subgraph of `refund_desk` ask at the same time."""
+    inner, outer = StateGraph(Log), StateGraph(Log)
+    inner.add_node(inner_node, asks("refund"))
+    inner.add_edge(START, inner_node)
+    outer.add_node("address", asks("address"))
+    outer.add_node("refund_desk", inner.compile())
+    outer.add_edge(START, "address")
+    outer.add_edge(START, "refund_desk")
+    return outer.compile(checkpointer=saver)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "desk.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        build(SqliteSaver(connection)).invoke({"log": []}, on("t"))
+    return path
+
+
+@pytest.fixture
+def ckpt(path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command line and gives what it printed."""
+
+    def go(*words: str, code: int = 0) -> str:
+        assert run([*words, "-d", str(path)]) == code
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    return go
+
+
+def test_the_listed_command_answers(path: Path, ckpt: Run) -> None:
+    """What `threads --status waiting` prints answers both questions, and the real graph takes the answers."""
+    view, _ = look(path, lambda session: threads(session, status=[StatusOption.WAITING]))
+    line = next(text for one in render(view, Page(200, golden.NOW)) if "ckpt resume" in (text := plain(one)))
+    words = [word.replace("JSON", '"yes"') for word in shlex.split(line)[1:]]
+    assert "-i" in words
+    ckpt(*words, "--yes")
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        after = build(SqliteSaver(connection)).invoke(None, on("t"))
+    assert after["log"] == [("address", "yes"), ("refund", "yes")]
+
+
+@pytest.mark.parametrize("name", ["ask", "refund_desk", "refund_desk › ask"])
+def test_every_name_on_the_path(name: str, ckpt: Run) -> None:
+    """The node, the node that called its graph, and both with the sign of the candidates name the same question."""
+    plan = json.loads(ckpt("resume", "t", "-i", f"{name}=1", "--dry-run", "--json"))
+    assert "refund_desk › ask (" in plan["summary"]
+    assert plan["notes"][:2] == ['ask asks {"question": "refund?"}', "answer: 1"]
+
+
+def test_a_name_of_two_questions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is one question's node and another's caller names neither of them; an unknown name has a hint."""
+    path = tmp_path / "two.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        build(SqliteSaver(connection), inner_node="address").invoke({"log": []}, on("t"))
+    assert run(["resume", "t", "-i", "address=1", "--dry-run", "-d", str(path)]) == 2
+    assert "'address' fits 2 questions" in capsys.readouterr().err
+    assert run(["resume", "t", "-i", "adress=1", "--dry-run", "-d", str(path)]) == 4
+    assert "the node that called its graph" in capsys.readouterr().err
