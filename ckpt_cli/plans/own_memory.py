@@ -1,4 +1,4 @@
-"""What the next run does with subgraphs that have their own memory (``checkpointer=True``), for the notes of plans.
+"""What the next run does with subgraphs that have their own memory (``checkpointer=True``).
 
 The namespace of such a subgraph has no task id, so a new checkpoint of the graph above doesn't start it anew. If a run
 without input (``invoke(None, config)``) begins with the task that calls it, the subgraph continues from its newest
