@@ -18,6 +18,7 @@ from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.listing import Listing
 from tests.cross.look import Look, Run, mine, theirs
+from tests.cross.memories import Memories
 from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
@@ -74,6 +75,10 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """SQLite."""
+
+
+class TestMemories(Memories):
+    """Subgraphs with their own memory."""
 
 
 class TestSince(Since):

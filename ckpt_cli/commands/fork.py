@@ -52,6 +52,9 @@ def fork(
     then changes all of these checkpoints. The tasks of the checkpoint itself start anew in it; with --with-pending it
     goes on as the original would: what has finished isn't run again, and an open question can be answered.
 
+    A subgraph with its own memory (checkpointer=True) doesn't start anew if a run without input begins with it: it
+    continues from its newest checkpoint, and may only return that state. The plan says so, and what works instead.
+
     Examples:
       ckpt fork support-42 step:3 --reason "wrong route"
       ckpt fork support-42 @~2 --to support-42-again

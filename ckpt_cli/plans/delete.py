@@ -1,12 +1,13 @@
 """The plans of ``ckpt delete``: threads, a branch, runs, descendants; orphans, ``--reparent``, counts, sizes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
@@ -14,6 +15,7 @@ from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
+from ckpt_cli.plans.own_memory import describe_memories, find_memories
 from ckpt_cli.plans.wording import describe_next, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
@@ -97,16 +99,35 @@ def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanActi
         )
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete", hint=hint)
     plan = _plan_for_part(reader, row.thread_id, chosen, orphans, f"of what came after {short(row.checkpoint_id)}")
-    new_head = max(set(lineage.rows) - chosen[row.ns])
-    upcoming = describe_next(continued_tasks(reader, row.ref))
-    notes = [f"{short(row.checkpoint_id)} becomes a tip again, and the writes of its tasks are deleted; {upcoming}"]
+    new_head, due = max(set(lineage.rows) - chosen[row.ns]), continued_tasks(reader, row.ref)
+    notes = [
+        f"{short(row.checkpoint_id)} becomes a tip again, and the writes of its tasks are deleted; {describe_next(due)}"
+    ]
+    memory_notes = list(_describe_memories(reader, row, plan, due))
     if new_head != row.checkpoint_id:
         notes.append(
             f"the head becomes {short(new_head)}, on another branch: "
             "the next run continues there unless its config names a checkpoint"
         )
-    result = row.ref if new_head != row.checkpoint_id else row.ref._replace(checkpoint_id="")
-    return plan._replace(notes=(*notes, *plan.notes), result=result)
+    names_checkpoint = new_head != row.checkpoint_id or bool(memory_notes)
+    result = row.ref if names_checkpoint else row.ref._replace(checkpoint_id="")
+    return plan._replace(notes=(*notes, *memory_notes, *plan.notes), result=result)
+
+
+def _describe_memories(reader: Reader, row: CheckpointRow, plan: Plan, due: Snapshot) -> Iterable[str]:
+    """Lines about the subgraphs with their own memory, as the next run finds them after the deletion `plan`."""
+    removed = set(plan.remove)
+
+    def newest(ns: str) -> str | None:
+        refs = (Ref(row.thread_id, ns, i) for i in reader.lineage(row.thread_id, ns).rows)
+        return max((ref.checkpoint_id for ref in refs if ref not in removed), default=None)
+
+    memories = {
+        node: replace(memory, is_cleared=any(isinstance(one, WriteKey) and one.ref == memory.newest for one in removed))
+        for node, memory in find_memories(reader, row, newest).items()
+    }
+    checkpoint, short = "that checkpoint", short_ids(reader, row.ref)
+    return describe_memories(reader, row, due, memories, short, checkpoint=checkpoint)
 
 
 def branch(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:

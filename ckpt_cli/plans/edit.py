@@ -25,6 +25,7 @@ from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
+from ckpt_cli.plans.own_memory import describe_memories, find_memories, without_memory
 from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
@@ -68,6 +69,7 @@ def plan(
     _must_run_the_same(reader, origin, made)
     new = made.row.ref
     short = short_ids(reader, row.ref, new.checkpoint_id)
+    memories = find_memories(reader, row)
     edited = ", ".join([*names, *removed]) or "metadata"
     return Plan(
         reason="",
@@ -78,8 +80,9 @@ def plan(
         summary=f"{edited} of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "
         f"{short(new.checkpoint_id)}, source update, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
-            *describe_reruns(reader, row, snapshot),
-            *describe_not_inherited(reader, snapshot, row),
+            *describe_reruns(reader, row, snapshot, memories),
+            *describe_memories(reader, row, snapshot, memories, short, is_editable=True),
+            *describe_not_inherited(reader, without_memory(snapshot, memories), row),
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_changes(origin.metadata, changes),

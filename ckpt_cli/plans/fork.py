@@ -7,6 +7,7 @@ from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import make_child, read_origin
+from ckpt_cli.plans.own_memory import describe_memories, find_memories
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 
@@ -30,6 +31,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     )
     new = made.row.ref
     short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), continued_tasks(reader, row.ref)
+    memories = find_memories(reader, row)
     return Plan(
         reason="",
         add=(made,),
@@ -39,7 +41,8 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         summary=f"of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint {short(new.checkpoint_id)}, "
         f"source fork, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
-            *describe_reruns(reader, row, snapshot),
+            *describe_reruns(reader, row, snapshot, memories),
+            *describe_memories(reader, row, snapshot, memories, short),
             *describe_new_head(reader, row, short, is_sibling=True),
             *describe_changes(origin.metadata, changes),
         ),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
@@ -21,6 +22,7 @@ from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
+from ckpt_cli.plans.own_memory import Memories, describe_memories, find_memories, newest_of
 from ckpt_cli.plans.wording import (
     describe_next,
     describe_remaining,
@@ -69,6 +71,8 @@ def plan(
     records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, copied, rename, without))
     snapshot, short = Inspection(reader, row.ref).snapshot(), short_ids(reader, row.ref)
     count = sum(isinstance(record, Checkpoint) for record in records)
+    memories = find_memories(reader, row, newest_of(copied))
+    memory_notes = list(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
     what = "that checkpoint alone" if shallow else f"{count} checkpoint{'' if count == 1 else 's'}"
     next_text = (
         f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
@@ -81,10 +85,12 @@ def plan(
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}{next_text}",
         notes=(
-            *_describe_pending(reader, row, snapshot, shallow=shallow, pending=pending),
+            *_describe_pending(reader, row, snapshot, memories, shallow=shallow, pending=pending),
+            *memory_notes,
             *changes.describe(reader.state(row.ref).metadata),
         ),
-        result=Ref(to, "", ""),  # the head: with an id in the config, the library would make a copy before it runs
+        # With an id in the config, the library makes a copy before it runs; only then a subgraph with memory runs anew.
+        result=Ref(to, "", row.checkpoint_id if memory_notes and not pending else ""),
     )
 
 
@@ -104,18 +110,34 @@ def _basis(reader: Reader, row: CheckpointRow, copied: CopiedIds, *, pending: bo
 
 
 def _describe_pending(
-    reader: Reader, row: CheckpointRow, snapshot: Snapshot, *, shallow: bool, pending: bool
+    reader: Reader, row: CheckpointRow, snapshot: Snapshot, memories: Memories, *, shallow: bool, pending: bool
 ) -> Iterator[str]:
     """Lines about the tasks of the checkpoint: what is taken along, or what runs again in the copy."""
     if pending:
         yield describe_taken(reader, row, snapshot)
         return
-    left_behind = list(describe_reruns(reader, row, snapshot))
+    left_behind = list(describe_reruns(reader, row, snapshot, memories))
     yield from left_behind
     if shallow:
         yield "the checkpoints of its subgraphs are not copied"
     elif left_behind:
         yield "--with-pending takes them along"
+    elif called := [task.node for task in snapshot.tasks if task.writes and task.node in memories]:
+        yield f"--with-pending takes the call of {', '.join(map(str, called))} at that checkpoint along"
+
+
+def _describe_memories(
+    reader: Reader, row: CheckpointRow, snapshot: Snapshot, memories: Memories, short: ShortIds, *, pending: bool
+) -> Iterable[str]:
+    """Lines about the subgraphs with their own memory that the copy calls first.
+
+    With `pending`, a subgraph that was called continues, and a finished call isn't repeated, as in the original.
+    """
+    if pending:
+        snapshot = snapshot.only(task for task in snapshot.tasks if not task.writes)
+        due = {task.node for task in snapshot.tasks}
+        memories = {nodes: memory for nodes, memory in memories.items() if nodes in due}
+    return describe_memories(reader, row, snapshot, memories, short, checkpoint="that checkpoint")
 
 
 def _find_copied(reader: Reader, row: CheckpointRow, *, pending: bool) -> CopiedIds:

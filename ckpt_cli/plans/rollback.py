@@ -10,6 +10,7 @@ from ckpt_cli.plans.delta_snapshots import snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
+from ckpt_cli.plans.own_memory import describe_memories, find_memories
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -44,6 +45,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     )
     new = made.row.ref
     short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), continued_tasks(reader, row.ref)
+    memories = find_memories(reader, row)
     return Plan(
         reason="",
         add=(made,),
@@ -53,7 +55,8 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         summary=f"to {short(row.checkpoint_id)} (step {origin.step}): its state is current again in new checkpoint "
         f"{short(new.checkpoint_id)}, source fork, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
-            *describe_reruns(reader, row, snapshot),
+            *describe_reruns(reader, row, snapshot, memories),
+            *describe_memories(reader, row, snapshot, memories, short),
             *describe_new_head(reader, row, short),
             *deltas.describe(),
             *describe_changes(origin.metadata, changes),

@@ -21,6 +21,7 @@ from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
+from ckpt_cli.plans.own_memory import describe_memories, find_memories, without_memory
 from ckpt_cli.plans.pending_writes import Finished, follows_old_update
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.reruns import due_again, finished_calls
@@ -95,6 +96,7 @@ def plan(
         summary=f"of {short(row.checkpoint_id)} (step {origin.step}): {_describe_last(writer, short)}",
         notes=(
             *_notes(reader, row, supersteps, start, writer, made_changes),
+            *_describe_memories(reader, row, writer, short, is_one_step=len(supersteps) == 1),
             *describe_new_head(reader, row, short),
             *describe_changes(origin.metadata, changes),
         ),
@@ -149,6 +151,15 @@ def _notes(
         kept = writer.rules.finished is Finished.KEEP
         yield from () if only_inputs else describe_cleared(before, again, kept=kept)
     again = again if why_not_continued(reader, row.ref) is None else []
-    yield from describe_finished_again(before.only(again))
+    anew = without_memory(before.only(again), find_memories(reader, row))
+    yield from describe_finished_again(anew)
     yield from (f"dropped: the results of {call}" for call in finished_calls(reader, before, row))
-    yield from describe_unfinished_again(reader, row, before.only(again))
+    yield from describe_unfinished_again(reader, row, anew)
+
+
+def _describe_memories(
+    reader: Reader, row: CheckpointRow, writer: SuperstepWriter, short: ShortIds, *, is_one_step: bool
+) -> Iterator[str]:
+    """Lines about the subgraphs with their own memory, which the update doesn't reach."""
+    due = writer.at.tasks if why_not_continued(reader, row.ref) is None else Snapshot([])
+    yield from describe_memories(reader, row, due, find_memories(reader, row), short, is_child=is_one_step)

@@ -10,6 +10,7 @@ from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.continued_calls import why_not_continued
+from ckpt_cli.plans.own_memory import Memories, without_memory
 from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
@@ -74,8 +75,12 @@ def describe_new_head(
         yield f"{what} continues from the new checkpoint, no longer from {short(head.checkpoint_id)}"
 
 
-def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
-    """Lines about stored results that the new checkpoint doesn't inherit, so that its tasks run again."""
+def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot, memories: Memories) -> Iterable[str]:
+    """Lines about stored results that the new checkpoint doesn't inherit, so that its tasks run again.
+
+    Subgraphs with their own memory, `memories`, don't: `describe_memories` has the lines about them.
+    """
+    snapshot = without_memory(snapshot, memories)
     yield from describe_finished_again(snapshot)
     if calls := finished_calls(reader, snapshot, row):
         yield f"{', '.join(calls)} finished at that checkpoint; the results are not copied, so they run again"

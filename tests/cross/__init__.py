@@ -12,6 +12,7 @@ pytest.register_assert_rewrite(
     "tests.cross.forget",
     "tests.cross.identity",
     "tests.cross.look",
+    "tests.cross.memories",
     "tests.cross.since",
     "tests.cross.steps",
     "tests.cross.travel",

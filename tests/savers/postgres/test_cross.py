@@ -15,6 +15,7 @@ from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
 from tests.cross.look import Look
+from tests.cross.memories import SomeMemories
 from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
@@ -48,6 +49,10 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestMemories(SomeMemories):
+    """Subgraphs with their own memory."""
 
 
 class TestSince(Since):

@@ -20,6 +20,7 @@ from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
 from tests.cross.look import Look, Run, mine, theirs
+from tests.cross.memories import SomeMemories
 from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
@@ -113,6 +114,10 @@ def _theirs(task: PregelTask) -> str:
 
 class TestTravel(Travel):
     """Commands that change."""
+
+
+class TestMemories(SomeMemories):
+    """Subgraphs with their own memory."""
 
 
 class TestSince(Since):
