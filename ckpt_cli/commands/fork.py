@@ -71,11 +71,8 @@ def fork(
     elif ns:
         raise _needs_the_root_graph(thread, to)
     else:
-        plan = session.make_plan(
-            lambda r: fork_to_thread.plan(
-                r, r.resolve(thread, rev), to, shallow=shallow, pending=pending, changes=changes
-            )
-        )
+        ways = {"shallow": shallow, "pending": pending}
+        plan = session.make_plan(lambda r: fork_to_thread.plan(r, r.resolve(thread, rev), to, **ways, changes=changes))
     return session.change(plan)
 
 

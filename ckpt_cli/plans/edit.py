@@ -67,18 +67,16 @@ def plan(
     own = snapshots_for_child(reader, mint, origin, {*names, *removed})
     made = _make_edited(reader, mint, origin, own, {c: after[c] for c in names}, removed, changes)
     _must_run_the_same(reader, origin, made)
-    new = made.row.ref
+    new, memories = made.row.ref, find_memories(reader, row)
     short = short_ids(reader, row.ref, new.checkpoint_id)
-    memories = find_memories(reader, row)
-    edited = ", ".join([*names, *removed]) or "metadata"
+    what = f"{', '.join([*names, *removed]) or 'metadata'} of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint {short(new.checkpoint_id)}"
     return Plan(
         reason="",
         add=(made,),
         basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="edit",
-        summary=f"{edited} of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "
-        f"{short(new.checkpoint_id)}, source update, step {origin.step + 1}; {describe_next(snapshot)}",
+        summary=f"{what}, source update, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
             *describe_reruns(reader, row, snapshot, memories),
             *describe_memories(reader, row, snapshot, memories, short, is_editable=True),

@@ -61,29 +61,23 @@ def plan(
         UsageError: the new id is empty.
         Refused: the thread exists already, or the value of a delta channel of a shallow copy isn't known.
     """
-    if not to:
-        raise UsageError("a thread id can't be empty")
-    if reader.saver.thread(to) is not None:
-        raise Refused(f"there is a thread {to!r} already; nothing was written", hint=_hint_free_id(reader, row, to))
+    _must_be_free(reader, row, to)
     copied = {"": {row.checkpoint_id}} if shallow else _find_copied(reader, row, pending=pending)
     rename = _Rename(reader, row.thread_id, to, changes)
     without = None if pending else row
     records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, copied, rename, without))
     snapshot, short = Inspection(reader, row.ref).snapshot(), short_ids(reader, row.ref)
-    count = sum(isinstance(record, Checkpoint) for record in records)
     memories = find_memories(reader, row, newest_of(copied))
     memory_notes = list(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
-    what = "that checkpoint alone" if shallow else f"{count} checkpoint{'' if count == 1 else 's'}"
-    next_text = (
-        f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
-    )
+    what = "that checkpoint alone" if shallow else _counted(records)
+    then = f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
     return Plan(
         reason="",
         add=records,
         basis=(basis_of(reader.saver, Ref(to, ANY_NS, "")), *_basis(reader, row, copied, pending=pending)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="fork",
-        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}{next_text}",
+        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}{then}",
         notes=(
             *_describe_pending(reader, row, snapshot, memories, shallow=shallow, pending=pending),
             *memory_notes,
@@ -92,6 +86,18 @@ def plan(
         # With an id in the config, the library makes a copy before it runs; only then a subgraph with memory runs anew.
         result=Ref(to, "", row.checkpoint_id if memory_notes and not pending else ""),
     )
+
+
+def _counted(records: Iterable[Record]) -> str:
+    count = sum(isinstance(record, Checkpoint) for record in records)
+    return f"{count} checkpoint{'' if count == 1 else 's'}"
+
+
+def _must_be_free(reader: Reader, row: CheckpointRow, to: str) -> None:
+    if not to:
+        raise UsageError("a thread id can't be empty")
+    if reader.saver.thread(to) is not None:
+        raise Refused(f"there is a thread {to!r} already; nothing was written", hint=_hint_free_id(reader, row, to))
 
 
 def _hint_free_id(reader: Reader, row: CheckpointRow, to: str) -> str:

@@ -74,9 +74,8 @@ def plan(
         UsageError, Refused: the message says which option a person must add.
         NotSupported: ckpt can't make steps in this kind of thread.
     """
-    if not supersteps or not all(supersteps):
-        raise UsageError("there is nothing to update")
     origin, learned = read_origin(reader, row.ref), Reducers(reader, row.ref, reducers, new_id)
+    _must_say_something(supersteps)
     must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
     start, head_id = read_step_start(reader, origin, learned), reader.head(row.thread_id, row.ns).checkpoint_id
     before = _users_channels(start.channels.values, origin.state)
@@ -103,6 +102,11 @@ def plan(
         result=made[-1].ref,
     )
     return PlannedUpdate(plan, made_changes)
+
+
+def _must_say_something(supersteps: Sequence[Sequence[Update]]) -> None:
+    if not supersteps or not all(supersteps):
+        raise UsageError("there is nothing to update")
 
 
 def _users_channels(values: Mapping[str, Any], state: State) -> dict[str, Any]:
