@@ -69,7 +69,8 @@ def plan(
     _must_run_the_same(reader, origin, made)
     new, memories = made.row.ref, find_memories(reader, row)
     short = short_ids(reader, row.ref, new.checkpoint_id)
-    what = f"{', '.join([*names, *removed]) or 'metadata'} of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint {short(new.checkpoint_id)}"
+    what = ", ".join([*names, *removed]) or "metadata"
+    what += f" of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint {short(new.checkpoint_id)}"
     return Plan(
         reason="",
         add=(made,),
