@@ -11,7 +11,8 @@ from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import command
+from ckpt_cli.shell_words import argument, command
+from ckpt_cli.values.decisions import spell_value
 from ckpt_cli.values.state import TaskWrite
 
 
@@ -127,6 +128,15 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
     """The error that nothing waits at the head of a thread, with what a person can do instead."""
     tasks = Inspection(reader, head).snapshot().tasks
     failed = [task for task in tasks if task.status is Status.FAILED]
+    answered = [task for task in tasks if task.status is Status.ANSWERED]
+    if answered and not failed:
+        given = "; ".join(
+            f"{task.node or 'a task'} has the answer {', '.join(map(spell_value, task.answers)) or '(unreadable)'}"
+            for task in answered
+        )
+        hint = "graph.invoke(None, config) continues with it; to answer otherwise, `ckpt operations --thread "
+        hint += f"{argument(head.thread_id)}` has the number of the answer, and `ckpt undo N` takes it back"
+        return NotFound(f"nothing waits for an answer there: {given}", hint=hint)
     if not failed:
         return NotFound("nothing waits for an answer there", hint="`ckpt show` shows what runs next")
     names = ", ".join(dict.fromkeys(task.node or "a task" for task in failed))
