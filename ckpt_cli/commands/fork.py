@@ -72,7 +72,13 @@ def fork(
                 r, r.resolve(thread, rev), to, shallow=shallow, pending=pending, changes=changes
             )
         )
+    if to is not None and _looks_like_a_database(to):
+        plan = plan._replace(notes=(f"{to} is the id of a new thread in this database, not a file", *plan.notes))
     return session.change(plan)
+
+
+def _looks_like_a_database(name: str) -> bool:
+    return "://" in name or name.endswith((".sqlite", ".sqlite3", ".db", ".ckpt"))
 
 
 def _must_be_alone(*, shallow: bool, pending: bool) -> None:

@@ -132,3 +132,9 @@ def test_one_of_many_threads_is_one(path: Path) -> None:
     """The heading of `threads -n 1` has the singular."""
     view, _ = look(path, lambda session: threads(session, limit=1, status=[StatusOption.DONE]))
     assert "more than 1 thread ·" in plain(next(iter(render(view, Page(80, 0)))))
+
+
+def test_a_file_is_no_thread(said: Said) -> None:
+    """`fork --to FILE` says that it makes a thread; other names are taken without a word."""
+    assert "copy.sqlite is the id of a new thread" in said("fork", "wait-25", "@", "--to", "copy.sqlite", "--dry-run")
+    assert "is the id of" not in said("fork", "wait-25", "@", "--to", "copy", "--dry-run")
