@@ -20,6 +20,7 @@ from ckpt_cli.row_reading import RowReader, Tags, bound
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.state import State, TaskWrite
 
 T = TypeVar("T")
@@ -70,7 +71,13 @@ class Reader(RowReader):
         if len(splits) > 1:
             shown = [f"{rev} of thread {thread!r}" for thread, rev in splits]
             raise UsageError(f"{text!r} can be read in {len(splits)} ways", candidates=shown)
-        return self.resolve(*(splits[0] if splits else (thread_id, text)), ns)
+        try:
+            return self.resolve(*(splits[0] if splits else (thread_id, text)), ns)
+        except CheckpointNotFound as error:
+            if splits or self.saver.thread(text) is None:
+                raise
+            hint = f"{text} is a thread: {argument(f'{text}:@')} names its head"
+            raise CheckpointNotFound(error.message, hint=hint) from error
 
     def _fits(self, thread_id: str, text: str, ns: str) -> bool:
         try:

@@ -10,6 +10,7 @@ OTHER_WORDS = {
     "threads --status failed": "failed failures errors",
     "log": "history hist timeline steps checkpoints reflog",
     "tree": "graph branches branch subgraphs namespaces",
+    "show --json": "export dump backup save",
     "show": "cat view print state inspect describe head open read next",
     "get": "value path select jq query",
     "diff": "compare delta changes",

@@ -73,7 +73,13 @@ def fork(
     else:
         ways = {"shallow": shallow, "pending": pending}
         plan = session.make_plan(lambda r: fork_to_thread.plan(r, r.resolve(thread, rev), to, **ways, changes=changes))
+    if to is not None and _looks_like_a_database(to):
+        plan = plan._replace(notes=(f"{to} is the id of a new thread in this database, not a file", *plan.notes))
     return session.change(plan)
+
+
+def _looks_like_a_database(name: str) -> bool:
+    return "://" in name or name.endswith((".sqlite", ".sqlite3", ".db", ".ckpt"))
 
 
 def _needs_the_root_graph(thread: str, to: str) -> UsageError:

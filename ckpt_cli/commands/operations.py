@@ -12,7 +12,7 @@ from ckpt_cli.operations import remembered_reducers, side_effects
 from ckpt_cli.operations.changed_threads import operations_on, read_changed_threads
 from ckpt_cli.operations.forget import is_pending
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
-from ckpt_cli.parameters.options import DryRun, SameDatabase, Yes
+from ckpt_cli.parameters.options import DryRun, Limit, SameDatabase, Yes
 from ckpt_cli.session import Session
 from ckpt_cli.views.changed_threads import ChangedNamespace
 from ckpt_cli.views.operations import OperationLine, OperationsView
@@ -58,6 +58,7 @@ def operations(
     session: Session,
     numbers: _Numbers = None,
     thread: _ThreadOption = None,
+    limit: Limit = 0,
     prune: _Prune = False,
     keep: _Keep = None,
     older: _Older = None,
@@ -71,7 +72,7 @@ def operations(
     """List what ckpt did to this database: where, when, why, how many rows, and whether it is still in effect.
 
     Each operation has its threads and namespaces, who made it (user and host) and by which version of ckpt. --thread
-    lists only the operations that changed one thread.
+    lists only the operations that changed one thread, -n only the newest.
 
     The log keeps the changed rows as they were before. It is stored in $XDG_STATE_HOME/ckpt, never beside the database.
     --prune shows which operations it would forget, asks, and leaves no byte of them in the log. With both --keep and
@@ -86,9 +87,8 @@ def operations(
       ckpt operations 7 --prune
       ckpt operations --forget-reducer retries
     """
-    has_limits = keep is not None or older is not None
-    _check_options(numbers or (), prune=prune, has_limits=has_limits, confirmed=dry_run or yes)
-    _must_list(thread, prune=prune)
+    _check_options(numbers or (), prune=prune, has_limits=(keep, older) != (None, None), confirmed=dry_run or yes)
+    _must_list(thread, limit, prune=prune)
     session.same_database = same_database
     log = _log_without(session, forget_reducer or (), triggers=forget_triggers)
     if settle or (prune and not dry_run):
@@ -103,7 +103,7 @@ def operations(
             return plan
         if pruned and not yes and not session.ask(plan):
             raise Refused("not confirmed; nothing was forgotten")
-    return run(log, pruned, None if thread is None else _operations_on(session, log, thread), thread)
+    return run(log, pruned, None if thread is None else _operations_on(session, log, thread), thread, limit)
 
 
 def _operations_on(session: Session, log: OperationLog, thread_id: str) -> set[int]:
@@ -164,9 +164,10 @@ def _check_options(numbers: Sequence[int], *, prune: bool, has_limits: bool, con
     raise UsageError("numbers, --keep and --older belong to --prune")
 
 
-def _must_list(thread_id: str | None, *, prune: bool) -> None:
-    if prune and thread_id is not None:
-        raise UsageError("--thread chooses what is listed, not what --prune forgets", hint="name operations by number")
+def _must_list(thread_id: str | None, limit: int, *, prune: bool) -> None:
+    if prune and (thread_id is not None or limit):
+        option = "--limit" if thread_id is None else "--thread"
+        raise UsageError(f"{option} chooses what is listed, not what --prune forgets", hint="name operations by number")
 
 
 def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
@@ -182,6 +183,7 @@ def run(
     pruned: Sequence[Operation] = (),
     listed: Collection[int] | None = None,
     thread_id: str | None = None,
+    limit: int = 0,
 ) -> OperationsView:
     """Forget the `pruned` operations, and return the view of the log.
 
@@ -190,6 +192,7 @@ def run(
         pruned: operations to forget.
         listed: the numbers of the operations to list; None lists all.
         thread_id: where an operation changed several threads, name this one.
+        limit: list at most so many, the newest; 0 lists all.
     """
     numbers = [one.number for one in pruned]
     if numbers:
@@ -198,7 +201,7 @@ def run(
     lines = [_line(log, one, thread_id) for one in log.operations() if listed is None or one.number in listed]
     return OperationsView(
         str(log.path),
-        lines,
+        lines[: limit or None],
         len(numbers),
         is_pending(log),
         side_effects.make_lines(accepted, accepted),

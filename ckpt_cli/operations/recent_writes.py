@@ -19,8 +19,7 @@ def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) ->
     live = [ref for ref in newest if not _is_made_by_ckpt(saver, log, ref)]
     for ref in live[:_NAMED]:
         seconds = max(0, round(now - (ids.unix_time(ref.checkpoint_id) or now)))
-        which = "" if len(newest) == 1 else f" {ref.thread_id}"
-        yield f"the thread{which} was last written {seconds}s ago; the application may be running"
+        yield f"the thread {ref.thread_id} was last written {seconds}s ago; the application may be running"
     if len(live) > _NAMED:
         yield f"and {len(live) - _NAMED:,} more threads were also written to just now"
 

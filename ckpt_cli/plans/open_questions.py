@@ -13,7 +13,8 @@ from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import command
+from ckpt_cli.shell_words import argument, command
+from ckpt_cli.values.decisions import spell_value
 from ckpt_cli.values.state import TaskWrite
 
 
@@ -136,7 +137,16 @@ def failed_nodes(reader: Reader, thread_id: str) -> list[str | None]:
 
 def nothing_waits(reader: Reader, head: Ref) -> NotFound:
     """The error that nothing waits at the head of a thread, with what a person can do instead."""
-    failed = Inspection(reader, head).snapshot().failed
+    snapshot = Inspection(reader, head).snapshot()
+    failed, answered = snapshot.failed, [task for task in snapshot.all_tasks if task.status is Status.ANSWERED]
+    if answered and not failed:
+        given = "; ".join(
+            f"{task.node or 'a task'} has the answer {', '.join(map(spell_value, task.answers)) or '(unreadable)'}"
+            for task in answered
+        )
+        hint = "graph.invoke(None, config) continues with it; to answer otherwise, `ckpt operations --thread "
+        hint += f"{argument(head.thread_id)}` has the number of the answer, and `ckpt undo N` takes it back"
+        return NotFound(f"nothing waits for an answer there: {given}", hint=hint)
     if not failed:
         return NotFound("nothing waits for an answer there", hint="`ckpt show` shows what runs next")
     names = ", ".join(task_names(failed))

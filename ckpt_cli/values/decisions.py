@@ -51,7 +51,10 @@ def decide(question: ToolQuestion, decision: Decision, *, every: bool = False) -
         raise UsageError(
             f"the question is about {count} tool calls",
             hint="--answer-all decides the same for all of them; --value has a decision for each, in this order",
-            candidates=[f"{request.tool}  {'/'.join(request.allowed)}" for request in question.requests],
+            candidates=[
+                f"{number}. {request.tool} {spell_value(request.args)}  {'/'.join(request.allowed)}"
+                for number, request in enumerate(question.requests, 1)
+            ],
         )
     if count > 1 and decision.word == "edit":
         raise UsageError("--edit has the arguments of one tool call, and this question is about several")

@@ -12,7 +12,16 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.threads import threads
+from ckpt_cli.errors import UsageError
+from ckpt_cli.output.line import Page, plain
+from ckpt_cli.output.printer import render
+from ckpt_cli.output.text.values import block
+from ckpt_cli.parameters.statuses import StatusOption
 from ckpt_cli.plans import other_threads
+from ckpt_cli.values.decisions import Decision, decide
+from ckpt_cli.values.questions import tool_question
+from tests.commands.asking import look
 from tests.graphs.building import Bag, line, on
 
 Said = Callable[..., str]
@@ -81,3 +90,51 @@ def test_a_bounded_search_says_so(path: Path, capsys: pytest.CaptureFixture[str]
         unknown.append(json.loads(capsys.readouterr().out)["unknown"]["n"])
     assert unknown[0].startswith("no recorded step shows")
     assert unknown[1].startswith("neither this thread nor the newest 0 checkpoints of others show")
+
+
+def test_a_thread_in_the_place_of_a_revision(said: Said) -> None:
+    """`diff A B` with two threads says how to compare their heads, and that command works."""
+    assert "wait-29 is a thread: wait-29:@ names its head" in said("diff", "wait-25", "wait-29", code=4)
+    assert json.loads(said("diff", "wait-25", "@", "wait-29:@", "--json"))["after"]["thread_id"] == "wait-29"
+
+
+def test_the_newest_operations(said: Said) -> None:
+    """`operations -n 1` lists only the newest; it says nothing about what --prune forgets."""
+    for thread_id in ("wait-25", "wait-29"):
+        said("delete", thread_id, "--yes")
+    listed = json.loads(said("operations", "-n", "1", "--json"))["operations"]
+    assert [one["number"] for one in listed] == [2]
+    said("operations", "-n", "1", "--prune", "--keep", "1", code=2)
+
+
+def test_calls_to_decide_in_order_have_their_arguments() -> None:
+    """One decision for several calls is refused with each call's number and arguments."""
+    calls = [{"name": "delete_user", "args": {"name": name}} for name in ("bob", "eve")]
+    rules = [{"action_name": "delete_user", "allowed_decisions": ["approve", "reject"]}]
+    asked = tool_question({"action_requests": calls, "review_configs": rules})
+    assert asked is not None
+    with pytest.raises(UsageError) as refused:
+        decide(asked, Decision("approve"))
+    assert refused.value.candidates == (
+        '1. delete_user {"name": "bob"}  approve/reject',
+        '2. delete_user {"name": "eve"}  approve/reject',
+    )
+
+
+def test_a_huge_text_hides_nothing(path: Path) -> None:
+    """Two lines of a text of a million characters, then its size; `--full` shows all of it."""
+    text = "word " * 200_000
+    assert len(list(block(text, Page(80, 0)))) == 3
+    assert len(list(block(text, Page(80, 0), full=True))) > 10_000
+
+
+def test_one_of_many_threads_is_one(path: Path) -> None:
+    """The heading of `threads -n 1` has the singular."""
+    view, _ = look(path, lambda session: threads(session, limit=1, status=[StatusOption.DONE]))
+    assert "more than 1 thread ·" in plain(next(iter(render(view, Page(80, 0)))))
+
+
+def test_a_file_is_no_thread(said: Said) -> None:
+    """`fork --to FILE` says that it makes a thread; other names are taken without a word."""
+    assert "copy.sqlite is the id of a new thread" in said("fork", "wait-25", "@", "--to", "copy.sqlite", "--dry-run")
+    assert "is the id of" not in said("fork", "wait-25", "@", "--to", "copy", "--dry-run")

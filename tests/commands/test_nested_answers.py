@@ -91,3 +91,11 @@ def test_a_name_of_two_questions_is_refused(tmp_path: Path, capsys: pytest.Captu
     assert "'address' fits 2 questions" in capsys.readouterr().err
     assert run(["resume", "t", "-i", "adress=1", "--dry-run", "-d", str(path)]) == 4
     assert "the node that called its graph" in capsys.readouterr().err
+
+
+def test_an_answered_thread_says_its_answer(ckpt: Run) -> None:
+    """A second answer is refused with the first one and the commands that take it back."""
+    ckpt("resume", "t", "-i", "ask=first", "-i", "address=second", "--yes")
+    refused = ckpt("resume", "t", "--value", "third", code=4)
+    assert 'refund_desk has the answer "first"' in refused
+    assert "`ckpt undo N` takes it back" in refused

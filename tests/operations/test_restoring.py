@@ -168,7 +168,7 @@ def test_what_ckpt_wrote_is_no_sign_of_an_application(log: OperationLog) -> None
     apply(saver, log, Plan("", (checkpoint("u", ours.checkpoint_id),), verb="fork"), at=NOW - 2)
     assert list(recent_writes.notes(saver, log, [ours], NOW)) == []
     assert list(recent_writes.notes(saver, log, [theirs], NOW)) == [
-        "the thread was last written 4s ago; the application may be running"
+        "the thread t was last written 4s ago; the application may be running"
     ]
     many = [Ref(f"t{place}", "", at(-4)) for place in range(7)]
     notes = list(recent_writes.notes(saver, log, [*many, ours], NOW))

@@ -85,7 +85,10 @@ class _Table:
             room -= self._clock.cells + 2
         beside = join_lines([marks(step, self._branches), halts(step)])
         if step.missing:
-            beside = join_lines([beside, [("bad", f"parent {step.parent_id} is not stored")]])
+            words = f"parent {step.parent_id} is not stored"
+            if room - line_len(beside) - len(words) < _CHANGES:
+                words = "parent is not stored"
+            beside = join_lines([beside, [("bad", words)]])
         left = max(room - (line_len(beside) + 2 if beside else 0), 8)
         return strip_line([*line, *join_lines([fit(change_summary(step, left), left), beside], "  ")])
 

@@ -165,7 +165,8 @@ def _counted(view: ThreadsView) -> Line:
     for status in sorted(counts, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
         style = thread_style(status) if status in THREAD_STATUS else "bad"
         parts.append([(style, f"{counts[status]:,} {status}" if count > 1 else status)])
-    line: Line = [("title", f"{total} thread{'' if total == '1' else 's'}"), ("muted", f" {BETWEEN} ")]
+    one = count == 1 and view.total in (None, 1)
+    line: Line = [("title", f"{total} thread{'' if one else 's'}"), ("muted", f" {BETWEEN} ")]
     return [*line, *([("muted", first)] if view.more else []), *join_lines(parts, f" {BETWEEN} ")]
 
 

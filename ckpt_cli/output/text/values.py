@@ -21,6 +21,8 @@ __all__ = ["block", "brief", "entries", "inline", "short_id", "value_after"]
 
 _LABEL = 24
 _DEEPEST = 24
+_HUGE = 20_000  # characters; of a longer text only `_HUGE_LINES` are shown
+_HUGE_LINES = 2
 
 
 def block(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Iterator[Line]:
@@ -76,10 +78,11 @@ class _Block:
         """The lines of a long text in quotes: wrapped to the page, or in one line for a pipe."""
         room = self._room(indent) - 1
         lines = wrap(text, room) if self._page.width is not None else iter([text])
-        shown = list(islice(lines, None if self._full else TEXT_LINES + 1))
-        more = len(shown) > TEXT_LINES and not self._full
+        most = _HUGE_LINES if len(text) > _HUGE else TEXT_LINES
+        shown = list(islice(lines, None if self._full else most + 1))
+        more = len(shown) > most and not self._full
         if more:
-            del shown[TEXT_LINES:]
+            del shown[most:]
         for at, line in enumerate(shown):
             end = CLOSE_QUOTE if at == len(shown) - 1 and not more else ""
             yield [("", " " * indent), ("value", f"{' ' if at else OPEN_QUOTE}{line}{end}")]
