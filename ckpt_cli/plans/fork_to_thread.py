@@ -6,7 +6,7 @@ checkpoint itself, and the subgraphs that its tasks called. With them, the copy 
 is a hash of the checkpoint's id and namespace, not of the thread's id, so finished tasks and questions are found again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,37 +60,48 @@ def plan(
         UsageError: the new id is empty.
         Refused: the thread exists already, or the value of a delta channel of a shallow copy isn't known.
     """
-    if not to:
-        raise UsageError("a thread id can't be empty")
-    if reader.saver.thread(to) is not None:
-        raise Refused(f"there is a thread {to!r} already; nothing was written", hint="name one that doesn't exist")
+    _must_be_new(reader, to)
     copied = {"": {row.checkpoint_id}} if shallow else _find_copied(reader, row, pending=pending)
     rename = _Rename(reader, row.thread_id, to, changes)
     without = None if pending else row
     records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, copied, rename, without))
     snapshot, short = Inspection(reader, row.ref).snapshot(), short_ids(reader, row.ref)
-    count = sum(isinstance(record, Checkpoint) for record in records)
     memories = find_memories(reader, row, newest_of(copied))
-    memory_notes = list(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
-    what = "that checkpoint alone" if shallow else f"{count} checkpoint{'' if count == 1 else 's'}"
-    next_text = (
-        f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
-    )
+    # If there are notes, the config gets an id. With one, the library makes a copy before it runs, and calls anew.
+    memory_notes = tuple(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
+    what = _count(records, shallow=shallow)
+    what += f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
     return Plan(
         reason="",
         add=records,
         basis=(basis_of(reader.saver, Ref(to, ANY_NS, "")), *_basis(reader, row, copied, pending=pending)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="fork",
-        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}{next_text}",
+        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}",
         notes=(
             *_describe_pending(reader, row, snapshot, memories, shallow=shallow, pending=pending),
             *memory_notes,
+            *_describe_call_left_behind(snapshot, () if pending else memories),
             *changes.describe(reader.state(row.ref).metadata),
         ),
-        # With an id in the config, the library makes a copy before it runs; only then a subgraph with memory runs anew.
         result=Ref(to, "", row.checkpoint_id if memory_notes and not pending else ""),
     )
+
+
+def _must_be_new(reader: Reader, thread_id: str) -> None:
+    if not thread_id:
+        raise UsageError("a thread id can't be empty")
+    if reader.saver.thread(thread_id) is not None:
+        raise Refused(
+            f"there is a thread {thread_id!r} already; nothing was written", hint="name one that doesn't exist"
+        )
+
+
+def _count(records: Iterable[Record], *, shallow: bool) -> str:
+    if shallow:
+        return "that checkpoint alone"
+    count = sum(isinstance(record, Checkpoint) for record in records)
+    return f"{count} checkpoint{'' if count == 1 else 's'}"
 
 
 def _basis(reader: Reader, row: CheckpointRow, copied: CopiedIds, *, pending: bool) -> Iterator[Seen]:
@@ -113,7 +124,11 @@ def _describe_pending(
         yield "the checkpoints of its subgraphs are not copied"
     elif left_behind:
         yield "--with-pending takes them along"
-    elif called := [task.node for task in snapshot.tasks if task.writes and task.node in memories]:
+
+
+def _describe_call_left_behind(snapshot: Snapshot, memories: Collection[str]) -> Iterator[str]:
+    """A line about the calls of subgraphs with their own memory that are not copied."""
+    if called := [task.node for task in snapshot.tasks if task.writes and task.node in memories]:
         yield f"--with-pending takes the call of {', '.join(map(str, called))} at that checkpoint along"
 
 
