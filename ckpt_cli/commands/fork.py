@@ -44,16 +44,15 @@ def fork(
     """Start a branch at a checkpoint: the application can continue from a copy of it.
 
     The copy is the same as update_state(config, None, as_node="__copy__") makes. It has the same parent, state and next
-    nodes, and no writes of the tasks that ran there. Unlike that call, fork keeps your application's metadata (user_id,
-    …), so that --where still finds the thread. The copy is the newest checkpoint, so the thread continues from it. The
-    last line printed is the config to use in code.
+    nodes, and no writes of the tasks that ran there. Unlike that call, fork keeps your application's metadata, so that
+    --where still finds the thread. The thread continues from the copy. The last line printed is the config for code.
 
     --to makes a new thread: it contains the checkpoint and its ancestors, with their subgraphs and writes. --metadata
     then changes all of these checkpoints. The tasks of the checkpoint itself start anew in it; with --with-pending it
     goes on as the original would: what has finished isn't run again, and an open question can be answered.
 
-    A subgraph with its own memory (checkpointer=True) doesn't start anew if a run without input begins with it: it
-    continues from its newest checkpoint, and may only return that state. The plan says so, and what works instead.
+    A subgraph with its own memory (checkpointer=True) doesn't start anew: it goes on from its newest checkpoint, or
+    only returns its state. The plan says so, and what works instead.
 
     Examples:
       ckpt fork support-42 step:3 --reason "wrong route"

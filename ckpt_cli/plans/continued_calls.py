@@ -4,9 +4,9 @@ It does if each graph above still has the task that made the call. A subgraph's 
 (langgraph 1.2 ``pregel/_algo.py: prepare_single_task``), and a task of another checkpoint has another id. So after the
 task has finished, or after the graph above was changed, the next call gets another namespace and starts anew.
 
-A subgraph with its own memory (``checkpointer=True``) keeps its namespace. ``invoke(None, config)`` continues it when
-it reaches the node. A run with an input calls it anew: the subgraph's own input is added to its newest state, and the
-tasks that were due are dropped (``pregel/_loop.py: _first``).
+A subgraph with its own memory (``checkpointer=True``) keeps its namespace. ``invoke(None, config)`` continues it if the
+run begins with its node. A later step, or a run with an input, calls it anew: the subgraph's own input is added to its
+newest state, and the tasks that were due are dropped (``pregel/_loop.py: _first``).
 """
 
 from itertools import pairwise
@@ -40,6 +40,10 @@ def _read_reason(reader: Reader, outer: Ref, inner: Ref) -> str | None:
     if not outer_tasks.complete or any(_may_call(task, inner.ns) for task in outer_tasks.tasks):
         return None
     if not caller_task(inner.ns):
+        if any(task.status not in (Status.FINISHED, Status.LEFT) for task in outer_tasks.tasks):
+            return (
+                f"the next run doesn't begin with {name}: its next call starts anew, with the input added to this state"
+            )
         return f"the call of {name} has finished: its next call starts anew, with the input added to this state"
     if Inspection(reader, inner).returned():
         return f"the call of {name} has finished, so the next run doesn't continue from there"
@@ -47,10 +51,10 @@ def _read_reason(reader: Reader, outer: Ref, inner: Ref) -> str | None:
 
 
 def _may_call(task: Task, ns: str) -> bool:
-    """Whether a task may still run and call this subgraph; with its own memory, nodes that follow may call it too."""
+    """Whether a task may still run and continue this subgraph; with its own memory, only its node's first task may."""
     if task.status in (Status.FINISHED, Status.LEFT):
         return False
     caller_id = caller_task(ns)
     if not caller_id:
-        return True
+        return task.node in (None, node(ns))
     return task.node in (None, node(ns)) if task.id is None else task.id == caller_id

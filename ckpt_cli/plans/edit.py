@@ -6,15 +6,17 @@ update, it marks no node as having run. The versions of edited channels advance 
 so the edit triggers no node.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refused, UsageError
+from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
+from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.task_names import counted
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
@@ -79,15 +81,21 @@ def plan(
         verb="edit",
         summary=f"{what}, source update, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
-            *describe_reruns(reader, row, snapshot, memories),
-            *describe_memories(reader, row, snapshot, memories, short, is_editable=True),
-            *describe_not_inherited(reader, without_memory(snapshot, memories), row),
+            *_describe_tasks(reader, row, snapshot, short),
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,
     )
+
+
+def _describe_tasks(reader: Reader, row: CheckpointRow, snapshot: Snapshot, short: ShortIds) -> Iterator[str]:
+    """Lines about the tasks of the edited checkpoint: which run again, and which don't although the state changes."""
+    memories = find_memories(reader, row)
+    yield from describe_reruns(reader, row, snapshot, memories)
+    yield from describe_memories(reader, row, snapshot, memories, short, is_editable=True)
+    yield from describe_not_inherited(reader, without_memory(snapshot, memories), row)
 
 
 def _make_edited(

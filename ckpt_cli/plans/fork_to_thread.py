@@ -6,7 +6,7 @@ checkpoint itself, and the subgraphs that its tasks called. With them, the copy 
 is a hash of the checkpoint's id and namespace, not of the thread's id, so finished tasks and questions are found again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,8 @@ def plan(
     records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, copied, rename, without))
     snapshot, short = Inspection(reader, row.ref).snapshot(), short_ids(reader, row.ref)
     memories = find_memories(reader, row, newest_of(copied))
-    memory_notes = list(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
+    # If there are notes, the config gets an id. With one, the library makes a copy before it runs, and calls anew.
+    memory_notes = tuple(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
     what = "that checkpoint alone" if shallow else _counted(records)
     then = f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
     return Plan(
@@ -81,9 +82,9 @@ def plan(
         notes=(
             *_describe_pending(reader, row, snapshot, memories, shallow=shallow, pending=pending),
             *memory_notes,
+            *_describe_call_left_behind(snapshot, () if pending else memories),
             *changes.describe(reader.state(row.ref).metadata),
         ),
-        # With an id in the config, the library makes a copy before it runs; only then a subgraph with memory runs anew.
         result=Ref(to, "", row.checkpoint_id if memory_notes and not pending else ""),
     )
 
@@ -128,7 +129,11 @@ def _describe_pending(
         yield "the checkpoints of its subgraphs are not copied"
     elif left_behind:
         yield "--with-pending takes them along"
-    elif called := [task.node for task in snapshot.tasks if task.writes and task.node in memories]:
+
+
+def _describe_call_left_behind(snapshot: Snapshot, memories: Collection[str]) -> Iterator[str]:
+    """A line about the calls of subgraphs with their own memory that are not copied."""
+    if called := [task.node for task in snapshot.tasks if task.writes and task.node in memories]:
         yield f"--with-pending takes the call of {', '.join(map(str, called))} at that checkpoint along"
 
 

@@ -95,7 +95,6 @@ def plan(
         summary=f"of {short(row.checkpoint_id)} (step {origin.step}): {_describe_last(writer, short)}",
         notes=(
             *_notes(reader, row, supersteps, start, writer, made_changes),
-            *_describe_memories(reader, row, writer, short, is_one_step=len(supersteps) == 1),
             *describe_new_head(reader, row, short),
             *describe_changes(origin.metadata, changes),
         ),
@@ -155,15 +154,11 @@ def _notes(
         kept = writer.rules.finished is Finished.KEEP
         yield from () if only_inputs else describe_cleared(before, again, kept=kept)
     again = again if why_not_continued(reader, row.ref) is None else []
-    anew = without_memory(before.only(again), find_memories(reader, row))
+    memories = find_memories(reader, row)
+    anew = without_memory(before.only(again), memories)
     yield from describe_finished_again(anew)
     yield from (f"dropped: the results of {call}" for call in finished_calls(reader, before, row))
     yield from describe_unfinished_again(reader, row, anew)
-
-
-def _describe_memories(
-    reader: Reader, row: CheckpointRow, writer: SuperstepWriter, short: ShortIds, *, is_one_step: bool
-) -> Iterator[str]:
-    """Lines about the subgraphs with their own memory, which the update doesn't reach."""
     due = writer.at.tasks if why_not_continued(reader, row.ref) is None else Snapshot([])
-    yield from describe_memories(reader, row, due, find_memories(reader, row), short, is_child=is_one_step)
+    is_child = len(supersteps) == 1
+    yield from describe_memories(reader, row, due, memories, short_ids(reader, row.ref), is_child=is_child)

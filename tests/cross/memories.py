@@ -32,6 +32,8 @@ CHANGES: dict[str, list[str]] = {
         "n=last",
         "--next",
         "sub",
+        "--finished",
+        "drop",
     ],
     "fork to a thread": ["fork", "{called}", "--to", "copy"],
     "fork to a thread before the call": ["fork", "{before}", "--to", "copy"],
@@ -49,7 +51,6 @@ HISTORIES: dict[str, list[Any]] = {
     "finished twice": [{"n": 0}, Command(resume="yes"), {"n": 10}, Command(resume="yes")],
 }
 """What a thread's runs are given."""
-
 
 NOTHING_AFTER = {("asks", "delete"), ("asks", "delete from the first call"), ("asks again", "delete")}
 WAYS = ("thread_id alone", "the printed config")

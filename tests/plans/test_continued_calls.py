@@ -132,6 +132,19 @@ def test_a_new_call_of_a_subgraph_with_its_own_memory(database: tuple[str, Any],
     assert state[0] == "new" and state[-3:] == ["i1", "i2", "i3"]
 
 
+def test_a_subgraph_with_its_own_memory_that_a_later_step_calls(database: tuple[str, Any], ckpt: Ckpt) -> None:
+    """It starts anew, although it waits: the plan says so, and the next run does."""
+    ran, saver = Ran(), database[1]
+    graph = calling(saver, ran, "own asks")
+    graph.invoke({"log": ["in"]}, on("t"))
+    ckpt("fork", "t", "step:0", "--yes")
+    plan = ckpt("edit", "t", "--set", 'log=["new"]', "--ns", "sub", "--rerun", "--yes")
+    assert "the next run doesn't begin with sub: its next call starts anew" in " ".join(plan["notes"])
+    ran.clear()
+    graph.invoke(None, on("t"))
+    assert ran[:2] == ["a", "i1"]
+
+
 @pytest.mark.parametrize("kind", ["leaves", "own leaves"])
 def test_a_subgraph_that_was_left(database: tuple[str, Any], ckpt: Ckpt, kind: str) -> None:
     """The node that left by ``Command(graph=PARENT)`` is neither due nor running, and ``next`` is empty."""
