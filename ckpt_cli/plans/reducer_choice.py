@@ -123,10 +123,13 @@ class Reducers:
         if channel in self.history.deltas and (not candidates or is_unproven(before)):
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
-        outcomes = learning.outcomes(candidates, before, writes)
-        if (not candidates or len(outcomes) > 1) and self._may_learn_from_others(channel):
+        outcomes, unfit = _outcomes(candidates, before, writes)
+        if len(outcomes) != 1 and self._may_learn_from_others(channel):
             candidates = self._all_steps(channel).candidates
-            outcomes = learning.outcomes(candidates, before, writes)
+            outcomes, unfit = _outcomes(candidates, before, writes)
+        if unfit is not None:
+            what = f"the recorded steps of channel {channel!r} fit {unfit}"
+            raise UsageError(what, hint=self.ways_without_proof(channel)) from unfit
         if len(outcomes) != 1:
             raise self._unproven(channel, candidates, outcomes)
         evidence, value = outcomes[0]
@@ -209,7 +212,7 @@ class Reducers:
     ) -> Exception:
         if candidates and not outcomes:
             kinds = ", ".join(one.reducer.name for one in candidates)
-            return UsageError(f"channel {channel!r} can't take that value: its reducer is {kinds}")
+            return UsageError(f"channel {channel!r} can't take several writes in one step: its reducer is {kinds}")
         own = self.history.tallies.get(channel, Tally())
         tally = self._all_steps(channel) if self._may_learn_from_others(channel) else own
         where = "" if tally.threads < 2 else f" in {tally.threads} threads"
@@ -233,3 +236,13 @@ class Reducers:
             f"--reducer {argument(channel + '=NAME')} names it, and --remember keeps that for this database; "
             f"`{command('ckpt edit', *words, options=options)}` needs no reducer; NAME is one of {', '.join(names())}"
         )
+
+
+def _outcomes(
+    candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
+) -> tuple[list[tuple[Evidence, Any]], Unfit | None]:
+    """See `learning.outcomes`; the error if a candidate can't take the writes."""
+    try:
+        return learning.outcomes(candidates, before, writes), None
+    except Unfit as error:
+        return [], error

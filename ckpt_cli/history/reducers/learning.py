@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import Any
 
+from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     MESSAGES,
@@ -16,12 +17,9 @@ from ckpt_cli.history.reducers.reducers import (
     ChannelStep,
     Evidence,
     Shorthand,
+    TooManyWrites,
     Unfit,
-    agree,
     as_message,
-    explains,
-    folds_to,
-    is_empty,
 )
 from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.node import Node
@@ -128,7 +126,7 @@ class Merging:
         self._ids: set[str] = set()
 
     def explains(self, step: ChannelStep) -> bool:
-        """Like `reducers.explains` with `MESSAGES`."""
+        """Like `agreement.explains` with `MESSAGES`."""
         if step.command:
             return explains(MESSAGES, step)
         if type(step.after) is not list and not any(overwrite(write) is not None for write in step.writes):
@@ -177,14 +175,19 @@ class Merging:
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
     """The distinct results of the candidates for these writes, each with the first candidate that gives it.
 
-    A candidate that can't take the writes is left out.
+    A candidate that never takes several writes in one step is left out if there are several.
+
+    Raises:
+        Unfit: a candidate can't take these values. What a person types is no evidence against a reducer.
     """
     results: list[tuple[Evidence, Any]] = []
     for evidence in candidates:
         try:
             value = evidence.reducer.step(before, writes)
-        except Unfit:
+        except TooManyWrites:
             continue
+        except Unfit as error:
+            raise Unfit(f"{evidence.reducer.name}, which can't apply this value: {error}") from error
         place = next((at for at, (_, other) in enumerate(results) if same(value, other)), None)
         if place is None:
             results.append((evidence, value))
