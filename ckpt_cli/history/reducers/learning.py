@@ -37,12 +37,14 @@ class Tally:
         steps: the number of steps with writes.
         faded: whether a step without writes emptied the channel.
         kept: whether a step without writes left the channel as it was.
+        leaves_list: whether what such a step left was an empty list, as a topic does.
         threads: the number of threads whose tallies were added up; 0 for the steps of one thread alone.
     """
 
     steps: int = 0
     faded: bool = False
     kept: bool = False
+    leaves_list: bool = False
     threads: int = 0
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
     _merging: "Merging" = field(default_factory=lambda: Merging())
@@ -61,6 +63,7 @@ class Tally:
         elif step.before is not ABSENT and step.before != []:
             if is_empty(step.after):
                 self.faded = True
+                self.leaves_list |= step.after == []
             elif not self.kept:
                 self.kept = same(step.before, step.after)
 
@@ -75,6 +78,14 @@ class Tally:
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
         return [Evidence(r, self.steps, self.steps, self.threads) for r in fitting] if self.steps else []
+
+    @property
+    def fades(self) -> bool | None:
+        """Whether a step without writes empties the channel; None if no step shows it."""
+        if self.faded or self.kept:
+            return None if self.faded and self.kept else self.faded
+        is_open = any(reducer.fades and self._explained(at) == self.steps for at, reducer in enumerate(REDUCERS))
+        return None if is_open else False
 
     @property
     def suspected(self) -> list[Evidence]:
@@ -111,6 +122,7 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total.threads += bool(tally.steps)
         total.faded |= tally.faded
         total.kept |= tally.kept
+        total.leaves_list |= tally.leaves_list
         total._counts.update(tally._counts)
     return total
 
