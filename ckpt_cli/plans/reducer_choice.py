@@ -67,6 +67,11 @@ class Reducers:
         return any(one.of_state_graph and (one.started or one.has_triggers) for one in self.others.with_same_nodes)
 
     @property
+    def is_subgraph(self) -> bool:
+        """Whether the change is in a subgraph's namespace, where only this thread's own steps count."""
+        return bool(self._ref.ns)
+
+    @property
     def words(self) -> list[str]:
         """One text for each reducer that was used, and one about the channels that may have to be emptied."""
         texts = [f"{channel} {words}" for channel, words in self.used.items()]

@@ -105,3 +105,18 @@ def test_a_thread_begun_by_an_update_is_a_state_graphs(tmp_path: Path, node: str
         mine, theirs = graph.get_state(on("t")), graph.get_state(on("theirs"))
         assert (mine.values, mine.next) == (theirs.values, theirs.next)
         assert graph.invoke(None, on("t")) == graph.invoke(None, on("theirs"))
+
+
+def test_a_refusal_in_a_subgraph_names_its_namespace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other threads have finished runs of the node, but only the steps of this namespace count."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        inner = line(None, "i1", "i2", schema=One, interrupt_before=["i2"])
+        graph = line(saver, "sub", schema=One, nodes={"sub": inner})
+        graph.invoke({"n": 0}, on("kin"))
+        graph.invoke(None, on("kin"))
+        graph.invoke({"n": 0}, on("t"))
+        ns = graph.get_state(on("t"), subgraphs=True).tasks[0].state.config["configurable"]["checkpoint_ns"]
+    words = ["update", "t", "--ns", ns, "--as-node", "i2", "--values", '{"n": 1}', "--reducer", "n=last"]
+    assert run([*words, "-d", str(path), "--yes"]) == Refused("").exit_code
+    assert "no run of i2 that finished is recorded in this thread's namespace" in capsys.readouterr().err
