@@ -69,7 +69,7 @@ def plan(
     own = snapshots_for_child(reader, mint, origin, {*names, *removed})
     made = _make_edited(reader, mint, origin, own, {c: after[c] for c in names}, removed, changes)
     _must_run_the_same(reader, origin, made)
-    new, memories = made.row.ref, find_memories(reader, row)
+    new = made.row.ref
     short = short_ids(reader, row.ref, new.checkpoint_id)
     what = ", ".join([*names, *removed]) or "metadata"
     what += f" of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint {short(new.checkpoint_id)}"

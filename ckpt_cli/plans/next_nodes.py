@@ -70,8 +70,10 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
             *map(_hop_write, hops),
         ], f"then {', '.join(map(_describe_hop, hops)) or 'END'}, as you say"
     if not routes:
+        where = " in this thread's namespace" if reducers.is_subgraph else ""
         raise Refused(
-            f"no run of {node} that finished is recorded, so its next nodes are unknown", hint="--next NODE names them"
+            f"no run of {node} that finished is recorded{where}, so its next nodes are unknown",
+            hint="--next NODE names them",
         )
     if len(routes) > 1:
         raise UsageError(

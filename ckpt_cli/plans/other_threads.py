@@ -12,7 +12,7 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.learning import Tally, add_up
 from ckpt_cli.history.state.channels import target
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
-from ckpt_cli.plans.same_graph import Shape, Shapes, shape_of
+from ckpt_cli.plans.same_graph import Shape, Shapes, may_be_of_same_graph, shape_of
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
@@ -35,17 +35,17 @@ class OtherThreads:
         reader: the database.
         thread_id: the thread in question, which is left out.
         ns: its namespace; only threads whose head is in it count.
-        shapes: the graph as the thread's own checkpoints show it.
+        history: gives the history of the thread itself.
         own_ids: the thread's own checkpoints. A copy of a thread has the same ids, and its steps count only once.
     """
 
     def __init__(
-        self, reader: Reader, thread_id: str, ns: str, shapes: Callable[[], Shapes], own_ids: Collection[str]
+        self, reader: Reader, thread_id: str, ns: str, history: Callable[[], ThreadHistory], own_ids: Collection[str]
     ) -> None:
         self._reader = reader
         self._thread_id = thread_id
         self._ns = ns
-        self._shapes = shapes
+        self._history = history
         self._counted = set(own_ids)
         self.checkpoints = 0
         """The number of checkpoints of other threads that were read for their steps."""
@@ -55,22 +55,41 @@ class OtherThreads:
     @cached_property
     def of_same_graph(self) -> list[ThreadHistory]:
         """The histories of threads of the same graph (`Shapes.is_of_same_graph`), the newest first."""
-        return [one for one in self._read(self._likely_heads) if self._shapes().is_of_same_graph(one.shapes)]
+        return [one for one in self._likely if self._own_shapes.is_of_same_graph(one.shapes)]
+
+    @cached_property
+    def _likely(self) -> list[ThreadHistory]:
+        return list(self._read(self._likely_heads))
 
     @cached_property
     def with_same_nodes(self) -> list[ThreadHistory]:
-        """The histories of threads that share a node with this one: enough for a route, too little for a reducer."""
-        newest, same_graph = self._shapes().newest, self.of_same_graph
+        """The histories of threads that share a node with this one, and that nothing shows to be of another graph.
+
+        This is enough for a route, and too little for a reducer.
+        """
+        newest, likely = self._own_shapes.newest, self._likely
         nodes = newest.nodes if newest else frozenset()
         others = {head: shape for head, shape in self._heads.items() if shape.nodes & nodes}
-        return [*same_graph, *self._read({head: others[head] for head in others if head not in self._likely_heads})]
+        read = [*likely, *self._read({head: others[head] for head in others if head not in self._likely_heads})]
+        return [one for one in read if self._is_uncontradicted(one)]
+
+    def _is_uncontradicted(self, other: ThreadHistory) -> bool:
+        mine = self._history()
+        ids = {one.shapes.newest.graph_id for one in (mine, other) if one.shapes.newest is not None} - {""}
+        inputs = mine.inputs | other.inputs
+        channels = mine.channels - inputs, other.channels - inputs
+        return len(ids) < 2 and may_be_of_same_graph(mine.outputs, other.outputs, channels)
+
+    @property
+    def _own_shapes(self) -> Shapes:
+        return self._history().shapes
 
     def that_reached(self, node: str) -> Iterator[ThreadHistory]:
         """The histories of threads that have triggered a node, and have all channels that this thread has.
 
         Before the first step has finished, a thread shows no node of its graph, only channels.
         """
-        newest = self._shapes().newest
+        newest = self._own_shapes.newest
         if newest is not None:
             likely = {head: shape for head, shape in self._heads.items() if newest.is_within(shape)}
             yield from self._read({h: s for h, s in likely.items() if any(target(c) == node for c in s.channels)})
@@ -91,7 +110,7 @@ class OtherThreads:
     @cached_property
     def _likely_heads(self) -> dict[Ref, Shape]:
         """The heads of threads that may be of the same graph: one of the two may have been where the other is now."""
-        shapes = self._shapes()
+        shapes = self._own_shapes
         if shapes.newest is None or not shapes.newest.nodes:
             return {}
         newest = shapes.newest

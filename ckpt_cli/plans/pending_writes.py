@@ -14,9 +14,9 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE,
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.plans.command_lines import command_at
+from ckpt_cli.plans.node_writes import count_sends, task_path_at
 from ckpt_cli.plans.step_start import StepStart, not_of_state_graph
 from ckpt_cli.plans.superstep import TaskOutput, written_triggers
-from ckpt_cli.plans.thread_history import count_sends, task_path_at
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import has_response_schema
 from ckpt_cli.values.state import TaskWrite

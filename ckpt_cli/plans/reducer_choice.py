@@ -49,8 +49,9 @@ class Reducers:
         self._ref = ref
         self._chosen, self._remembered, self._deferred = named
         own_ids = reader.lineage(ref.thread_id, ref.ns).rows.keys()
-        self.others = OtherThreads(reader, ref.thread_id, ref.ns, lambda: self.history.shapes, own_ids)
+        self.others = OtherThreads(reader, ref.thread_id, ref.ns, lambda: self.history, own_ids)
         self.used: dict[str, str] = {}
+        self._unclear: set[str] = set()
 
     @cached_property
     def history(self) -> ThreadHistory:
@@ -58,9 +59,43 @@ class Reducers:
         return read_history(self._reader, self._ref.thread_id, self._ref.ns, ThreadHistory())
 
     @property
-    def ephemeral(self) -> frozenset[str]:
-        """The user's channels that were empty after every recorded step that didn't write to them."""
-        return frozenset(c for c, tally in self.history.tallies.items() if tally.faded and not tally.kept)
+    def of_state_graph(self) -> bool:
+        """Whether the graph is shown to be a StateGraph, by this thread or by others that share a node with it."""
+        own = self.history
+        if not own.of_state_graph or own.started or own.has_triggers:
+            return own.of_state_graph
+        return any(one.of_state_graph and (one.started or one.has_triggers) for one in self.others.with_same_nodes)
+
+    @property
+    def is_subgraph(self) -> bool:
+        """Whether the change is in a subgraph's namespace, where only this thread's own steps count."""
+        return bool(self._ref.ns)
+
+    @property
+    def words(self) -> list[str]:
+        """One text for each reducer that was used, and one about the channels that may have to be emptied."""
+        texts = [f"{channel} {words}" for channel, words in self.used.items()]
+        unclear = sorted(self._unclear - self.used.keys())
+        kept = f"{', '.join(unclear)} kept (nothing shows if a step empties {_them(unclear)})"
+        return [*texts, kept] if unclear else texts
+
+    def empties(self, channel: str) -> bool:
+        """Whether a step empties a channel that it doesn't write to: a topic, an ephemeral value, an any value.
+
+        If neither this thread nor another one shows it, the channel is kept, and `words` says so.
+        """
+        if channel in self._chosen or channel in self.history.deltas:
+            return channel in self._chosen and self._chosen[channel].fades
+        if (own := self.history.tallies.get(channel, Tally()).fades) is not None:
+            return own
+        fades = self._with_others(channel).fades
+        self._unclear |= {channel} if fades is None else set()
+        return bool(fades)
+
+    def _with_others(self, channel: str) -> Tally:
+        """The steps of a channel in this thread and in those that nothing shows to be of another graph."""
+        histories = [self.history, *self.others.with_same_nodes]
+        return learning.add_up(one.tallies[channel] for one in histories if channel in one.tallies)
 
     def is_deferred(self, node: str) -> bool | None:
         """Whether a node waits until all others have finished; None if neither this thread nor others show it."""
@@ -114,7 +149,8 @@ class Reducers:
         new_id = self._new_id
         writes = [as_messages(w, before, new_id) if self.holds_messages(channel, before, w) else w for w in writes]
         if not writes:
-            return [] if isinstance(before, list) and TOPIC in self._candidate_reducers(channel) else ABSENT
+            is_topic = self._chosen.get(channel) is TOPIC or self._with_others(channel).leaves_list
+            return [] if isinstance(before, list) and is_topic else ABSENT
         if channel in self._chosen:
             return self._fold_by_chosen(channel, self._chosen[channel], before, writes)
         candidates = self._candidates(channel)
@@ -123,10 +159,13 @@ class Reducers:
         if channel in self.history.deltas and (not candidates or is_unproven(before)):
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
-        outcomes = learning.outcomes(candidates, before, writes)
-        if (not candidates or len(outcomes) > 1) and self._may_learn_from_others(channel):
+        outcomes, unfit = _outcomes(candidates, before, writes)
+        if len(outcomes) != 1 and self._may_learn_from_others(channel):
             candidates = self._all_steps(channel).candidates
-            outcomes = learning.outcomes(candidates, before, writes)
+            outcomes, unfit = _outcomes(candidates, before, writes)
+        if unfit is not None:
+            what = f"the recorded steps of channel {channel!r} fit {unfit}"
+            raise UsageError(what, hint=self.ways_without_proof(channel)) from unfit
         if len(outcomes) != 1:
             raise self._unproven(channel, candidates, outcomes)
         evidence, value = outcomes[0]
@@ -178,9 +217,6 @@ class Reducers:
         self.used[channel] = f"{reducer.name} ({'remembered' if is_remembered else 'as you say'})"
         return value
 
-    def _candidate_reducers(self, channel: str) -> list[Reducer]:
-        return [one.reducer for one in self._candidates(channel)]
-
     def _candidates(self, channel: str) -> list[Evidence]:
         """The reducers that explain this thread's own steps."""
         if channel in self.history.deltas:
@@ -209,7 +245,7 @@ class Reducers:
     ) -> Exception:
         if candidates and not outcomes:
             kinds = ", ".join(one.reducer.name for one in candidates)
-            return UsageError(f"channel {channel!r} can't take that value: its reducer is {kinds}")
+            return UsageError(f"channel {channel!r} can't take several writes in one step: its reducer is {kinds}")
         own = self.history.tallies.get(channel, Tally())
         tally = self._all_steps(channel) if self._may_learn_from_others(channel) else own
         where = "" if tally.threads < 2 else f" in {tally.threads} threads"
@@ -236,3 +272,17 @@ class Reducers:
             f"--reducer {argument(channel + '=NAME')} names it, and --remember keeps that for this database; "
             f"`{command('ckpt edit', *words, options=options)}` needs no reducer; NAME is one of {', '.join(names())}"
         )
+
+
+def _them(channels: Sequence[str]) -> str:
+    return "it" if len(channels) == 1 else "them"
+
+
+def _outcomes(
+    candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
+) -> tuple[list[tuple[Evidence, Any]], Unfit | None]:
+    """See `learning.outcomes`; the error if a candidate can't take the writes."""
+    try:
+        return learning.outcomes(candidates, before, writes), None
+    except Unfit as error:
+        return [], error

@@ -72,7 +72,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) ->
     """
     mint, origin = Mint(), read_origin(reader, row.ref)
     learned = Reducers(reader, row.ref, named, lambda: "(new id)")
-    must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
+    must_allow_steps(origin, of_state_graph=learned.of_state_graph)
     at = read_step_start(reader, origin, learned)
     before, unknown = dict(at.channels.values), dict[str, str]()
     at.channels.fold = _as_far_as_known(learned.fold, named.reducers, unknown)
@@ -89,7 +89,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) ->
         at.tasks,
         {c: before[c] for c in own if c in before},
         {c: at.channels.values[c] for c in own if c in at.channels.values},
-        [f"{channel} {words}" for channel, words in learned.used.items()],
+        learned.words,
         unknown,
         snapshot_after.next,
     )

@@ -4,6 +4,7 @@ A database doesn't name graphs, and several graphs may use the same names. So th
 graph that counts as one of this graph would prove a wrong reducer.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from ckpt_cli.history.state.channels import NOT_NODES, START
@@ -36,6 +37,23 @@ def shape_of(state: State) -> Shape:
         frozenset(state.versions),
         graph_id if isinstance(graph_id, str) else "",
     )
+
+
+Outputs = dict[str, set[frozenset[str]]]
+"""Node to the sets of the user's channels that its recorded runs wrote to."""
+
+
+def may_be_of_same_graph(mine: Outputs, other: Outputs, channels: tuple[Collection[str], Collection[str]]) -> bool:
+    """Whether the recorded runs of two threads, which share a node, don't contradict that their graph is the same.
+
+    They do if a node never wrote to the same channels in both. Where no runs of a node are recorded in both threads, as
+    with ``durability="exit"``, all the `channels` of one thread, its inputs left out, must be channels of the other.
+    """
+    common = (mine.keys() & other.keys()) - {START}
+    if common:
+        return not any(mine[node].isdisjoint(other[node]) for node in common)
+    first, second = map(set, channels)
+    return first <= second or second <= first
 
 
 class Shapes:

@@ -50,7 +50,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
         {node: dict(seen) for node, seen in state.seen.items()},
         reducers.is_deferred,
         reducers.fold,
-        reducers.ephemeral,
+        reducers.empties,
     )
     taken = frozenset((write.task_id, write.row.idx) for write in writes)
     touched = frozenset(write.channel for write in writes if write.channel in past.deltas)

@@ -10,7 +10,7 @@ from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven, unproven
 from ckpt_cli.history.reducers.reducers import ABSENT
-from ckpt_cli.history.state.channels import START, order
+from ckpt_cli.history.state.channels import order
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
@@ -61,7 +61,7 @@ def must_allow_steps(origin: Origin, *, of_state_graph: bool) -> None:
         )
     if is_javascript(state):
         raise NotSupported("a step can't be made in a thread of LangGraph.js", hint=_hint_edit(origin))
-    if not of_state_graph or (START not in state.versions and state.versions):
+    if not of_state_graph:
         raise not_of_state_graph()
 
 

@@ -22,7 +22,7 @@ _NOT_STORED_IN_CHANNELS = CONTROL_WRITES | {NO_WRITES, RETURN, "__pregel_push"}
 Fold = Callable[[str, Any, Sequence[Any]], Any]
 """A function of a user's channel, its value and a step's writes to it; it gives the channel's next value.
 
-For an ephemeral channel it is also called if a step has no writes to the channel.
+For a channel that a step empties it is also called if a step has no writes to the channel.
 """
 
 
@@ -52,7 +52,7 @@ class Channels:
         seen: node to the channel versions that it has seen.
         is_deferred: whether a node waits until all others have finished; None if nothing shows it.
         fold: gives the new value of one of the user's channels.
-        ephemeral: the user's channels that a step empties unless it writes to them.
+        empties: whether a step empties one of the user's channels that it doesn't write to.
         doubtful: nodes that were triggered though nothing shows whether they are deferred.
         is_preview: nothing will be stored, so a join may have a form that its node can't load.
     """
@@ -62,7 +62,7 @@ class Channels:
     seen: dict[str, dict[str, Version]]
     is_deferred: Callable[[str], bool | None]
     fold: Fold
-    ephemeral: frozenset[str] = frozenset()
+    empties: Callable[[str], bool] = lambda _channel: False
     doubtful: set[str] = field(default_factory=set)
     is_preview: bool = False
 
@@ -122,7 +122,7 @@ class Channels:
             return (True, writes[-1]) if writes else (before is not ABSENT, ABSENT)
         if (node := target(channel)) is not None:
             return self._triggered(node, before, writes)
-        if writes or channel in self.ephemeral:
+        if writes or self.empties(channel):
             return True, self.fold(channel, before, writes)
         return False, before
 

@@ -29,14 +29,14 @@ from ckpt_cli.history.state.channels import (
     target,
     user_channels,
 )
-from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.history.tasks.write_attribution import is_command, is_update
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import NULL_TASK, Ref
-from ckpt_cli.plans.same_graph import Shapes
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.node_writes import node_writes
+from ckpt_cli.plans.same_graph import Outputs, Shapes
 from ckpt_cli.plans.superstep import is_deferred
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.langgraph_values import items, overwrite, send
+from ckpt_cli.values.langgraph_values import overwrite, send
 from ckpt_cli.values.state import State, TaskWrite
 
 Route = tuple[tuple[str, str], ...]
@@ -53,6 +53,7 @@ class ThreadHistory:
     Attributes:
         tallies: user's channel to the evidence about its reducer.
         routes: node to the routes that its runs took, and how often.
+        outputs: node to the sets of the user's channels that its runs wrote to.
         deferred: nodes that were seen to wait until all other nodes had finished.
         undeferred: nodes that were seen not to.
         deltas: delta channel to the fewest updates after which it was stored whole; 0 if that was never seen.
@@ -60,12 +61,14 @@ class ThreadHistory:
         channels: the user's channels that hold something in some checkpoint, or that some task or update wrote to.
         inputs: those of them that ``__start__`` wrote: they are in the graph's input schema.
         started: the thread got its input through the channel `__start__`, as a StateGraph does.
+        has_triggers: some channel triggers a node by its name (``branch:to:NODE``), as only a StateGraph has it.
         of_state_graph: nothing shows that the graph is not a StateGraph.
         shapes: the graph as the checkpoints show it.
     """
 
     tallies: dict[str, Tally] = field(default_factory=dict)
     routes: dict[str, Counter[Route]] = field(default_factory=dict)
+    outputs: Outputs = field(default_factory=dict)
     deferred: set[str] = field(default_factory=set)
     undeferred: set[str] = field(default_factory=set)
     deltas: dict[str, int] = field(default_factory=dict)
@@ -73,6 +76,7 @@ class ThreadHistory:
     channels: set[str] = field(default_factory=set)
     inputs: set[str] = field(default_factory=set)
     started: bool = False
+    has_triggers: bool = False
     of_state_graph: bool = True
     shapes: Shapes = field(default_factory=Shapes)
 
@@ -83,6 +87,7 @@ class ThreadHistory:
         self.nodes.update(node for node in map(target, state.versions) if node and node not in NOT_NODES)
         self.channels.update(user_channels(state))
         self.started = self.started or START in state.versions
+        self.has_triggers = self.has_triggers or any(map(target, state.versions))
         listeners = {node for node, versions in state.seen.items() if START in versions}
         if PREVIOUS in state.versions or END in state.versions or listeners - NOT_NODES - {START}:
             self.of_state_graph = False
@@ -125,16 +130,21 @@ class ThreadHistory:
 
     def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended."""
-        by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
+        by_task: dict[str, tuple[str | None, list[tuple[str, str]], set[str]]] = {}
         unfinished = {write.task_id for _, write in writes if write.channel in (ERROR, INTERRUPT)}
         for node, write in writes:
             if write.channel not in _NOT_APPLIED and not is_command(write) and write.task_id not in unfinished:
-                route = by_task.setdefault(write.task_id, (node, []))[1]
-                if write.channel != NO_WRITES and is_control(write.channel, state):
+                _, route, channels = by_task.setdefault(write.task_id, (node, [], set()))
+                if write.channel == NO_WRITES:
+                    continue
+                if is_control(write.channel, state):
                     route.append(_hop_of(write))
-        for node, route in by_task.values():
+                else:
+                    channels.add(write.channel)
+        for node, route, channels in by_task.values():
             if node is not None:
                 self.routes.setdefault(node, Counter())[tuple(route)] += 1
+                self.outputs.setdefault(node, set()).add(frozenset(channels))
 
     def add_update(self, parent: State, child: State, writes: Collection[TaskWrite]) -> None:
         """Add the step that ``update_state`` made by these writes."""
@@ -264,34 +274,3 @@ def _is_only_update(reader: Reader, child: State, parent_id: str) -> bool:
     return len(siblings) == 1 or all(
         reader.state(Ref(thread_id, ns, one)).source != "update" for one in siblings if one != child.ref.checkpoint_id
     )
-
-
-def node_writes(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> list[tuple[str | None, TaskWrite]]:
-    """The writes of a checkpoint's own tasks in the order in which the library applies them, each with its node.
-
-    `stored`: all writes that are stored on the checkpoint, if they have been read already.
-    """
-    stored = reader.writes(ref) if stored is None else stored
-    by_path = [(pulled(write.row.task_path), write) for write in stored]
-    if all(node is not None for node, _ in by_path):
-        return list(by_path)
-    names = Inspection(reader, ref).names(stored)
-    writes = [w for w in stored if w.task_id == NULL_TASK or names.of_this_step(w.task_id)]
-    if all(write.row.task_path or write.task_id == NULL_TASK for write in writes):
-        return [(names.node(write.task_id), write) for write in writes]
-    snapshot = Inspection(reader, ref).snapshot()
-    sends = count_sends(reader.state(ref))
-    places = {task.id: task_path_at(place, task.node, sends) for place, task in enumerate(snapshot.tasks)}
-    nodes = {task.id: task.node for task in snapshot.tasks}
-    named = [(nodes.get(w.task_id) or names.node(w.task_id), w) for w in writes]
-    return sorted(named, key=lambda pair: places.get(pair[1].task_id, ""))
-
-
-def count_sends(state: State) -> int:
-    """The number of Sends that a step starts with."""
-    return len(state.sends) + len(items(state.values.get(TASKS)) or [])
-
-
-def task_path_at(place: int, node: str | None, sends: int) -> str:
-    """The path that the library gives to the task at this place of a step; the tasks of Sends come first."""
-    return f"~__pregel_push, {place:010d}" if place < sends else f"~__pregel_pull, {node}"

@@ -21,6 +21,7 @@ from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
+from ckpt_cli.plans.node_writes import count_sends
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, without_memory
 from ckpt_cli.plans.pending_writes import Finished, follows_old_update
 from ckpt_cli.plans.reducer_choice import Reducers
@@ -28,7 +29,6 @@ from ckpt_cli.plans.reruns import due_again, finished_calls
 from ckpt_cli.plans.step_start import StepStart, read_step_start
 from ckpt_cli.plans.successor import must_allow_steps
 from ckpt_cli.plans.superstep_writer import INPUT, SuperstepWriter, Update, UpdateRules
-from ckpt_cli.plans.thread_history import count_sends
 from ckpt_cli.plans.wording import (
     describe_cleared,
     describe_end,
@@ -76,7 +76,7 @@ def plan(
     """
     origin, learned = read_origin(reader, row.ref), Reducers(reader, row.ref, reducers, new_id)
     _must_say_something(supersteps)
-    must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
+    must_allow_steps(origin, of_state_graph=learned.of_state_graph)
     start, head_id = read_step_start(reader, origin, learned), reader.head(row.thread_id, row.ns).checkpoint_id
     before = _users_channels(start.channels.values, origin.state)
     old_way = follows_old_update(reader, start, finished)
@@ -140,8 +140,7 @@ def _notes(
     yield from writer.notes
     yield from describe_joins(start.origin.state, writer.at.origin.state, writer.at.tasks)
     yield from _describe_unchanged(supersteps, changes)
-    used = [f"{channel} {words}" for channel, words in writer.rules.reducers.used.items()]
-    if used:
+    if used := writer.rules.reducers.words:
         yield f"reducers: {', '.join(used)}"
     before, again = start.tasks, list[Task]()
     if supersteps[0][0].as_node == END:

@@ -12,9 +12,10 @@ from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.step_verdicts import Judgement, Reducers, Verdict, in_another_order, judge
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.plans.node_writes import count_sends
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.same_graph import Shapes
-from ckpt_cli.plans.thread_history import count_sends
+from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.queries.step_walk import AT_ONCE, RecordedWrite, StepWalk, WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -122,7 +123,8 @@ class Player:
         if self._pages and self.reducers.unexplained:
             thread_id, ns, _ = self._pages[0][0]
             own_ids = self._reader.lineage(thread_id, ns).rows.keys()
-            self.reducers.learn_from_others(OtherThreads(self._reader, thread_id, ns, lambda: shapes, own_ids).evidence)
+            others = OtherThreads(self._reader, thread_id, ns, lambda: ThreadHistory(shapes=shapes), own_ids)
+            self.reducers.learn_from_others(others.evidence)
 
     def _earlier(self, start: Ref) -> tuple[Ref | None, list[list[Ref]]]:
         """The steps that lead to `start`, as far back as they count: where they begin, and their checkpoints."""

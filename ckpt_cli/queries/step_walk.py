@@ -25,7 +25,7 @@ from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, is_update, note, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.thread_history import node_writes
+from ckpt_cli.plans.node_writes import node_writes
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 

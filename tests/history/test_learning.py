@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ckpt_cli.history.reducers.agreement import explains
 from ckpt_cli.history.reducers.evidence import evidence
 from ckpt_cli.history.reducers.learning import Merging, Tally, add_up
 from ckpt_cli.history.reducers.reducers import (
@@ -18,7 +19,6 @@ from ckpt_cli.history.reducers.reducers import (
     ChannelStep,
     Reducer,
     Unfit,
-    explains,
 )
 from tests.history.recorded import message
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from ckpt_cli.history.reducers.reducers import REDUCERS, ChannelStep, Evidence, Reducer, explains
+from ckpt_cli.history.reducers.agreement import explains
+from ckpt_cli.history.reducers.reducers import REDUCERS, ChannelStep, Evidence, Reducer
 
 
 def evidence(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import Any
 
+from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     MESSAGES,
@@ -16,12 +17,9 @@ from ckpt_cli.history.reducers.reducers import (
     ChannelStep,
     Evidence,
     Shorthand,
+    TooManyWrites,
     Unfit,
-    agree,
     as_message,
-    explains,
-    folds_to,
-    is_empty,
 )
 from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.node import Node
@@ -39,12 +37,14 @@ class Tally:
         steps: the number of steps with writes.
         faded: whether a step without writes emptied the channel.
         kept: whether a step without writes left the channel as it was.
+        leaves_list: whether what such a step left was an empty list, as a topic does.
         threads: the number of threads whose tallies were added up; 0 for the steps of one thread alone.
     """
 
     steps: int = 0
     faded: bool = False
     kept: bool = False
+    leaves_list: bool = False
     threads: int = 0
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
     _merging: "Merging" = field(default_factory=lambda: Merging())
@@ -63,6 +63,7 @@ class Tally:
         elif step.before is not ABSENT and step.before != []:
             if is_empty(step.after):
                 self.faded = True
+                self.leaves_list |= step.after == []
             elif not self.kept:
                 self.kept = same(step.before, step.after)
 
@@ -77,6 +78,14 @@ class Tally:
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
         return [Evidence(r, self.steps, self.steps, self.threads) for r in fitting] if self.steps else []
+
+    @property
+    def fades(self) -> bool | None:
+        """Whether a step without writes empties the channel; None if no step shows it."""
+        if self.faded or self.kept:
+            return None if self.faded and self.kept else self.faded
+        is_open = any(reducer.fades and self._explained(at) == self.steps for at, reducer in enumerate(REDUCERS))
+        return None if is_open else False
 
     @property
     def suspected(self) -> list[Evidence]:
@@ -113,6 +122,7 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total.threads += bool(tally.steps)
         total.faded |= tally.faded
         total.kept |= tally.kept
+        total.leaves_list |= tally.leaves_list
         total._counts.update(tally._counts)
     return total
 
@@ -128,7 +138,7 @@ class Merging:
         self._ids: set[str] = set()
 
     def explains(self, step: ChannelStep) -> bool:
-        """Like `reducers.explains` with `MESSAGES`."""
+        """Like `agreement.explains` with `MESSAGES`."""
         if step.command:
             return explains(MESSAGES, step)
         if type(step.after) is not list and not any(overwrite(write) is not None for write in step.writes):
@@ -177,14 +187,19 @@ class Merging:
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
     """The distinct results of the candidates for these writes, each with the first candidate that gives it.
 
-    A candidate that can't take the writes is left out.
+    A candidate that never takes several writes in one step is left out if there are several.
+
+    Raises:
+        Unfit: a candidate can't take these values. What a person types is no evidence against a reducer.
     """
     results: list[tuple[Evidence, Any]] = []
     for evidence in candidates:
         try:
             value = evidence.reducer.step(before, writes)
-        except Unfit:
+        except TooManyWrites:
             continue
+        except Unfit as error:
+            raise Unfit(f"{evidence.reducer.name}, which can't apply this value: {error}") from error
         place = next((at for at, (_, other) in enumerate(results) if same(value, other)), None)
         if place is None:
             results.append((evidence, value))

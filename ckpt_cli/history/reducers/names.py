@@ -14,6 +14,7 @@ _SHORT = {
     "operator.add": "append",
     "+": "append",
     "dict": "dict union",
+    "dict-without-nulls": "dict union without nulls",
     "set": "set union",
     "any": "any value",
     "accumulate": "accumulating topic",

@@ -1,4 +1,4 @@
-"""The reducers as pure functions (append, sum, message merge …); whether one explains recorded steps.
+"""The reducers as pure functions (append, sum, message merge …), and what the evidence for one is.
 
 The graph's own functions are not in a database. But in real histories, a common reducer either gives the recorded value
 at every step of a channel or at none. So a channel's reducer can be learned, and the evidence for it can be shown.
@@ -11,7 +11,7 @@ from typing import Any
 
 from ckpt_cli.values.langgraph_values import Message, items, message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
-from ckpt_cli.values.same import same, unlike
+from ckpt_cli.values.same import same
 
 REMOVE_ALL = "__remove_all__"
 """The id of the RemoveMessage that removes all before it (``graph/message.py: REMOVE_ALL_MESSAGES``)."""
@@ -27,7 +27,11 @@ ABSENT: Any = _Absent()
 
 
 class Unfit(Exception):
-    """A reducer can't take these values, so it is not the reducer of this channel."""
+    """A reducer can't take these values. If they are recorded, it is not the reducer of this channel."""
+
+
+class TooManyWrites(Unfit):
+    """A reducer can't take several writes in one step, whatever their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ class Evidence:
 
 def _last(_before: Any, writes: Sequence[Any]) -> Any:
     if len(writes) != 1:
-        raise Unfit("a last value takes one write a step")
+        raise TooManyWrites("a last value takes one write a step")
     return writes[0]
 
 
@@ -149,6 +153,14 @@ def _union(before: Any, writes: Sequence[Any]) -> Any:
             if not isinstance(part, dict):
                 raise Unfit("not a dict")
             merged.update(part)
+    return merged
+
+
+def _union_without_nulls(before: Any, writes: Sequence[Any]) -> Any:
+    merged: dict[Any, Any] = _union(before, ())
+    for write in writes:
+        merged.update(_union(ABSENT, [write]))
+        merged = {key: value for key, value in merged.items() if value is not None}
     return merged
 
 
@@ -232,69 +244,18 @@ APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))  #
 SUM = Reducer("sum", _sum, makes=frozenset({int, float}))
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
+WITHOUT_NULLS = Reducer("dict union without nulls", _union_without_nulls, makes=frozenset({dict}))
 SETS = Reducer("set union", _join_sets, makes=frozenset({Node}))
 GATHER = Reducer("accumulating topic", _gather, makes=_LIST)
 ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True)
 EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
 TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
 
-_ALIKE = ({SUM, APPEND}, {APPEND, GATHER})  # the same with numbers, and with lists
-REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
+_ALIKE = ({SUM, APPEND}, {APPEND, GATHER}, {UNION, WITHOUT_NULLS})  # the same with numbers, lists, no nulls
+REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, WITHOUT_NULLS, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
 """All reducers that are tried, the most specific first: if two explain a history, the first one counts."""
 
 
 def count_steps(steps: int) -> str:
     """A number of steps in words."""
     return "1 step" if steps == 1 else f"{steps:,} steps"
-
-
-def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:
-    """Whether a reducer gives the recorded value of a step."""
-    try:
-        value = reducer.step(step.before, step.command) if step.command else step.before
-        if step.writes or not step.command:
-            value = (reducer.replay if replayed else reducer.step)(value, step.writes)
-        elif reducer.fades:
-            return is_empty(step.after)
-    except Unfit:
-        return False
-    return agree(value, step.after)
-
-
-def is_empty(value: Any) -> bool:
-    """Whether a channel holds nothing, or an empty list, as an emptied topic does."""
-    return value is ABSENT or value == []
-
-
-def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
-    """Like `explains`, but faster, for a step without an ``Overwrite`` and without a Command."""
-    if reducer.makes is not None and type(step.after) not in reducer.makes:
-        return False
-    try:
-        return agree(reducer.fold(step.before, step.writes), step.after)
-    except Unfit:
-        return False
-
-
-def agree(computed: Any, recorded: Any) -> bool:
-    """Whether two values are equal; a recorded message may have an id that the computed one doesn't have."""
-    if type(computed) is not list or type(recorded) is not list:
-        return same(computed, recorded)
-    if len(computed) != len(recorded):
-        return False
-    return all(same(a, b) or _same_but_id(a, b) for a, b in unlike(computed, recorded))
-
-
-def _same_but_id(computed: Any, recorded: Any) -> bool:
-    parsed = as_message(computed.given if isinstance(computed, Shorthand) else computed)
-    if parsed is None or not isinstance(recorded, Node):
-        return False
-    if isinstance(computed, Shorthand):
-        stored = message(recorded)
-        if stored is None or (stored.role, stored.text) != (parsed.role, parsed.text):
-            return False
-        return parsed.id in (None, stored.id)
-    if parsed.id is not None or not isinstance(computed, Node):
-        return False
-    a, b = computed.fields or {}, recorded.fields or {}
-    return computed.type == recorded.type and same({**a, "id": None}, {**b, "id": None})

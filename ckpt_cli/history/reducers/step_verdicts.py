@@ -11,8 +11,9 @@ from itertools import permutations
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ckpt_cli.history.reducers.agreement import explains
 from ckpt_cli.history.reducers.learning import Tally, joined
-from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Evidence, Reducer, count_steps, explains
+from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Evidence, Reducer, count_steps
 from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same

@@ -1,0 +1,122 @@
+"""What a step does that no write shows is decided by stored evidence, held against ``update_state``."""
+
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels import AnyValue, EphemeralValue, Topic
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from ckpt_cli.app import run
+from ckpt_cli.errors import Refused
+from tests.graphs.building import line, on, says
+
+
+class One(TypedDict, total=False):
+    """The state of one graph."""
+
+    n: int
+    log: Annotated[list[Any], operator.add]
+
+
+class Other(TypedDict, total=False):
+    """The state of another graph, with nodes of the same names."""
+
+    n: int
+    other: str
+
+
+class Passing(TypedDict, total=False):
+    """Channels that a step empties, and one that it keeps."""
+
+    eph: Annotated[str, EphemeralValue(str)]
+    top: Annotated[list[str], Topic(str)]
+    anyv: Annotated[str, AnyValue]
+    kept: str
+    log: Annotated[list[Any], operator.add]
+    fail: bool
+
+
+@pytest.mark.parametrize("durability", ["sync", "exit"])
+def test_a_route_of_another_graph_is_no_evidence(tmp_path: Path, durability: str) -> None:
+    """Another graph's thread with the same nodes doesn't show what runs next; one of the same graph does."""
+    path = tmp_path / "t.sqlite"
+    words = ["update", "t", "--as-node", "b", "--values", '{"log": ["u"]}', "--reducer", "log=append", "--yes"]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        foreign = dict.fromkeys("abx", lambda _: {"other": "o"})
+        line(saver, "a", "b", "x", schema=Other, nodes=foreign).invoke({"n": 0}, on("foreign"))
+        graph = line(saver, "a", "b", "c", schema=One)
+        for thread in ("t", "theirs"):
+            graph.invoke({"n": 0}, on(thread), interrupt_before=["b"], durability=durability)
+        assert run([*words, "-d", str(path)]) == Refused("").exit_code
+        graph.invoke({"n": 0}, on("kin"))
+        assert run([*words, "-d", str(path)]) == 0
+        graph.update_state(on("theirs"), {"log": ["u"]}, as_node="b")
+        mine, theirs = graph.get_state(on("t")), graph.get_state(on("theirs"))
+        assert (mine.values, mine.next) == (theirs.values, theirs.next) == ({"n": 0, "log": ["a", "u"]}, ("c",))
+
+
+@pytest.mark.parametrize("verb", ["update", "replay"])
+def test_a_step_empties_what_it_empties_in_other_threads(
+    tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other threads of the graph show it; if there are none, the plan says that nothing does."""
+    path = tmp_path / "t.sqlite"
+    passing = {"eph": "E", "top": ["T"], "anyv": "A", "kept": "K", "log": ["a"]}
+
+    def b(state: Passing) -> dict[str, Any]:
+        return {"log": [1 // (not state.get("fail"))]}
+
+    words = {
+        "update": ["update", "t", "--as-node", "a", "--values", '{"log": ["u"]}'],
+        "replay": ["replay", "t", "--commit"],
+    }[verb]
+    words += ["--reducer", "log=append", "-d", str(path)]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "b", "c", schema=Passing, nodes={"a": lambda _: passing, "b": b})
+        for thread in ("t", "theirs"):
+            with pytest.raises(ZeroDivisionError):
+                graph.invoke({"fail": True}, on(thread))
+        assert run([*words, "--dry-run"]) == 0
+        assert "anyv, eph, kept, top kept (nothing shows if a step empties them)" in " ".join(
+            capsys.readouterr().out.split()
+        )
+        graph.invoke({"log": []}, on("kin"))
+        assert run([*words, "--yes"]) == 0
+        values, node = ({"log": ["u"]}, "a") if verb == "update" else (None, "__end__")
+        graph.update_state(on("theirs"), values, as_node=node)
+        assert graph.get_state(on("t")).values == graph.get_state(on("theirs")).values
+
+
+@pytest.mark.parametrize("node", [None, "__start__", "a", "b"])
+def test_a_thread_begun_by_an_update_is_a_state_graphs(tmp_path: Path, node: str | None) -> None:
+    """``update_state`` on a new thread writes no input; the triggers of nodes, or other threads, show the graph."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "b", schema=One, nodes={"a": says("a")})
+        graph.invoke({"n": 0}, on("kin"))
+        for thread in ("t", "theirs"):
+            graph.update_state(on(thread), {"n": 1, "log": ["s"]}, as_node=node)
+        route = [] if node in ("a", "b") else ["--next", "a"]  # both threads must share a node that has run
+        words = ["update", "t", "--as-node", node or "__start__", "--values", '{"log": ["u"]}', *route]
+        assert run([*words, "--reducer", "log=append", "-d", str(path), "--yes"]) == 0
+        graph.update_state(on("theirs"), {"log": ["u"]}, as_node=node or "__start__")
+        mine, theirs = graph.get_state(on("t")), graph.get_state(on("theirs"))
+        assert (mine.values, mine.next) == (theirs.values, theirs.next)
+        assert graph.invoke(None, on("t")) == graph.invoke(None, on("theirs"))
+
+
+def test_a_refusal_in_a_subgraph_names_its_namespace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other threads have finished runs of the node, but only the steps of this namespace count."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        inner = line(None, "i1", "i2", schema=One, interrupt_before=["i2"])
+        graph = line(saver, "sub", schema=One, nodes={"sub": inner})
+        graph.invoke({"n": 0}, on("kin"))
+        graph.invoke(None, on("kin"))
+        graph.invoke({"n": 0}, on("t"))
+        ns = graph.get_state(on("t"), subgraphs=True).tasks[0].state.config["configurable"]["checkpoint_ns"]
+    words = ["update", "t", "--ns", ns, "--as-node", "i2", "--values", '{"n": 1}', "--reducer", "n=last"]
+    assert run([*words, "-d", str(path), "--yes"]) == Refused("").exit_code
+    assert "no run of i2 that finished is recorded in this thread's namespace" in capsys.readouterr().err
