@@ -12,7 +12,7 @@ from langgraph.types import StateSnapshot
 
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, APPEND
-from ckpt_cli.history.tasks.snapshot import Task
+from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Payload, Ref
 from ckpt_cli.reading import Reader
@@ -119,12 +119,18 @@ class Look:
             assert sorted(task.node or "" for task in shot.tasks) == sorted(state.next)
 
     def test_heads(self, run: Run) -> None:
-        """Of a thread's head, what still runs and which questions wait is what the graph says now."""
+        """Of a thread's head, what still runs and which questions wait is what the graph says now.
+
+        ``get_state`` has no tasks of error handlers, so not their questions either; ``invoke`` returns those.
+        """
         for thread_id, graph in run.threads:
             now = graph.get_state({"configurable": {"thread_id": thread_id}})
             shot = Inspection(run.reader, run.reader.head(thread_id).ref).snapshot()
             assert sorted(shot.next or []) == sorted(now.next)
-            assert sorted(interrupt.id or "" for interrupt in shot.interrupts) == sorted(i.id for i in now.interrupts)
+            of_tasks = [one for task in shot.tasks if task.status is Status.WAITING for one in task.open]
+            assert sorted(one.id or "" for one in of_tasks) == sorted(one.id for one in now.interrupts)
+            of_handlers = [one for task in shot.handlers.values() if task.status is Status.WAITING for one in task.open]
+            assert shot.interrupts == ([] if shot.consumed else [*of_tasks, *of_handlers])
 
     def test_abilities(self, run: Run) -> None:
         """A database made by the official saver of today can do what the README says of its kind."""
