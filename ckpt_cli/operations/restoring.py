@@ -134,23 +134,39 @@ def _first_clash(new: list[CheckpointRow]) -> Clash | None:
 
 
 def removed_later(saver: Saver, log: OperationLog, operation: Operation) -> dict[Ref, Operation]:
-    """The checkpoints that later operations removed and that are still gone, each with the newest such operation."""
+    """The checkpoints that later operations removed, each with the newest such operation.
+
+    Left out are those that exist again, and those that the undo of this operation brings back.
+    """
     removed: dict[Ref, Operation] = {}
     for later in log.operations():
         if later.number <= operation.number:
             break
-        for relation, key, before, after in log.hashes(later.number) if later.phase is Phase.DONE else ():
-            name = saver.record_of(relation, key)
-            if isinstance(name, Ref) and before is not None and after is None:
-                removed.setdefault(name, later)
-    return {ref: later for ref, later in removed.items() if saver.row(ref) is None}
+        for ref in _removed(saver, log, later) if later.phase is Phase.DONE else ():
+            removed.setdefault(ref, later)
+    for ref in _removed(saver, log, operation) if removed else ():
+        removed.pop(ref, None)
+    for page in pages(sorted({ref.thread_id for ref in removed}), saver.page):
+        for row in saver.rows_of(page):
+            removed.pop(row.ref, None)
+    return removed
+
+
+def _removed(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[Ref]:
+    for relation, key, before, after in log.hashes(operation.number):
+        name = saver.record_of(relation, key)
+        if isinstance(name, Ref) and before is not None and after is None:
+            yield name
 
 
 def find_parent(ref: Ref, image: Row, removed: Collection[Ref]) -> Ref | None:
     """The removed checkpoint that a restored one names as its parent; None if its parent isn't among them.
 
-    In every layout the row of a checkpoint has its parent's id as text, and no other id of its own namespace.
+    A table has a column for it. A document has the parent's id as text, and no other id of its own namespace.
     """
+    columns = [value for name, value in image.items() if name.startswith("parent")]
+    if columns:
+        return next((one for value in columns if (one := ref._replace(checkpoint_id=str(value))) in removed), None)
     names = [one for one in removed if (one.thread_id, one.ns) == (ref.thread_id, ref.ns) and one != ref]
     return next((one for one in names if any(_has_text(value, one.checkpoint_id) for value in image.values())), None)
 
