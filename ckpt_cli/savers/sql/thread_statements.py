@@ -28,10 +28,9 @@ class ThreadStatements:
     """Statements that jump from thread to thread and look at heads; the server sorts only ids."""
 
     def __init__(self, engine: Engine, layout: Layout) -> None:
-        table, raw_id = engine.table(CHECKPOINTS), "checkpoint_id"
-        own_id = engine.select_expression(CHECKPOINTS, raw_id)
-        if layout.shallow:
-            raw_id = own_id = engine.json_text("id")
+        table = engine.table(CHECKPOINTS)
+        raw_id = engine.json_text("id") if layout.shallow else "checkpoint_id"
+        own_id = raw_id if layout.shallow else engine.select_expression(CHECKPOINTS, raw_id)
         ids, of_head = _IDS.format(table=table), partial(_HEAD.format, table=table, raw_id=raw_id)
         thread = engine.select_expression(CHECKPOINTS, "thread_id", "id")
         heads = partial(

@@ -13,6 +13,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
 from ckpt_cli.savers.sql.statements import SIZES_END, BlobStatements, CheckpointStatements, WriteStatements
+from ckpt_cli.savers.sql.thread_statements import ThreadStatements
 from tests.savers.postgres.large import fill
 from tests.servers.postgres import PostgresServer
 
@@ -105,9 +106,10 @@ def listings(saver: PostgresSaver) -> dict[str, str]:
         BlobStatements(saver._engine, saver._layout),
     )
     writes = WriteStatements(saver._engine, saver._layout)
+    threads = ThreadStatements(saver._engine, saver._layout)
     return {
-        "threads": checkpoints.threads,
-        "count threads": checkpoints.count_threads,
+        "threads": threads.all,
+        "count threads": threads.count,
         "namespaces": checkpoints.namespaces,
         "count": checkpoints.count,
         "rows": checkpoints.rows + checkpoints.rows_end,
