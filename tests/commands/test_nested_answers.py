@@ -90,7 +90,7 @@ def test_a_name_of_two_questions_is_refused(tmp_path: Path, capsys: pytest.Captu
     assert run(["resume", "t", "-i", "address=1", "--dry-run", "-d", str(path)]) == 2
     assert "'address' fits 2 questions" in capsys.readouterr().err
     assert run(["resume", "t", "-i", "adress=1", "--dry-run", "-d", str(path)]) == 4
-    assert "the node that called its graph" in capsys.readouterr().err
+    assert "`ckpt resume t` lists the questions" in capsys.readouterr().err
 
 
 def test_an_answered_thread_says_its_answer(ckpt: Run) -> None:

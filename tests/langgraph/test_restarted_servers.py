@@ -124,11 +124,15 @@ def test_while_agents_run(server: Restartable) -> None:
             errors = [one.result() for one in running]
         told = [str(error) for error in errors if error is not None]
         assert told
-        assert all(re.search(r"no server answers|the connection was lost|isn't ready|loading", text) for text in told)
+        assert [
+            text
+            for text in told
+            if not re.search(r"no server answers|the connection was lost|isn't ready|loading", text)
+        ] == []
         for number, error in enumerate(errors):
             config = on(f"run {number}")
             if error is not None:
-                given = None if graph.get_state(config).next else {"log": []}
-                graph.invoke(given, config)
+                stored = saver.get_tuple(config)  # `next` is empty too where a finished task's checkpoint is missing
+                graph.invoke({"log": []} if stored is None else None, config)
             assert graph.get_state(config).values["log"] == names
             assert len(list(graph.get_state_history(config))) == len(names) + 2

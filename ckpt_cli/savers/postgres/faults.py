@@ -42,6 +42,7 @@ _REASONS = (
         "for search_path use ?schema=NAME; for other settings connect to the server itself",
     ),
     (r"starting up|shutting down", "the server isn't ready", "try again"),
+    (r"server closed the connection", "the server closed the connection, so it isn't ready", "try again"),
 )
 
 

@@ -59,7 +59,10 @@ class RedisAgentRows(KeyAgentRows):
         )
         if listed:  # an agent may store writes before their checkpoint
             self._write(("JSON.SET", key, "$.has_writes", "true"))
-        self._write(*self._expire(expiry, [key, latest, *([registry, *map(text, listed)] if listed else [])]))
+        if expire := self._expire(expiry, [key, latest, registry]):
+            # Writes that another thread stores from now on find the expiry; those stored before get it here.
+            *_, early = self._write(*expire, ("ZRANGE", registry, 0, -1))
+            self._write(*self._expire(expiry, list(map(text, early))))
 
     def put_writes(self, writes: Sequence[Write], *, replace: bool) -> None:
         """See `AgentRows.put_writes`; a sorted set lists them, in their order."""

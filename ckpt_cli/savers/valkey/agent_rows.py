@@ -48,7 +48,8 @@ class ValkeyAgentRows(KeyAgentRows):
             ("LREM", listed, 0, row.checkpoint_id),
             ("LPUSH", listed, row.checkpoint_id),
         )
-        self._write(*self._expire(expiry, [key, listed] if length == 1 else [key]))
+        # An agent may store writes before their checkpoint has its expiry, from which they take theirs.
+        self._write(*self._expire(expiry, [key, writes_key(row.ref), *([listed] if length == 1 else [])]))
 
     def put_writes(self, writes: Sequence[Write], *, replace: bool) -> None:
         """See `AgentRows.put_writes`; one key holds the writes of all tasks, so it may change meanwhile."""
