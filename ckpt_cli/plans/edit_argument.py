@@ -164,9 +164,7 @@ def plan(
             *own.describe(),
             *describe_changes(origin.metadata, changes),
         ),
-        result=Ref(
-            row.thread_id, "", ""
-        ),  # with a checkpoint's id in the config, the library would run all tasks again
+        result=Ref(row.thread_id, "", ""),  # with a checkpoint's id, the library would run all tasks again
     )
 
 
