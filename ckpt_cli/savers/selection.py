@@ -69,9 +69,7 @@ class Selector:
         threads = self.threads()
         while page := list(islice(threads, _HEADS)):
             writes = self.writes_on([thread.head for thread in page], values=0)
-            marked = {
-                Ref(write.thread_id, write.ns, write.checkpoint_id) for write in writes if write.channel in channels
-            }
+            marked = {write.ref for write in writes if write.channel in channels}
             yield from (thread for thread in page if thread.head in marked)
 
     def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:  # noqa: ARG002
