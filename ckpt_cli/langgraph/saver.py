@@ -7,7 +7,6 @@ terminal. So ckpt asks the agent nothing, and the operation log doesn't record t
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import RLock
 from typing import Any, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -29,6 +28,7 @@ from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
 from ckpt_cli.langgraph.listing import Listing
 from ckpt_cli.langgraph.new_tables import Database, NotSetUp, migrate, open_given, open_or_make
+from ckpt_cli.langgraph.opened import Opened
 from ckpt_cli.langgraph.tuples import Tuples
 from ckpt_cli.langgraph.writing import task_writes
 from ckpt_cli.model import CheckpointRow, Plan, Ref
@@ -65,18 +65,9 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     ) -> None:
         must_not_expire(ttl, ttl_seconds)
         super().__init__(serde=serde)
-        self._lock = RLock()
         self._database = None if isinstance(database, Saver) else database
-        self._use(database if isinstance(database, Saver) else open_given(database))
-
-    def _use(self, saver: Saver) -> None:
-        self._saver = saver
-        try:
-            self._encoding.check_serializer()
-        except BaseException:
-            self._saver.close()
-            raise
-        self._rows = self._saver.agent_rows()
+        saver = database if isinstance(database, Saver) else open_given(database)
+        self._opened = Opened(lambda new: Encoding(new.form, self.serde).check_serializer(), saver)
 
     @classmethod
     def from_conn_string(
@@ -111,12 +102,12 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             MissingExtra: LangGraph's own saver of this kind of database isn't installed.
             Failed: the server refused.
         """
-        with self._lock:
-            if isinstance(self._saver, NotSetUp):
-                self._use(self._saver.set_up())
-            elif self._database is not None and migrate(self._database, self._saver):
-                before = self._saver
-                self._use(open_given(self._database))
+        with self._opened.lock:
+            before = self._saver
+            if isinstance(before, NotSetUp):
+                self._opened.use(before.set_up())
+            elif self._database is not None and migrate(self._database, before):
+                self._opened.use(open_given(self._database))
                 before.close()
         return Done()
 
@@ -133,8 +124,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the newest of its thread and namespace."""
         thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
-        with self._lock:
-            found = self._rows.get(thread_id, ns, checkpoint_id)
+        with self._opened.lock:
+            found = self._opened.rows.get(thread_id, ns, checkpoint_id)
             return None if found is None else self._tuples.of_stored(*found)
 
     def list(
@@ -172,8 +163,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         thread_id, ns, parent_id = ConfigKeys.of_thread(config)
         row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
         record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
-        with self._lock, agent_faults():
-            self._rows.put_of_run(record, run_of(config, metadata))
+        with self._opened.writing, agent_faults():
+            self._opened.rows.put_of_run(record, run_of(config, metadata))
         saved = config_of(row.ref)
         saved["configurable"]["thread_id"] = config["configurable"]["thread_id"]
         return saved
@@ -193,8 +184,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         payloads = [(channel, self._encoding.payload(value)) for channel, value in writes]
         records, replace = task_writes(ref, payloads, task_id, task_path)
         if records:
-            with self._lock, agent_faults():
-                self._rows.put_writes(records, replace=replace)
+            with self._opened.writing, agent_faults():
+                self._opened.rows.put_writes(records, replace=replace)
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove all checkpoints and writes of a thread."""
@@ -269,7 +260,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
 
     def close(self) -> None:
         """Close the database; safe to call twice."""
-        with self._lock:
+        with self._opened.lock:
             self._saver.close()
 
     def __enter__(self) -> Self:
@@ -277,6 +268,10 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def _saver(self) -> Saver:
+        return self._opened.saver
 
     @property
     def _encoding(self) -> Encoding:
@@ -287,11 +282,11 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         return Tuples(self._saver, self._encoding, self.get_next_version)
 
     def _look(self, look: Callable[[], T]) -> T:
-        with self._lock:
+        with self._opened.lock:
             return self._saver.moment(look)
 
     def _change(self, work: Callable[[], None]) -> None:
-        with self._lock, agent_faults():
+        with self._opened.lock, agent_faults():
             self._saver.transaction(work)
 
     def _keep_latest(self, thread_id: str) -> None:
