@@ -214,26 +214,33 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             lambda: apply_plan(self._saver, Plan("", add=record_sets.copied_records(self._saver, source, target)))
         )
 
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest", keep_last: int | None = None) -> None:
         """Remove the checkpoints of these threads: all but the newest of each namespace, or all (``delete``).
 
-        ``keep_latest`` also keeps the checkpoints from which the newest checkpoint's delta channels are rebuilt. It
-        removes the namespace of a subgraph's call together with the root's checkpoint from which the call began (not on
-        Redis, whose own saver keeps it).
+        The checkpoints from which delta channels of kept ones are rebuilt stay too. The namespace of a subgraph's call
+        goes with the root's checkpoint from which the call began (not on Redis, whose own saver keeps it).
+
+        Args:
+            thread_ids: their ids.
+            strategy: ``keep_latest`` or ``delete``.
+            keep_last: how many checkpoints of each namespace to keep, whatever the strategy, as for Redis' own saver.
 
         Raises:
-            ValueError: there is no such strategy.
+            ValueError: there is no such strategy, or `keep_last` is negative.
             TypeError: one thread id was given instead of several.
         """
         if isinstance(thread_ids, str):
             raise TypeError("thread_ids must be a sequence of thread ids, not one")
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"no such strategy: {strategy!r} (keep_latest, delete)")
+        kept = int(strategy == "keep_latest") if keep_last is None else keep_last
+        if kept < 0:
+            raise ValueError(f"keep_last must not be negative: {kept}")
         for thread_id in map(str, thread_ids):
-            if strategy == "delete":
+            if kept == 0:
                 self.delete_thread(thread_id)
             else:
-                self._change(lambda of=thread_id: self._keep_latest(of))  # type: ignore[misc]
+                self._change(lambda of=thread_id: self._keep_last(of, kept))  # type: ignore[misc]
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -289,5 +296,5 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         with self._opened.lock, agent_faults():
             self._saver.transaction(work)
 
-    def _keep_latest(self, thread_id: str) -> None:
-        apply_plan(self._saver, record_sets.pruning(self._saver, self._encoding, thread_id))
+    def _keep_last(self, thread_id: str, kept: int) -> None:
+        apply_plan(self._saver, record_sets.pruning(self._saver, self._encoding, thread_id, kept))
