@@ -29,6 +29,7 @@ class AsyncMethods(BaseCheckpointSaver[Any]):
     if TYPE_CHECKING:
 
         def close(self) -> None: ...  # noqa: D102
+        def prune(self, thread_ids: Sequence[str], *, strategy: str = ..., keep_last: int | None = ...) -> None: ...  # noqa: D102
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async version of `get_tuple`."""
@@ -75,9 +76,11 @@ class AsyncMethods(BaseCheckpointSaver[Any]):
         """Async version of `copy_thread`."""
         await to_thread(self.copy_thread, source_thread_id, target_thread_id)
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+    async def aprune(
+        self, thread_ids: Sequence[str], *, strategy: str = "keep_latest", keep_last: int | None = None
+    ) -> None:
         """Async version of `prune`."""
-        await to_thread(self.prune, thread_ids, strategy=strategy)
+        await to_thread(self.prune, thread_ids, strategy=strategy, keep_last=keep_last)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

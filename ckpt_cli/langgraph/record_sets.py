@@ -63,14 +63,14 @@ def _renamed(metadata: Payload, source: str, target: str) -> Payload:
     return Codec().encode({**values, "thread_id": target}, like=metadata)
 
 
-def pruning(saver: Saver, encoding: Encoding, thread_id: str) -> Plan:
-    """The plan that keeps only what is needed to continue from the newest checkpoint of each namespace.
+def pruning(saver: Saver, encoding: Encoding, thread_id: str, kept_last: int) -> Plan:
+    """The plan that keeps only what is needed to continue from the newest `kept_last` checkpoints of each namespace.
 
     As ``prune`` of checkpoint-postgres 3.2 (``base.py: _keep_latest``): the namespace of a subgraph's call is removed
     with the root's checkpoint from which the call began, and a kept checkpoint has no parent that was removed.
     checkpoint-redis 0.5.2 (``__init__.py: prune``) does neither, so on Redis both stay.
     """
-    needed = _needed(saver, encoding, thread_id)
+    needed = _needed(saver, encoding, thread_id, kept_last)
     stays = encoding.form.filter is FilterKind.TAGS
     gone = set() if stays else _ended_calls(saver, encoding, needed)
     kept = {ref for ref in needed if ref.ns not in gone}
@@ -85,11 +85,11 @@ def _parent(row: CheckpointRow) -> Ref:
     return row.ref._replace(checkpoint_id=row.parent_id or "")
 
 
-def _needed(saver: Saver, encoding: Encoding, thread_id: str) -> set[Ref]:
-    """The newest checkpoint of each namespace, and those from which its channels are rebuilt."""
+def _needed(saver: Saver, encoding: Encoding, thread_id: str, kept_last: int) -> set[Ref]:
+    """The newest checkpoints of each namespace, and those from which their channels are rebuilt."""
     needed: set[Ref] = set()
     for ns in saver.namespaces(thread_id):
-        for row in saver.newest(thread_id, ns, 1):
+        for row in saver.newest(thread_id, ns, kept_last):
             rebuilt = delta_ancestors(saver, encoding, row.ref)
             needed |= {row.ref, *rebuilt, *_parent_with_sends(saver, encoding, row.ref)}
     return needed

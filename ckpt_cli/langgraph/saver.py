@@ -7,7 +7,6 @@ terminal. So ckpt asks the agent nothing, and the operation log doesn't record t
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import RLock
 from typing import Any, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -29,6 +28,7 @@ from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
 from ckpt_cli.langgraph.listing import Listing
 from ckpt_cli.langgraph.new_tables import Database, NotSetUp, migrate, open_given, open_or_make
+from ckpt_cli.langgraph.opened import Opened
 from ckpt_cli.langgraph.tuples import Tuples
 from ckpt_cli.langgraph.writing import task_writes
 from ckpt_cli.model import CheckpointRow, Plan, Ref
@@ -65,18 +65,9 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     ) -> None:
         must_not_expire(ttl, ttl_seconds)
         super().__init__(serde=serde)
-        self._lock = RLock()
         self._database = None if isinstance(database, Saver) else database
-        self._use(database if isinstance(database, Saver) else open_given(database))
-
-    def _use(self, saver: Saver) -> None:
-        self._saver = saver
-        try:
-            self._encoding.check_serializer()
-        except BaseException:
-            self._saver.close()
-            raise
-        self._rows = self._saver.agent_rows()
+        saver = database if isinstance(database, Saver) else open_given(database)
+        self._opened = Opened(lambda new: Encoding(new.form, self.serde).check_serializer(), saver)
 
     @classmethod
     def from_conn_string(
@@ -111,12 +102,12 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             MissingExtra: LangGraph's own saver of this kind of database isn't installed.
             Failed: the server refused.
         """
-        with self._lock:
-            if isinstance(self._saver, NotSetUp):
-                self._use(self._saver.set_up())
-            elif self._database is not None and migrate(self._database, self._saver):
-                before = self._saver
-                self._use(open_given(self._database))
+        with self._opened.lock:
+            before = self._saver
+            if isinstance(before, NotSetUp):
+                self._opened.use(before.set_up())
+            elif self._database is not None and migrate(self._database, before):
+                self._opened.use(open_given(self._database))
                 before.close()
         return Done()
 
@@ -133,8 +124,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the newest of its thread and namespace."""
         thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
-        with self._lock:
-            found = self._rows.get(thread_id, ns, checkpoint_id)
+        with self._opened.lock:
+            found = self._opened.rows.get(thread_id, ns, checkpoint_id)
             return None if found is None else self._tuples.of_stored(*found)
 
     def list(
@@ -172,8 +163,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         thread_id, ns, parent_id = ConfigKeys.of_thread(config)
         row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
         record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
-        with self._lock, agent_faults():
-            self._rows.put_of_run(record, run_of(config, metadata))
+        with self._opened.writing, agent_faults():
+            self._opened.rows.put_of_run(record, run_of(config, metadata))
         saved = config_of(row.ref)
         saved["configurable"]["thread_id"] = config["configurable"]["thread_id"]
         return saved
@@ -193,8 +184,8 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         payloads = [(channel, self._encoding.payload(value)) for channel, value in writes]
         records, replace = task_writes(ref, payloads, task_id, task_path)
         if records:
-            with self._lock, agent_faults():
-                self._rows.put_writes(records, replace=replace)
+            with self._opened.writing, agent_faults():
+                self._opened.rows.put_writes(records, replace=replace)
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove all checkpoints and writes of a thread."""
@@ -223,26 +214,33 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
             lambda: apply_plan(self._saver, Plan("", add=record_sets.copied_records(self._saver, source, target)))
         )
 
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest", keep_last: int | None = None) -> None:
         """Remove the checkpoints of these threads: all but the newest of each namespace, or all (``delete``).
 
-        ``keep_latest`` also keeps the checkpoints from which the newest checkpoint's delta channels are rebuilt. It
-        removes the namespace of a subgraph's call together with the root's checkpoint from which the call began (not on
-        Redis, whose own saver keeps it).
+        The checkpoints from which delta channels of kept ones are rebuilt stay too. The namespace of a subgraph's call
+        goes with the root's checkpoint from which the call began (not on Redis, whose own saver keeps it).
+
+        Args:
+            thread_ids: their ids.
+            strategy: ``keep_latest`` or ``delete``.
+            keep_last: how many checkpoints of each namespace to keep, whatever the strategy, as for Redis' own saver.
 
         Raises:
-            ValueError: there is no such strategy.
+            ValueError: there is no such strategy, or `keep_last` is negative.
             TypeError: one thread id was given instead of several.
         """
         if isinstance(thread_ids, str):
             raise TypeError("thread_ids must be a sequence of thread ids, not one")
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"no such strategy: {strategy!r} (keep_latest, delete)")
+        kept = int(strategy == "keep_latest") if keep_last is None else keep_last
+        if kept < 0:
+            raise ValueError(f"keep_last must not be negative: {kept}")
         for thread_id in map(str, thread_ids):
-            if strategy == "delete":
+            if kept == 0:
                 self.delete_thread(thread_id)
             else:
-                self._change(lambda of=thread_id: self._keep_latest(of))  # type: ignore[misc]
+                self._change(lambda of=thread_id: self._keep_last(of, kept))  # type: ignore[misc]
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -269,7 +267,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
 
     def close(self) -> None:
         """Close the database; safe to call twice."""
-        with self._lock:
+        with self._opened.lock:
             self._saver.close()
 
     def __enter__(self) -> Self:
@@ -277,6 +275,10 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def _saver(self) -> Saver:
+        return self._opened.saver
 
     @property
     def _encoding(self) -> Encoding:
@@ -287,12 +289,12 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         return Tuples(self._saver, self._encoding, self.get_next_version)
 
     def _look(self, look: Callable[[], T]) -> T:
-        with self._lock:
+        with self._opened.lock:
             return self._saver.moment(look)
 
     def _change(self, work: Callable[[], None]) -> None:
-        with self._lock, agent_faults():
+        with self._opened.lock, agent_faults():
             self._saver.transaction(work)
 
-    def _keep_latest(self, thread_id: str) -> None:
-        apply_plan(self._saver, record_sets.pruning(self._saver, self._encoding, thread_id))
+    def _keep_last(self, thread_id: str, kept: int) -> None:
+        apply_plan(self._saver, record_sets.pruning(self._saver, self._encoding, thread_id, kept))

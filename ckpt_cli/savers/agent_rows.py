@@ -5,7 +5,7 @@ locks against other ckpts. A backend that can do without them has a subclass in 
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ckpt_cli.model import Checkpoint, Plan, Ref, Write
 from ckpt_cli.savers.plan_application import apply_plan
@@ -26,7 +26,12 @@ class AgentRows:
 
     Args:
         saver: the open database; one thread at a time may use it.
+
+    Attributes:
+        writers: how many threads may call `put_of_run` and `put_writes` at the same time.
     """
+
+    writers: ClassVar[int] = 1
 
     def __init__(self, saver: "Saver") -> None:
         self._saver = saver

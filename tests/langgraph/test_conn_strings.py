@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, NoCheckpoints, NotSupported
 from ckpt_cli.langgraph import CkptSaver
@@ -50,6 +51,18 @@ def test_a_new_database(kind: str, request: pytest.FixtureRequest) -> None:
     with CkptSaver.from_conn_string(url) as again:
         again.setup()
         assert line(again, "a").get_state(on("t")).values["log"] == ["x", "a"]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "mongodb", *MUST_BE_SET_UP])
+def test_setup_after_a_clone(kind: str, request: pytest.FixtureRequest) -> None:
+    """A graph that was compiled before `setup`, for which LangGraph cloned its saver, finds the tables."""
+    strict = JsonPlusSerializer(allowed_msgpack_modules=[])
+    with CkptSaver.from_conn_string(empty_url(kind, request), serde=strict) as saver:
+        clone = saver.with_allowlist([("somewhere", "Class")])
+        assert clone is not saver
+        saver.setup()
+        assert line(clone, "a").invoke({"log": ["x"]}, on("t"))["log"] == ["x", "a"]
+        assert line(saver, "a").get_state(on("t")).values["log"] == ["x", "a"]
 
 
 def test_another_program_made_the_tables(where: Where) -> None:

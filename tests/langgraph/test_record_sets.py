@@ -1,11 +1,13 @@
 """Threads are copied, pruned and deleted so that agents go on, delta channels too."""
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.redis import RedisSaver
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.langgraph import CkptSaver
@@ -15,6 +17,7 @@ from tests.graphs.recent import Deltas
 from tests.langgraph.both import both
 from tests.langgraph.places import places
 from tests.langgraph.test_same_records import records
+from tests.servers.redis import Server
 
 
 def values(graph: Any, thread_id: str) -> Any:
@@ -121,8 +124,41 @@ def test_wrong_words(saver: CkptSaver) -> None:
     """An unknown strategy, and one thread id in the place of several, are errors."""
     with pytest.raises(ValueError, match="no such strategy"):
         saver.prune(["t"], strategy="newest")
+    with pytest.raises(ValueError, match="negative"):
+        saver.prune(["t"], keep_last=-1)
     with pytest.raises(TypeError):
         saver.prune("t")
+
+
+def test_more_than_the_newest_is_kept(saver: CkptSaver) -> None:
+    """`keep_last` wins over the strategy; 0 removes the whole thread."""
+    graph = line(saver, "a", "b", "c")
+    for thread_id in ("t", "u"):
+        graph.invoke({"log": []}, on(thread_id))
+    newest = [item.config for item in saver.list(on("t"), limit=3)]
+    saver.prune(["t"], strategy="delete", keep_last=3)
+    saver.prune(["u"], keep_last=0)
+    assert [item.config for item in saver.list(on("t"))] == newest
+    assert list(saver.list(on("u"))) == []
+    assert graph.invoke({"log": ["x"]}, on("t"))["log"] == ["a", "b", "c", "x", "a", "b", "c"]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 100])
+def test_as_the_own_prune_of_redis(redis_server: Server, kept: int) -> None:
+    """On Redis the same keys are left as by the own saver's prune with `keep_last`, of threads without delta channels.
+
+    The pointer to the newest checkpoint goes with the last checkpoint of its namespace.
+    """
+    left = []
+    for opened in (CkptSaver.from_conn_string, RedisSaver.from_conn_string):
+        with opened(redis_server.empty()) as saver, redis_server.client() as client:
+            saver.setup()
+            graph = line(saver, "a", "b", "c")
+            for thread_id in ("t", "u"):
+                graph.invoke({"log": []}, on(thread_id))
+            saver.prune(["t"], keep_last=kept)
+            left.append(Counter(key.split(b":")[0] + b" " + key.split(b":")[1] for key in client.scan_iter("*")))
+    assert left[0] == left[1]
 
 
 def test_a_failed_copy_leaves_nothing(saver: CkptSaver, path: Path) -> None:

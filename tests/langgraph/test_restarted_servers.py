@@ -13,7 +13,7 @@ import pytest
 from ckpt_cli.errors import CkptError, DatabaseUnreachable
 from ckpt_cli.langgraph import CkptSaver
 from tests.graphs.building import line, on
-from tests.servers import mysql, postgres, redis
+from tests.servers import mysql, postgres, redis, valkey
 from tests.servers.processes import ServerProcess, free_port, listens
 
 AT_ONCE = 12
@@ -63,7 +63,24 @@ def _redis(config: pytest.Config, folder: Path) -> Iterator[Restartable]:
     running[-1].kill()
 
 
-@pytest.fixture(scope="module", params=[_postgres, _mysql, _redis], ids=["postgres", "mysql", "redis"])
+def _valkey(_: pytest.Config, folder: Path) -> Iterator[Restartable]:
+    found, port, running = valkey.binary(), free_port(), []
+    assert found is not None
+
+    def start() -> None:
+        options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--appendonly", "yes"]
+        running.append(ServerProcess([found, *options], folder / "log"))
+        running[-1].wait_until(lambda: listens(port))
+
+    start()
+    yield Restartable(f"valkey://127.0.0.1:{port}", start, lambda: running[-1].stop())
+    running[-1].kill()
+
+
+_KINDS = {"postgres": _postgres, "mysql": _mysql, "redis": _redis, "valkey": _valkey}
+
+
+@pytest.fixture(scope="module", params=_KINDS.values(), ids=_KINDS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restartable]:
     """A server of this module's own."""
     yield from request.param(request.config, tmp_path_factory.mktemp("restarted"))

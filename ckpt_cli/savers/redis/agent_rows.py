@@ -22,16 +22,20 @@ from ckpt_cli.savers.redis.keys import Keys, from_id, from_text, safe_id
 from ckpt_cli.savers.redis.records import canonical, checkpoint_document, write_document
 from ckpt_cli.savers.spelling import index_of
 
+_MOST_EARLY = 1000
+
 
 class RedisAgentRows(KeyAgentRows):
-    """Reads and writes an agent's records on one server."""
+    """Reads and writes an agent's records on one server; each thread that writes has a connection of its own."""
 
+    writers = 4
     _harmless = ("must be created at the root",)
     """The error for a path in a document that doesn't exist (RedisJSON 2, ``JSON.SET``)."""
 
     def __init__(self, saver: Saver, connection: Connection, keys: Keys, images: Images) -> None:
         super().__init__(saver, connection, images)
         self._keys = keys
+        self._early: set[Ref] = set()
 
     def get(self, thread_id: str, ns: str, checkpoint_id: str | None) -> Found | None:
         """See `AgentRows.get`. The newest is what the pointer names; without a pointer the index is searched."""
@@ -47,7 +51,8 @@ class RedisAgentRows(KeyAgentRows):
         row, key = record.row, self._keys.checkpoint(record.row.ref)
         latest = self._keys.latest(row.thread_id, row.ns)
         parent = self._keys.checkpoint(Ref(row.thread_id, row.ns, row.parent_id)) if row.parent_id else key
-        document = checkpoint_document(record, None, has_writes=False)
+        has_writes = row.ref in self._early
+        document = checkpoint_document(record, None, has_writes=has_writes)
         document["checkpoint"] = {"type": "json", **document["checkpoint"], "pending_sends": []}  # as ``base.py`` does
         document["run_id"] = safe_id(run_id) if run_id else ""
         registry = self._keys.registry(row.ref)
@@ -57,7 +62,8 @@ class RedisAgentRows(KeyAgentRows):
             ("JSON.SET", key, "$", respell_numbers(canonical(document))),
             ("SET", latest, key),
         )
-        if listed:  # an agent may store writes before their checkpoint
+        self._early.discard(row.ref)
+        if listed and not has_writes:  # another process stored them first
             self._write(("JSON.SET", key, "$.has_writes", "true"))
         if expire := self._expire(expiry, [key, latest, registry]):
             # Writes that another thread stores from now on find the expiry; those stored before get it here.
@@ -70,13 +76,21 @@ class RedisAgentRows(KeyAgentRows):
         checkpoint, registry = self._keys.checkpoint(ref), self._keys.registry(ref)
         documents = [respell_numbers(canonical(write_document(write, None))) for write in writes]
         condition = () if replace else ("NX",)
-        expiry, *_ = self._write(
+        expiry, *_, marked, _ = self._write(
             self._images.expiry(checkpoint),
             *(("JSON.SET", key, "$", document, *condition) for key, document in zip(keys, documents, strict=True)),
             ("JSON.SET", checkpoint, "$.has_writes", "true"),
             ("ZADD", registry, *(word for at, key in enumerate(keys) for word in (at, key))),
         )
+        if isinstance(marked, Exception):
+            self._note_early(ref)
         self._write(*self._expire(expiry, [*keys, registry]))
+
+    def _note_early(self, ref: Ref) -> None:
+        """Remember writes that came before their checkpoint, which is then stored with their mark at once."""
+        if len(self._early) >= _MOST_EARLY:  # checkpoints that were never stored
+            self._early.clear()
+        self._early.add(ref)
 
     def _by_key(self, thread_id: str, ns: str, checkpoint_id: str | None) -> Found | None:
         if checkpoint_id is None:

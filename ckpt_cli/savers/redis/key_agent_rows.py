@@ -1,7 +1,7 @@
 """`KeyAgentRows`: what an agent's rows in Redis and Valkey share: transactions, retries, expiry."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import Failed
 from ckpt_cli.savers.agent_rows import AgentRows
@@ -10,6 +10,8 @@ from ckpt_cli.savers.faults import LostWriting, safe_text
 from ckpt_cli.savers.redis.connection import Command, Connection
 from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.images import Images
+
+T = TypeVar("T")
 
 
 class KeyAgentRows(AgentRows):
@@ -29,14 +31,15 @@ class KeyAgentRows(AgentRows):
 
     def _write(self, *commands: Command) -> list[Any]:
         """The answers to commands in one transaction, which runs again if the connection is lost: it may run twice."""
-        if not commands:
-            return []
+        return self._checked(self._repeated(lambda: self._send(commands))) if commands else []
+
+    def _repeated(self, write: Callable[[], T]) -> T:
+        """Run `write`, and once more if the connection is lost meanwhile."""
         try:
-            answers = self._send(commands)
+            return write()
         except LostWriting:
             self._connection.one("PING")  # says why, if there is no server
-            answers = self._send(commands)
-        return self._checked(answers)
+            return write()
 
     def _send(self, commands: Sequence[Command]) -> list[Any]:
         location = self._connection.address.location

@@ -14,7 +14,6 @@ from redis import exceptions
 from ckpt_cli.model import Checkpoint, Ref, Write, WriteKey
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.agent_rows import Found
-from ckpt_cli.savers.faults import LostWriting
 from ckpt_cli.savers.redis.connection import text
 from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.key_agent_rows import KeyAgentRows
@@ -54,11 +53,7 @@ class ValkeyAgentRows(KeyAgentRows):
     def put_writes(self, writes: Sequence[Write], *, replace: bool) -> None:
         """See `AgentRows.put_writes`; one key holds the writes of all tasks, so it may change meanwhile."""
         for _ in range(_TRIES):
-            try:
-                is_stored = self._merge(writes, replace=replace)
-            except LostWriting:
-                is_stored = self._merge(writes, replace=replace)
-            if is_stored:
+            if self._repeated(lambda: self._merge(writes, replace=replace)):
                 return
         raise faults.busy(self._connection.address.location)
 
