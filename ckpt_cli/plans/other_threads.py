@@ -97,6 +97,8 @@ class OtherThreads:
     def evidence(self, channel: str, own: Tally | None) -> Tally:
         """The steps of a channel in this thread (`own`) and in all threads of the same graph, added up."""
         others = [one.tallies[channel] for one in self.of_same_graph if channel in one.tallies]
+        if own is not None and not any(one.steps for one in others):
+            return own
         return add_up([*([own] if own is not None else ()), *others])
 
     @cached_property

@@ -4,9 +4,8 @@ A person names it (``--reducer``), or recorded steps prove it. The steps of the 
 decide, the steps of other threads of the same graph count too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
@@ -16,8 +15,8 @@ from ckpt_cli.history.reducers.names import NamedReducers, names
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, extended, is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
 from ckpt_cli.history.state.paths import spell
-from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
+from ckpt_cli.plans.delta_evidence import delta_evidence
 from ckpt_cli.plans.messages import as_messages, unknown_removals
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history
@@ -25,8 +24,6 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
 from ckpt_cli.values.langgraph_values import message, messages
 from ckpt_cli.values.node import Node
-
-_MOST_ANCESTORS = 50  # evidence about a delta channel is searched in at most this many ancestors
 
 
 class Reducers:
@@ -52,6 +49,7 @@ class Reducers:
         self.others = OtherThreads(reader, ref.thread_id, ref.ns, lambda: self.history, own_ids)
         self.used: dict[str, str] = {}
         self._unclear: set[str] = set()
+        self._weak: list[str] = []
 
     @cached_property
     def history(self) -> ThreadHistory:
@@ -78,6 +76,14 @@ class Reducers:
         unclear = sorted(self._unclear - self.used.keys())
         kept = f"{', '.join(unclear)} kept (nothing shows if a step empties {_them(unclear)})"
         return [*texts, kept] if unclear else texts
+
+    @property
+    def doubt(self) -> str:
+        """A sentence about the channels of which few steps show what they do; "" if there are none."""
+        if not self._weak:
+            return ""
+        what = f"only a few steps show what {', '.join(self._weak)} makes of writes"
+        return f"{what}: if your reducer does more, name it with --reducer CHANNEL=NAME"
 
     def empties(self, channel: str) -> bool:
         """Whether a step empties a channel that it doesn't write to: a topic, an ephemeral value, an any value.
@@ -160,15 +166,20 @@ class Reducers:
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
         outcomes, unfit = _outcomes(candidates, before, writes)
-        if len(outcomes) != 1 and self._may_learn_from_others(channel):
+        if (len(outcomes) != 1 or not self._is_sure(channel)) and self._may_learn_from_others(channel):
             candidates = self._all_steps(channel).candidates
             outcomes, unfit = _outcomes(candidates, before, writes)
+            possible = {one.reducer for one in self._with_others(channel).candidates}
+            if len(outcomes) == 1 and outcomes[0][0].reducer not in possible:
+                raise self._excluded(channel)
         if unfit is not None:
             what = f"the recorded steps of channel {channel!r} fit {unfit}"
             raise UsageError(what, hint=self.ways_without_proof(channel)) from unfit
         if len(outcomes) != 1:
             raise self._unproven(channel, candidates, outcomes)
         evidence, value = outcomes[0]
+        if evidence.steps < learning.ENOUGH and channel not in self.used:
+            self._weak.append(channel)
         self.used[channel] = evidence.words
         return value
 
@@ -196,6 +207,11 @@ class Reducers:
                 hint=f"`ckpt get THREAD {channel}` lists its messages with their ids",
             )
 
+    def _is_sure(self, channel: str) -> bool:
+        """Whether this thread's own steps are so many that other threads needn't be asked for a counterexample."""
+        tally = self.history.tallies.get(channel)
+        return tally is not None and tally.is_strong
+
     def _may_learn_from_others(self, channel: str) -> bool:
         """Whether other threads can decide; they can't if this thread's own steps exclude every known reducer."""
         tally = self.history.tallies.get(channel)
@@ -220,25 +236,9 @@ class Reducers:
     def _candidates(self, channel: str) -> list[Evidence]:
         """The reducers that explain this thread's own steps."""
         if channel in self.history.deltas:
-            return list(islice(self._delta_evidence(channel), 1))
+            return delta_evidence(self._reader, self._ref, channel)
         tally = self.history.tallies.get(channel)
         return tally.candidates if tally else []
-
-    def _delta_evidence(self, channel: str) -> Iterator[Evidence]:
-        """The evidence about a delta channel: from values stored whole, else what its messages suggest."""
-        line = self._reader.lineage(self._ref.thread_id, self._ref.ns).line(self._ref.checkpoint_id)
-        for checkpoint_id in islice(line, _MOST_ANCESTORS):
-            ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
-            rebuilt = Inspection(self._reader, ref).deltas().get(channel)
-            if rebuilt is not None and rebuilt.spans:
-                yield from [rebuilt.evidence] if rebuilt.evidence is not None else []
-                return
-        for checkpoint_id in islice(line, _MOST_ANCESTORS):  # in case no value was stored whole yet
-            ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
-            rebuilt = Inspection(self._reader, ref).deltas().get(channel)
-            if rebuilt is not None and rebuilt.supposed is not None:
-                yield Evidence(rebuilt.supposed, 0, 0)
-                return
 
     def _unproven(
         self, channel: str, candidates: Sequence[Evidence], outcomes: Sequence[tuple[Evidence, Any]]
@@ -259,8 +259,15 @@ class Reducers:
             if self._may_learn_from_others(channel) and self.others.is_cut:
                 who = f"neither this thread nor the newest {self.others.checkpoints:,} checkpoints of others show"
             return Refused(f"{who} what channel {channel!r} does with writes", hint=hint)
+        return self._excluded(channel, tally)
+
+    def _excluded(self, channel: str, tally: Tally | None = None) -> Refused:
+        """The refusal if one of these steps, by default also those of threads that may be of the graph, fits none."""
+        tally = self._with_others(channel) if tally is None else tally
+        where = "" if tally.threads < 2 else f" in {tally.threads} threads"
         what = "the recorded step" if tally.steps == 1 else f"the {tally.steps:,} recorded steps"
-        return Refused(f"no reducer explains {what} of channel {channel!r}{where}", hint=hint)
+        message = f"no reducer explains {what} of channel {channel!r}{where}"
+        return Refused(message, hint=self.ways_without_proof(channel))
 
     def ways_without_proof(self, channel: str) -> str:
         """The hint for a channel whose reducer isn't proven: name it, for once or for this database, or `edit`."""

@@ -142,6 +142,8 @@ def _notes(
     yield from _describe_unchanged(supersteps, changes)
     if used := writer.rules.reducers.words:
         yield f"reducers: {', '.join(used)}"
+    if doubt := writer.rules.reducers.doubt:
+        yield doubt
     before, again = start.tasks, list[Task]()
     if supersteps[0][0].as_node == END:
         yield from describe_end(before)

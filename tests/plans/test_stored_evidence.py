@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.channels import AnyValue, EphemeralValue, Topic
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import Refused
@@ -120,3 +121,34 @@ def test_a_refusal_in_a_subgraph_names_its_namespace(tmp_path: Path, capsys: pyt
     words = ["update", "t", "--ns", ns, "--as-node", "i2", "--values", '{"n": 1}', "--reducer", "n=last"]
     assert run([*words, "-d", str(path), "--yes"]) == Refused("").exit_code
     assert "no run of i2 that finished is recorded in this thread's namespace" in capsys.readouterr().err
+
+
+class Scored(TypedDict, total=False):
+    """A reducer that does what a sum does, until a later write is lower."""
+
+    n: int
+    best: Annotated[float, lambda old, new: max(old or 0, new)]
+
+
+def test_another_way_through_the_graph_refutes_a_reducer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Few own steps fit a sum; a thread that took another way through the graph shows that it is none."""
+    path = tmp_path / "t.sqlite"
+    words = ["update", "t", "--as-node", "low", "--values", '{"best": 0.5}', "--dry-run", "-d", str(path)]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Scored)
+        builder.add_node("first", lambda _: {"best": 0.9})
+        builder.add_node("low", lambda _: {"best": 0.0})
+        builder.add_node("high", lambda _: {"best": 0.3})
+        builder.add_edge(START, "first")
+        builder.add_conditional_edges("first", lambda state: "high" if state["n"] else "low", ["low", "high"])
+        graph = builder.compile(checkpointer=saver)
+        graph.invoke({"n": 0}, on("t"))
+        assert run(words) == 0
+        shown = capsys.readouterr()
+        assert "reducers: best sum (2 of 2 steps)" in shown.out
+        assert "only a few steps show what best makes of writes" in shown.out
+        graph.invoke({"n": 1}, on("other way"))
+        assert run(words) == Refused("").exit_code
+        assert "no reducer explains the 4 recorded steps of channel 'best' in 2 threads" in capsys.readouterr().err
+        graph.update_state(on("t"), {"best": 0.5}, as_node="low")
+        assert graph.get_state(on("t")).values["best"] == 0.9
