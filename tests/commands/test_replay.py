@@ -190,6 +190,21 @@ def test_a_channel_that_changed_without_a_version_differs(tmp_path: Path) -> Non
     assert (last.verdict, last.otherwise) == ("differs", ["best", "name"])
 
 
+def test_a_list_that_code_changed_in_place_never_differs(tmp_path: Path) -> None:
+    """A node that appends to the list it was given changes the stored value without a write, and nobody forged it."""
+    path = tmp_path / "in-place.sqlite"
+
+    def careless(state: Any) -> dict[str, Any]:
+        state["log"].append("in place")
+        return {"n": 1}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "careless", "b", nodes={"careless": careless, "b": lambda _: {"n": 2}})
+        assert graph.invoke({"log": []}, on("t"), durability="sync")["log"] == ["a", "in place"]
+    verdicts = {step.verdict for step in at(path, replay, "t", to="@").steps}
+    assert "suspect" in verdicts and "differs" not in verdicts
+
+
 def test_an_honest_reducer_that_is_not_known_is_never_held_against_a_step(tmp_path: Path) -> None:
     """A maximum looks like a last value in most steps: its steps are neither as recorded nor recorded otherwise."""
     path, thread = tmp_path / "max.sqlite", "t"
