@@ -25,6 +25,14 @@ class Log(TypedDict, total=False):
     log: Annotated[list[Any], operator.add]
 
 
+def taking_input(saver: SqliteSaver) -> Any:
+    """A graph of one node, whose input may not have all of the state's keys."""
+    builder = StateGraph(Log, input_schema=Input)
+    builder.add_node("a", says("a"))
+    builder.add_edge(START, "a")
+    return builder.compile(checkpointer=saver)
+
+
 def notes(path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """Apply an update; what its plan said."""
     assert run(["update", "t", "-d", str(path), "--yes", *words]) == 0
@@ -59,11 +67,8 @@ def test_an_update_as_start_names_what_the_input_schema_may_lack(
 ) -> None:
     """The library leaves such a key out; a key that an input had is named no more."""
     path = tmp_path / "t.sqlite"
-    builder = StateGraph(Log, input_schema=Input)
-    builder.add_node("a", says("a"))
-    builder.add_edge(START, "a")
     with SqliteSaver.from_conn_string(str(path)) as saver:
-        graph = builder.compile(checkpointer=saver)
+        graph = taking_input(saver)
         graph.invoke({"n": 1}, on("t"))
         by_library = graph.update_state(on("t"), {"n": 2, "log": ["lost"]}, as_node=START)
         assert graph.get_state(by_library).values == {"n": 2, "log": ["a"]}
@@ -77,11 +82,8 @@ def test_an_update_as_start_leaves_out_what_a_recorded_input_could_not_write(
 ) -> None:
     """The library drops a key that isn't in the input schema; a run that dropped it from its input proves that."""
     path = tmp_path / "t.sqlite"
-    builder = StateGraph(Log, input_schema=Input)
-    builder.add_node("a", says("a"))
-    builder.add_edge(START, "a")
     with SqliteSaver.from_conn_string(str(path)) as saver:
-        graph = builder.compile(checkpointer=saver)
+        graph = taking_input(saver)
         graph.invoke({"n": 1, "log": ["dropped"]}, on("t"))
         by_library = graph.update_state(on("t"), {"n": 3, "log": ["lost"]}, as_node=START)
         expected = graph.get_state(by_library).values
