@@ -11,7 +11,7 @@ from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
-from ckpt_cli.model import CheckpointRow
+from ckpt_cli.model import NULL_TASK, CheckpointRow
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, change_and_remember, named_reducers, remember
@@ -135,7 +135,15 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         dict(outcome.unknown),
         None if outcome.next is None else list(outcome.next),
         list(outcome.tasks.old_answers),
+        _command(reader, row, state),
     )
+
+
+def _command(reader: Reader, row: CheckpointRow, state: State) -> list[WriteLine]:
+    """What an input or a ``Command(update=…)`` wrote to the user's channels at a checkpoint."""
+    null = [write for write in reader.writes(row.ref) if write.task_id == NULL_TASK]
+    own = [write for write in null if write.channel not in CONTROL_WRITES and not is_control(write.channel, state)]
+    return [WriteLine(write.channel, write.value) for write in own]
 
 
 def _task(task: Task, state: State, snapshot: Snapshot) -> ReplayedTask:

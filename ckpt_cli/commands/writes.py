@@ -26,7 +26,7 @@ from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _KINDS = {
     channels.ERROR: "error",
-    channels.ERROR_SOURCE: "error",
+    channels.ERROR_SOURCE: "trigger",
     channels.INTERRUPT: "interrupt",
     channels.RESUME: "resume",
     channels.TASKS: "send",

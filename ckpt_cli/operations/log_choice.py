@@ -51,8 +51,13 @@ class Logs:
         if log is None:
             if unreadable := next((one for one in result.doubtful if one.error is not None), None):
                 raise unreadable.refusal
+            copies = list(dict.fromkeys(one.shown_original for one in result.doubtful if one.is_of_copy))
+            if copies:
+                more = f" and {len(copies) - 1} more" if len(copies) > 1 else ""
+                self._say_once(f"this database has the same rows as {copies[0]}{more}; this change begins a new log")
             for one in result.doubtful:
-                self._note(one, end="; this change begins a new log")
+                if not one.is_of_copy:
+                    self._note(one, end="; this change begins a new log")
             log = self._new_log()
         return self._remember(log)
 
@@ -141,3 +146,8 @@ class Logs:
         if one.note not in self._notes_said:
             self._notes_said.add(one.note)
             self._say(lead + one.note + end)
+
+    def _say_once(self, text: str) -> None:
+        if text not in self._notes_said:
+            self._notes_said.add(text)
+            self._say(text)

@@ -57,7 +57,7 @@ class Doubtful:
         """One line for the person."""
         if self.error is not None:
             return self.error.message
-        path, shown = self.log.path, path_or_address(self.original)
+        path, shown = self.log.path, self.shown_original
         match self.doubt:
             case Doubt.COPY:
                 same = f"this database has the same rows as {shown}, whose operation log is {path}"
@@ -67,6 +67,16 @@ class Doubtful:
             case Doubt.OTHER:
                 return f"the operation log {path} belongs to another database that was at this address"
         return f"nothing proves that the operation log {path} belongs to this database: none of its rows is here"
+
+    @property
+    def shown_original(self) -> str:
+        """The path or address of the database to which the log belongs or may belong."""
+        return path_or_address(self.original)
+
+    @property
+    def is_of_copy(self) -> bool:
+        """Whether the log belongs to another database with the same rows."""
+        return self.error is None and self.doubt is Doubt.COPY
 
     @property
     def refusal(self) -> CkptError:

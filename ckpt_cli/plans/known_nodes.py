@@ -3,7 +3,7 @@
 It also chooses the node that counts as the writer of an update.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from ckpt_cli.errors import UsageError
@@ -55,22 +55,41 @@ class KnownNodes:
                 meant = f"; did you mean {near[0]}?" if near else ""
                 yield f"{name} has never run here: a graph without such a node ignores it{meant}"
 
-    def describe_input_keys(self, node: str, channels: Iterable[str]) -> Iterator[str]:
-        """One line about the channels of an update as ``__start__`` that may not be in the graph's input schema.
+    def ignored_keys(self, node: str, channels: Iterable[str]) -> list[str]:
+        """The keys of an update as ``__start__`` that are not in the graph's input schema, and so are not written.
 
-        ``__start__`` writes only the keys of that schema (langgraph 1.2 ``graph/state.py: attach_node``). The channels
-        that it wrote in this thread, or in another thread of the graph, are in it.
+        ``__start__`` writes only the keys of that schema (langgraph 1.2 ``graph/state.py: attach_node``). A key is not
+        in it if an input of this thread, or of another thread of the graph, had the key and no run ever wrote it.
         """
-        if node != START:
-            return
-        history, others = self._reducers.history, self._reducers.others
-        new = [channel for channel in channels if channel not in history.inputs]
-        if new and (unproved := [c for c in new if not any(c in other.inputs for other in others.of_same_graph)]):
-            names, them = ", ".join(unproved), "it" if len(unproved) == 1 else "them"
+        unproved = self._unproved_keys(node, channels)
+        if not unproved:
+            return []
+        histories = (self._reducers.history, *self._reducers.others.of_same_graph)
+        return [channel for channel in unproved if any(channel in one.ignored_inputs for one in histories)]
+
+    def describe_input_keys(self, node: str, channels: Iterable[str], ignored: Collection[str]) -> Iterator[str]:
+        """A line about the `ignored` keys of an update, and a line about those that ``__start__`` may not write."""
+        if ignored:
+            yield (
+                f"left out, as by update_state: {', '.join(ignored)}; a recorded input had {_it(ignored)},"
+                f" and __start__ didn't write {_it(ignored)}"
+            )
+        if unproved := [channel for channel in self._unproved_keys(node, channels) if channel not in ignored]:
+            names, them = ", ".join(unproved), _it(unproved)
             yield f"update_state as __start__ leaves out {names} unless the input schema has {them}; nothing shows it"
+
+    def _unproved_keys(self, node: str, channels: Iterable[str]) -> list[str]:
+        """The channels that ``__start__`` wrote neither in this thread nor in another thread of the graph."""
+        history, others = self._reducers.history, self._reducers.others
+        new = [channel for channel in channels if channel not in history.inputs] if node == START else []
+        return [c for c in new if not any(c in other.inputs for other in others.of_same_graph)]
 
     def _is_new(self, node: str) -> bool:
         """Whether neither this thread nor another thread of the same graph is known to have this node."""
         return node not in self._names and not any(
             node in related.nodes for related in self._reducers.others.with_same_nodes
         )
+
+
+def _it(names: Collection[str]) -> str:
+    return "it" if len(names) == 1 else "them"

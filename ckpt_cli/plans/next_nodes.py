@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
-from ckpt_cli.history.state.channels import START, TASKS, order
+from ckpt_cli.history.state.channels import START, TASKS, order, without_bumps
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.thread_history import Route
 from ckpt_cli.shell_words import command
@@ -22,8 +22,6 @@ Hop = str | Send
 
 ENDS: tuple[Hop, ...] = ()
 
-_BUMPS = "__snapshot_bumps__"
-
 
 def infer_node(seen: Mapping[str, Mapping[str, Version]], nodes: Collection[str]) -> str:
     """The node that ran last (1.2 ``pregel/main.py: _infer_as_node``).
@@ -31,7 +29,7 @@ def infer_node(seen: Mapping[str, Mapping[str, Version]], nodes: Collection[str]
     Raises:
         UsageError: several nodes ran last.
     """
-    real = _without_bumps(seen)
+    real = without_bumps(seen)
     seen_versions = sorted((order(v), node) for node, at in real.items() if node in nodes for v in at.values())
     if not any(at for at in real.values()):
         return START
@@ -39,20 +37,6 @@ def infer_node(seen: Mapping[str, Mapping[str, Version]], nodes: Collection[str]
         return seen_versions[-1][1]
     last = sorted({node for version, node in seen_versions if version == seen_versions[-1][0]}) if seen_versions else []
     raise UsageError("which node to act as is ambiguous", hint="--as-node names it", candidates=last or sorted(nodes))
-
-
-def _without_bumps(seen: Mapping[str, Mapping[str, Version]]) -> dict[str, dict[str, Version]]:
-    """``versions_seen`` as the nodes really read it: a version that only a snapshot made is put back, or left out.
-
-    1.2 ``pregel/_checkpoint.py: versions_seen_without_bumps``.
-    """
-    marks, cleaned = seen.get(_BUMPS, {}), {}
-    for node, versions in seen.items():
-        if node != _BUMPS:
-            bumped = {c for c, version in versions.items() if marks and marks.get(f"{node}|{c}") == version}
-            read = {c: marks[f"{node}:{c}"] for c in bumped if f"{node}:{c}" in marks}
-            cleaned[node] = {**{c: version for c, version in versions.items() if c not in bumped}, **read}
-    return cleaned
 
 
 def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[list[tuple[str, Any]], str]:

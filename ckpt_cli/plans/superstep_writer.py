@@ -78,6 +78,7 @@ class SuperstepWriter:
         at: the start of the next superstep.
         records: the checkpoints and writes made so far.
         notes: lines for the plan.
+        ignored: the keys that no update writes, since the graph's input schema doesn't have them.
     """
 
     def __init__(self, rules: UpdateRules, at: StepStart, head_id: str) -> None:
@@ -85,6 +86,7 @@ class SuperstepWriter:
         self.at = at
         self.records: list[Record] = []
         self.notes: list[str] = []
+        self.ignored: set[str] = set()
         self._head_id = head_id
         self._is_superseded = head_id != at.origin.ref.checkpoint_id
         self._is_first = True
@@ -152,11 +154,14 @@ class SuperstepWriter:
             task_id = next((i for name, i in free if name == node and i), None)
             if task_id is not None:
                 free.remove((node, task_id))
-            writes = [(channel, self._value(channel, value)) for channel, value in (update.values or {}).items()]
+            ignored = nodes.ignored_keys(node, update.values or ())
+            self.ignored.update(ignored)
+            values = {channel: value for channel, value in (update.values or {}).items() if channel not in ignored}
+            writes = [(channel, self._value(channel, value)) for channel, value in values.items()]
             route, why = choose_route(self.rules.reducers, node, update.next)
             self.notes += [f"as {node}: {why}", *describe_doubt(node, route, update.next)]
             self.notes += nodes.describe_unknown(update.next or ())
-            self.notes += nodes.describe_input_keys(node, update.values or ())
+            self.notes += nodes.describe_input_keys(node, update.values or (), ignored)
             task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
             outputs.append((task_id or self._task_id(place), task))
         return outputs

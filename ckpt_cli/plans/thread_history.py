@@ -29,6 +29,7 @@ from ckpt_cli.history.state.channels import (
     target,
     user_channels,
 )
+from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.history.tasks.write_attribution import is_command, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
@@ -60,6 +61,7 @@ class ThreadHistory:
         nodes: the nodes that ran, those that failed, those whose step hasn't ended, and those that were called.
         channels: the user's channels that hold something in some checkpoint, or that some task or update wrote to.
         inputs: those of them that ``__start__`` wrote: they are in the graph's input schema.
+        ignored_inputs: keys of inputs that ``__start__`` did not write: they were not in the graph's input schema.
         started: the thread got its input through the channel `__start__`, as a StateGraph does.
         has_triggers: some channel triggers a node by its name (``branch:to:NODE``), as only a StateGraph has it.
         of_state_graph: nothing shows that the graph is not a StateGraph.
@@ -75,6 +77,7 @@ class ThreadHistory:
     nodes: set[str] = field(default_factory=set)
     channels: set[str] = field(default_factory=set)
     inputs: set[str] = field(default_factory=set)
+    ignored_inputs: set[str] = field(default_factory=set)
     started: bool = False
     has_triggers: bool = False
     of_state_graph: bool = True
@@ -127,6 +130,9 @@ class ThreadHistory:
         written = {write.channel for _, write in writes} - _NOT_APPLIED - {NO_WRITES}
         self.channels.update(channel for channel in written if not is_control(channel, state))
         self.inputs.update(write.channel for node, write in writes if node == START)
+        taken = {write.channel for _, write in writes if pulled(write.row.task_path) == START}  # by no update
+        if taken - _NOT_APPLIED and isinstance(given := state.values.get(START), dict):
+            self.ignored_inputs.update(key for key in given if isinstance(key, str) and key not in taken)
 
     def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended."""

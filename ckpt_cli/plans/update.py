@@ -4,7 +4,7 @@ The records are those that ``graph.update_state`` writes. The plan follows langg
 is that old or if a person says so (`plans.pending_writes`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -119,12 +119,14 @@ def _describe_last(writer: SuperstepWriter, short: ShortIds) -> str:
     return f"{made}; {describe_next(writer.at.tasks if is_continued else Snapshot([]))}"
 
 
-def _describe_unchanged(supersteps: Sequence[Sequence[Update]], changes: Sequence[Difference]) -> Iterator[str]:
+def _describe_unchanged(
+    supersteps: Sequence[Sequence[Update]], ignored: Collection[str], changes: Sequence[Difference]
+) -> Iterator[str]:
     """One line that names the channels that are written to and keep their value."""
     updates = [update for updates in supersteps for update in updates if update.as_node != INPUT]
     written = dict.fromkeys(channel for update in updates for channel in update.values or ())
     changed = {spell([channel]) for channel in written} & {difference.path for difference in changes}
-    if same := [channel for channel in written if spell([channel]) not in changed]:
+    if same := [channel for channel in written if channel not in ignored and spell([channel]) not in changed]:
         yield f"the same as before: {', '.join(same)}"
 
 
@@ -139,7 +141,7 @@ def _notes(
     """Lines about the updates, the reducers that were used, and what becomes of the tasks at the updated checkpoint."""
     yield from writer.notes
     yield from describe_joins(start.origin.state, writer.at.origin.state, writer.at.tasks)
-    yield from _describe_unchanged(supersteps, changes)
+    yield from _describe_unchanged(supersteps, writer.ignored, changes)
     if used := writer.rules.reducers.words:
         yield f"reducers: {', '.join(used)}"
     if doubt := writer.rules.reducers.doubt:

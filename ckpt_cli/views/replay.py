@@ -53,6 +53,7 @@ class ReplayView(View):
             and ``--commit`` needs their reducers.
         next: the nodes that would run after ``--commit``; null if that can't be known.
         old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
+        command: what an input or a ``Command(update=…)`` wrote to the user's channels at this checkpoint.
     """
 
     verb: ClassVar[str] = "replay"
@@ -69,6 +70,7 @@ class ReplayView(View):
     unknown: dict[str, str]
     next: list[str] | None
     old_answers: list[Any]
+    command: list[WriteLine] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

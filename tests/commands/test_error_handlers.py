@@ -149,3 +149,12 @@ def test_a_handler_that_fails_has_its_error_and_its_name(tmp_path: Path, capsys:
         graph(saver, broken).invoke({"log": []}, on("t"))
     assert run(["threads", "-d", str(path)]) == 0
     assert "__error_handler__bad: KeyError('too')" in capsys.readouterr().out
+    assert run(["writes", "t", "-d", str(path)]) == 0
+    rows = [row.split("\t")[:4] for row in capsys.readouterr().out.splitlines()]
+    assert rows[1] == ["bad", "failed", "__error_source_node__", "“bad”"]  # the failed node's name is no error
+    kinds = {one.channel: one.kind for task in at(path, writes, "t").tasks for one in task.writes}
+    assert kinds == {"__error__": "error", "__error_source_node__": "trigger"}
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph(saver, says("mended")).update_state(on("t"), {"log": ["by hand"]}, as_node="last")
+    assert run(["log", "t", "-d", str(path)]) == 0
+    assert "bad, __error_handler__bad failed then" in capsys.readouterr().out

@@ -9,11 +9,12 @@ from typing import Annotated, Any, TypedDict
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
 from tests.commands.asking import at
-from tests.graphs.building import on
+from tests.graphs.building import line, on
 
 
 def extend(current: list[Any], writes: list[list[Any]]) -> list[Any]:
@@ -45,3 +46,14 @@ def test_neither_nodes_nor_channels_are_wrong(tmp_path: Path) -> None:
     step = at(path, log, "t").steps[0]
     assert (step.nodes, at(path, show, "t").nodes) == ({}, {})
     assert changed == {"story", "log", "n"} == {change.channel for change in step.changes}
+
+
+def test_a_run_that_left_a_question_behind_is_compared(tmp_path: Path) -> None:
+    """Where the stored writes are only an earlier run's question, the row has the channels that the run changed."""
+    path = tmp_path / "exit.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "ask", "b", nodes={"ask": lambda s: {"n": s["n"] or interrupt("go on?")}})
+        graph.invoke({"log": ["in"], "n": 0}, on("t"))
+        graph.invoke({"log": ["again"], "n": 1}, on("t"), durability="exit")
+    newest = at(path, log, "t").steps[0]
+    assert [(change.channel, change.after) for change in newest.changes] == [("log", ["again", "a", "b"]), ("n", 1)]

@@ -71,7 +71,7 @@ def test_an_update_that_nobody_ran(killed: bool, place: Place) -> None:
     graph = line(saver, "a", "b", schema=Log, nodes={"b": die})
     with pytest.raises(KeyboardInterrupt):
         graph.invoke({"log": []}, on("t"))
-    assert "○ b  running, stopped or killed; would run next" in drawn(at(path, tree, "t"))
+    assert "○ b  running, stopped, killed or copied; would run next" in drawn(at(path, tree, "t"))
     graph.update_state(on("t"), {"log": ["u"]}, as_node="a")
     if killed:
         with pytest.raises(KeyboardInterrupt):

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.replay import replay
@@ -52,6 +53,23 @@ def test_looks(name: str, database: Database) -> None:
     """What is pending and what was recorded, on every kind of output."""
     source, words, options = LOOKS[name]
     golden.check(f"replay/{name}", at(database(source), replay, *words, **options))
+
+
+def test_what_a_command_wrote_beside_an_answer_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``Command(resume=…, update=…)`` writes before the tasks do; --commit keeps it, so it is listed."""
+    path = tmp_path / "t.sqlite"
+
+    def asks(_: Any) -> dict[str, Any]:
+        return {"log": [interrupt("first?"), interrupt("second?")]}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "ask", nodes={"ask": asks})
+        graph.invoke({"log": []}, on("t"))
+        graph.invoke(Command(resume="one", update={"log": ["by the command"]}), on("t"))
+    view = at(path, replay, "t")
+    assert [(one.channel, one.value) for one in view.command] == [("log", ["by the command"])]
+    assert run(["replay", "t", "-d", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == 'input\t\tkept\tlog ["by the command"]'
 
 
 def test_the_plan_looks(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,6 +188,21 @@ def test_a_channel_that_changed_without_a_version_differs(tmp_path: Path) -> Non
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     last = at(path, replay, thread, to="@").steps[-1]
     assert (last.verdict, last.otherwise) == ("differs", ["best", "name"])
+
+
+def test_a_list_that_code_changed_in_place_never_differs(tmp_path: Path) -> None:
+    """A node that appends to the list it was given changes the stored value without a write, and nobody forged it."""
+    path = tmp_path / "in-place.sqlite"
+
+    def careless(state: Any) -> dict[str, Any]:
+        state["log"].append("in place")
+        return {"n": 1}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "careless", "b", nodes={"careless": careless, "b": lambda _: {"n": 2}})
+        assert graph.invoke({"log": []}, on("t"), durability="sync")["log"] == ["a", "in place"]
+    verdicts = {step.verdict for step in at(path, replay, "t", to="@").steps}
+    assert "suspect" in verdicts and "differs" not in verdicts
 
 
 def test_an_honest_reducer_that_is_not_known_is_never_held_against_a_step(tmp_path: Path) -> None:

@@ -144,9 +144,9 @@ def test_the_sign_of_a_question_stands_for_an_open_one(path: Path) -> None:
 
 
 def test_a_breakpoint_and_a_kill_look_alike(path: Path) -> None:
-    """Both are said to be running, stopped or killed, since nothing in the database distinguishes them."""
+    """Both are said to be running, stopped, killed or copied, since nothing in the database distinguishes them."""
     texts = []
     for thread in ("stopped", "killed"):
         drawn = [plain(part) for part in render(at(path, tree, thread), Page(80, golden.NOW))]
-        texts.append([part.strip() for part in drawn if "stopped or killed" in part])
-    assert texts[0] == texts[1] == ["○ b  running, stopped or killed; would run next"]
+        texts.append([part.strip() for part in drawn if "stopped, killed or copied" in part])
+    assert texts[0] == texts[1] == ["○ b  running, stopped, killed or copied; would run next"]

@@ -144,14 +144,18 @@ def history(seed: int, path: Path) -> dict[str, dict[str, Values]]:
     config: Any = {"configurable": {"thread_id": "t"}}
     with SqliteSaver.from_conn_string(str(path)) as saver:
         app = graph(random, saver)
+        if random.random() < 0.3:
+            app.update_state(config, write(random) | {"name": "begun by an update"}, as_node="a")
         app.invoke(write(random), config)
         for _ in range(random.randint(0, 3)):
             at = random.choice(list(app.get_state_history(config))).config
-            kind = random.choice(["update", "again", "more", "answer", "edit"])
+            kind = random.choice(["update", "again", "more", "answer", "edit", "exit"])
             if kind == "update":
                 app.update_state(at, write(random, whole=True) | {"name": "updated"}, as_node=random.choice("ac"))
             elif kind == "again":
                 app.invoke(None, at)
+            elif kind == "exit":
+                app.invoke(write(random), config, durability="exit")
             elif kind == "answer":
                 app.invoke(Command(resume="yes"), config)
             elif kind == "edit":

@@ -135,6 +135,13 @@ def test_a_copy_has_none(path: Path, capsys: Say) -> None:
     assert message in ckpt(capsys, copy, "undo", "--yes", code=7)
     assert message in ckpt(capsys, copy, "undo", "--yes", "--same-database", code=7)
     assert dump(copy) == before
+    second = path.with_name("second.sqlite")
+    shutil.copy(path, second)
+    ckpt(capsys, second, "tag", "kept", "1", "theirs")
+    said = ckpt(capsys, copy, "delete", "kept", "--dry-run").splitlines()
+    notes = [line for line in said if "same rows" in line]
+    assert len(notes) == 1 and notes[0].endswith(" and 1 more; this change begins a new log"), notes
+    second.unlink()
     ckpt(capsys, copy, "tag", "kept", "1", "mine")
     ckpt(capsys, copy, "delete", "kept", "--yes")
     assert "mine" not in ckpt(capsys, path, "tag", "--list")

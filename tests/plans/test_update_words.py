@@ -25,6 +25,14 @@ class Log(TypedDict, total=False):
     log: Annotated[list[Any], operator.add]
 
 
+def taking_input(saver: SqliteSaver) -> Any:
+    """A graph of one node, whose input may not have all of the state's keys."""
+    builder = StateGraph(Log, input_schema=Input)
+    builder.add_node("a", says("a"))
+    builder.add_edge(START, "a")
+    return builder.compile(checkpointer=saver)
+
+
 def notes(path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """Apply an update; what its plan said."""
     assert run(["update", "t", "-d", str(path), "--yes", *words]) == 0
@@ -59,14 +67,28 @@ def test_an_update_as_start_names_what_the_input_schema_may_lack(
 ) -> None:
     """The library leaves such a key out; a key that an input had is named no more."""
     path = tmp_path / "t.sqlite"
-    builder = StateGraph(Log, input_schema=Input)
-    builder.add_node("a", says("a"))
-    builder.add_edge(START, "a")
     with SqliteSaver.from_conn_string(str(path)) as saver:
-        graph = builder.compile(checkpointer=saver)
+        graph = taking_input(saver)
         graph.invoke({"n": 1}, on("t"))
         by_library = graph.update_state(on("t"), {"n": 2, "log": ["lost"]}, as_node=START)
         assert graph.get_state(by_library).values == {"n": 2, "log": ["a"]}
     said = notes(path, capsys, "--as-node", START, "--values", '{"n": 3, "log": ["kept"]}', "--reducer", "log=append")
     assert "leaves out log unless the input schema has it" in said
     assert "leaves out" not in notes(path, capsys, "--as-node", START, "--values", '{"n": 4}', "--reducer", "n=last")
+
+
+def test_an_update_as_start_leaves_out_what_a_recorded_input_could_not_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The library drops a key that isn't in the input schema; a run that dropped it from its input proves that."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = taking_input(saver)
+        graph.invoke({"n": 1, "log": ["dropped"]}, on("t"))
+        by_library = graph.update_state(on("t"), {"n": 3, "log": ["lost"]}, as_node=START)
+        expected = graph.get_state(by_library).values
+        said = notes(path, capsys, "--as-node", START, "--values", '{"n": 3, "log": ["lost"]}', "--reducer", "n=last")
+        assert graph.get_state(on("t")).values == expected == {"n": 3, "log": ["a"]}
+    assert "left out, as by update_state: log; a recorded input had it, and __start__ didn't write it" in said
+    assert "unless" not in said
+    assert "same as before: log" not in said

@@ -19,6 +19,11 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 
 _NOTHING: Mapping[str, list[Any]] = MappingProxyType({})
+_MUTABLE = (list, dict, set, Node)
+"""Values that code can change in place: a node, a reducer, or a Topic (langgraph 1.2 ``channels/topic.py: update``).
+
+Such a change is stored without a new version; of a Topic a step too early, as values are stored in the background.
+"""
 _ORDERED = 5  # the most tasks of a step whose writes are tried in every order
 
 
@@ -29,7 +34,8 @@ class Verdict(StrEnum):
     DIFFERS = "differs"
     """A reducer that a person named makes something else, or the library can't have made this from any writes."""
     SUSPECT = "suspect"
-    """A learned reducer makes something else, and it explains all other steps; this proves nothing."""
+    """A learned reducer makes something else, and it explains all other steps; or a list, dict or object changed in
+    place. This proves nothing."""
     UNKNOWN = "unknown"
 
 
@@ -211,9 +217,10 @@ def _finding(channel: str, step: ChannelStep, reducers: Reducers, is_moved: bool
             return None
         if is_moved:
             return Verdict.UNKNOWN, "changed, and no stored write explains it"
-        grown = isinstance(step.before, list) and isinstance(step.after, list) and len(step.after) > len(step.before)
-        in_place = " (a Topic that accumulates may do so: it changes its list while that is stored)" if grown else ""
-        return Verdict.DIFFERS, f"changed without a new version, and nothing wrote it{in_place}"
+        changed = "changed without a new version, and nothing wrote it"
+        if any(isinstance(value, _MUTABLE) for value in (step.before, step.after)):
+            return Verdict.SUSPECT, f"{changed}; code that changes a value in place does that, and a Topic's own"
+        return Verdict.DIFFERS, changed
     known = reducers.of(channel)
     if any(explains(reducer, step) for reducer in known):
         return None

@@ -4,6 +4,7 @@ Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.p
 ``attach_edge``; 0.0 to 0.3.18 named a plain edge's channel after its source node) and of LangGraph.js.
 """
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
@@ -26,11 +27,26 @@ RETURN = "__return__"
 CONTROL_WRITES = frozenset({ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED})
 """Writes that record what happened to a task, not its output (1.2 ``pregel/_task_status.py: CONTROL_WRITES``)."""
 
-NOT_NODES = frozenset({"__input__", INTERRUPT, "__snapshot_bumps__"})
+BUMPS = "__snapshot_bumps__"
+NOT_NODES = frozenset({"__input__", INTERRUPT, BUMPS})
 """Keys of ``versions_seen`` that are not nodes."""
 
-_TO = "branch:to:"
+BRANCH_TO = "branch:to:"
 _DIGITS = 1000  # a counter has 32 digits; Python refuses to read more than 4,300
+
+
+def without_bumps(seen: Mapping[str, Mapping[str, Version]]) -> dict[str, dict[str, Version]]:
+    """``versions_seen`` as the nodes really read it: a version that only a snapshot made is put back, or left out.
+
+    1.2 ``pregel/_checkpoint.py: versions_seen_without_bumps``.
+    """
+    marks, cleaned = seen.get(BUMPS, {}), {}
+    for node, versions in seen.items():
+        if node != BUMPS:
+            bumped = {c for c, version in versions.items() if marks and marks.get(f"{node}|{c}") == version}
+            read = {c: marks[f"{node}:{c}"] for c in bumped if f"{node}:{c}" in marks}
+            cleaned[node] = {**{c: version for c, version in versions.items() if c not in bumped}, **read}
+    return cleaned
 
 
 def counter(version: Version | None) -> int:
@@ -64,8 +80,8 @@ def sources(channel: str) -> list[str]:
 
 def target(channel: str) -> str | None:
     """The node that a channel triggers, from its name alone; None for plain edges of v < 3 and all other channels."""
-    if channel.startswith(_TO):
-        return channel[len(_TO) :]
+    if channel.startswith(BRANCH_TO):
+        return channel[len(BRANCH_TO) :]
     if channel.endswith(":inbox"):
         return channel[: -len(":inbox")]
     head, _, rest = channel.partition(":")
@@ -86,7 +102,7 @@ def is_control(channel: str, state: State) -> bool:
         return PREVIOUS not in state.versions and channel == END
     if channel.startswith("__") and (channel in _RESERVED or channel.startswith("__pregel_")):
         return True
-    if channel.startswith((_TO, "join:")):
+    if channel.startswith((BRANCH_TO, "join:")):
         return True
     if state.v < 3 and (target(channel) is not None or channel == "is_last_step"):
         return True

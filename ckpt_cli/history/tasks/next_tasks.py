@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state import channels
-from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS, newer, target
+from ckpt_cli.history.state.channels import BRANCH_TO, NOT_NODES, START, TASKS, newer, target, without_bumps
 from ckpt_cli.history.tasks.task_ids import PUSH
 from ckpt_cli.values.langgraph_values import Send, items, js_send
 from ckpt_cli.values.state import State
@@ -69,12 +69,14 @@ class Wiring:
 
     def learn(self, state: State) -> None:
         """Learn from the names of a checkpoint's channels and from its ``versions_seen``."""
-        for node, seen in state.seen.items():
+        for node, seen in without_bumps(state.seen).items():
             if node not in NOT_NODES and not node.endswith(":edges"):
                 self._add(node, seen)
         for channel in {*state.versions, *state.values}:
             if (listener := target(channel)) is not None:
                 self._add(listener, (channel,))
+                if channel.startswith(BRANCH_TO):  # only a StateGraph has these; its ``__start__`` takes the input
+                    self._add(START, (START,))
             for source in channels.sources(channel):
                 self.triggers.setdefault(source, set())
 

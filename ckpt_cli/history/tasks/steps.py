@@ -61,7 +61,9 @@ class Steps:
             return True
         outputs, recorded = written
         return self._attribution.note(checkpoint_id).source != "input" and (
-            bool(recorded) or any(write.channel != TASKS for write in outputs)
+            bool(recorded)
+            or any(write.channel != TASKS for write in outputs)
+            or self._attribution.spans_steps(checkpoint_id)
         )
 
     def compare(self, state: State, parent: State | None, *, is_first: bool) -> None:

@@ -1,6 +1,6 @@
 """Shows a replayed checkpoint: its tasks, the state after their writes, and the tasks that would run again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ckpt_cli.history.tasks.task_names import counted, numbered
 from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
@@ -11,7 +11,7 @@ from ckpt_cli.output.text.reducers import notable_reducers
 from ckpt_cli.output.text.sends import argument, send_cells
 from ckpt_cli.output.text.tasks import old_answers
 from ckpt_cli.output.theme import task_look
-from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
+from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView, WriteLine
 
 
 def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
@@ -22,12 +22,19 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
         yield from replayed_lines(view, page)
         return
     if page.width is None:
+        if view.command:
+            yield row(
+                [("", cell)] for cell in ("input", "", "" if view.consumed else "kept", _written(view.command, page))
+            )
         for task in view.tasks:
             outcome = "again" if task.again else "kept" if task.status == "finished" else ""
             cells = (task.node or "", task.status, outcome, _summary(task, None, page))
             yield row([cell] for cell in [*(("", cell) for cell in cells), *send_cells(task.send, page)])
         return
     yield [("title", view.thread), ("", "  "), ("id", view.short), ("muted", f"  step {view.step}")]
+    if view.command:
+        line = [("node", "input"), ("", f"  {_written(view.command, page)}")]
+        yield fit([*line, ("muted", "" if view.consumed else "  kept")], page.width)
     if not view.tasks:
         yield [("muted", "nothing runs there")]
         return
@@ -69,7 +76,11 @@ def _summary(task: ReplayedTask, room: int | None, page: Page) -> str:
         return brief(task.asks[0], room, reveal=page.reveal)
     if task.error is not None and task.status != "finished":
         return task.error if isinstance(task.error, str) else brief(task.error, room, reveal=page.reveal)
-    return ", ".join(f"{write.channel} {brief(write.value, room, reveal=page.reveal)}" for write in task.writes)
+    return _written(task.writes, page, room)
+
+
+def _written(writes: Sequence[WriteLine], page: Page, room: int | None = None) -> str:
+    return ", ".join(f"{write.channel} {brief(write.value, room, reveal=page.reveal)}" for write in writes)
 
 
 def _state(view: ReplayView, page: Page) -> Iterator[Line]:

@@ -17,7 +17,7 @@ from ckpt_cli.views.steps import HaltView, StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
-_STOPPED = "running, stopped or killed; would run next"  # a breakpoint and a kill leave the same data
+_STOPPED = "running, stopped, killed or copied; would run next"  # all of these leave the same data
 _COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
@@ -83,7 +83,8 @@ def halts(step: StepView) -> Line:
             (asks if not over and halt.node in waiting else asked).append(halt)
     spans = [("bad", f"{FAILED} {name}".strip()) for name in _halted(failed)]
     spans += [("waiting", f"{WAITING} {name}".strip()) for name in _halted(asks)]
-    spans += [("muted", f"{name} failed then".strip()) for name in _halted(failed_then)]
+    if failed_then:
+        spans.append(("muted", f"{', '.join(filter(None, _halted(failed_then)))} failed then".strip()))
     if asked:
         spans.append(("muted", f"{', '.join(filter(None, dict.fromkeys(h.node or '' for h in asked)))} asked".strip()))
     return _spaced(spans)
