@@ -55,6 +55,8 @@ class TaskView(NamedTuple):
         changes: the changes by a finished task; its writes are kept until its siblings have finished.
         answers: the recorded answers that the task has not taken yet.
         send: the Send that started the task; null for a task of another kind, and if the tip wasn't decoded.
+        inside: for a task that failed in a subgraph, the nodes there, the outermost first, down to the one that failed;
+            empty if it failed itself, or if what is stored doesn't show the node.
     """
 
     id: str | None
@@ -65,6 +67,7 @@ class TaskView(NamedTuple):
     changes: Sequence[ChangeView] = ()
     answers: Sequence[Any] = ()
     send: SendView | None = None
+    inside: Sequence[str] = ()
 
 
 class HaltView(NamedTuple):
