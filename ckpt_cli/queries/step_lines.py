@@ -185,5 +185,6 @@ def change_view(change: Change) -> ChangeView:
         change.size,
         edited=change.edited,
         unsure=change.unsure,
+        task=change.task,
     )
     return view._replace(text=plain(change_line(view, UNCUT)).strip())

@@ -132,12 +132,27 @@ def test_older_generations_are_refused(
 
 
 def test_the_corrected_task_was_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Writes that the new checkpoint carries don't say that something ran there."""
+    """`log` and `tree` say which argument was changed; writes that are carried don't say that something ran there."""
     path = tmp_path / "threads.sqlite"
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection, pytest.raises(ValueError):
         documents(SqliteSaver(connection), []).invoke(_START, on("t"), durability="sync")
     assert run(["edit", "t", "--task", "read[2]", "--set", "n=7", "--yes", "-d", str(path)]) == 0
+    capsys.readouterr()
+    assert run(["log", "t", "-n", "1", "-d", str(path)]) == 0
+    assert "read [2/4] n 1→7" in capsys.readouterr().out
     assert run(["tree", "t", "-d", str(path)]) == 0
     drawn = capsys.readouterr().out
+    assert "read [2/4] n 1→7" in drawn
     assert "○ read [2/4]" in drawn and "would run next" in drawn
     assert "stopped or killed" not in drawn
+
+
+def test_another_input_of_an_entrypoint_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`log` has the old input and the new one."""
+    path = tmp_path / "threads.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        flow(SqliteSaver(connection), []).invoke(3, on("t"), durability="sync")
+    assert run(["edit", "t", "--task", "main", "--argument", "10", "--rerun", "--yes", "-d", str(path)]) == 0
+    capsys.readouterr()
+    assert run(["log", "t", "-n", "1", "-d", str(path)]) == 0
+    assert "given 3→10" in capsys.readouterr().out
