@@ -14,6 +14,7 @@ from ckpt_cli import ctrl_c
 from ckpt_cli.completion.names import complete_database
 from ckpt_cli.errors import UsageError
 from ckpt_cli.fast_start import prepare
+from ckpt_cli.lock_waits import announced
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.parameters.options import DryRun, Reason, Remember, RememberReducers, WithTriggers, Yes
 from ckpt_cli.session import KEY_ENV, ChangeOptions, Session
@@ -180,8 +181,9 @@ def _run(
         ask_line=printer.ask_line if printer.has_dialogue else None,
     )
     try:
-        view = function(session, **arguments)
-        printer.show(view, now=session.clock(), release=session.close)
+        with announced(session.say):
+            view = function(session, **arguments)
+            printer.show(view, now=session.clock(), release=session.close)
     finally:
         session.close()
     if view.exit_code:

@@ -10,14 +10,14 @@ OTHER_WORDS = {
     "threads --status failed": "failed failures errors",
     "log": "history hist timeline steps checkpoints reflog",
     "tree": "graph branches branch subgraphs namespaces",
-    "show --json": "export dump backup save",
+    "show --json": "dump",
     "show": "cat view print state inspect describe head open read next",
     "get": "value path select jq query",
     "diff": "compare delta changes",
     "writes": "tasks pending outputs results",
     "grep": "find search rg ack",
     "info": "status stats db database schema size ping whoami doctor",
-    "fork": "checkout switch clone copy cp duplicate branch",
+    "fork": "checkout switch branch",
     "rollback": "checkout reset restore rewind revert goto back",
     "resume": "answer reply respond approve reject continue",
     "replay": "retry rerun run apply commit",
@@ -34,6 +34,15 @@ OTHER_WORDS = {
 """Command lines of ckpt, each with the words by which git, databases and shells call something like it."""
 
 
+MISSING = {
+    "copy cp clone duplicate": "`ckpt fork THREAD @ --to NEW --with-pending` copies a thread in the same database; no "
+    "command copies one to another database yet",
+    "export import backup save sync move mv": "no command moves threads to a file or to another database yet; "
+    "`ckpt show THREAD --json` prints a checkpoint, `ckpt fork THREAD @ --to NEW` copies a thread in the same database",
+}
+"""Words for what ckpt can't do, each with what to do instead."""
+
+
 def hint(word: str, verbs: Mapping[str, str]) -> str:
     """What to type instead of an unknown verb.
 
@@ -43,6 +52,9 @@ def hint(word: str, verbs: Mapping[str, str]) -> str:
     """
     from difflib import get_close_matches
 
+    remark = next((remark for words, remark in MISSING.items() if word.lower() in words.split()), None)
+    if remark is not None:
+        return remark
     lines = _lines(word.lower())
     if not lines:
         if near := get_close_matches(word.lower(), verbs, cutoff=0.6):

@@ -43,13 +43,14 @@ def until(waits: Callable[[], bool]) -> None:
 
 
 def stopped(process: "subprocess.Popen[bytes]") -> str:
-    """Press Ctrl-C, and give the line that the command prints."""
+    """Press Ctrl-C, and give the line that the command prints, after one about a lock that it may have waited for."""
     process.send_signal(signal.SIGINT)
     _, printed = process.communicate(timeout=_BUSY)
     assert process.returncode == 130
-    assert printed.startswith(b"ckpt: stopped")
-    assert printed.count(b"\n") == 1
-    return printed.decode().strip()
+    lines = [line for line in printed.decode().splitlines() if not line.startswith("waiting for ")]
+    assert len(lines) == 1
+    assert lines[0].startswith("ckpt: stopped")
+    return lines[0]
 
 
 def ended(*words: str) -> None:

@@ -18,7 +18,7 @@ from ckpt_cli.views.plan import PlanView
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
-_GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "masking", "installing"}
+_GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "lock_waits", "masking", "installing"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _READING = {"layouts", "row_reading", "reading", "inspection"}
 _BELOW_COMMANDS = {"session", "operations", "plans", "output", "demo"} | _READING | _LOGIC | _GROUND
@@ -28,11 +28,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "shell_words": set(),
     "ctrl_c": set(),
+    "lock_waits": set(),
     "masking": set(),
     "model": {"errors"},
     "values": {"model", "errors"},
     "views": _GROUND,
-    "savers": {"model", "errors", "ctrl_c", "masking", "installing"},  # they work on checkpoints nobody can decode
+    "savers": {
+        "model",
+        "errors",
+        "ctrl_c",
+        "lock_waits",
+        "masking",
+        "installing",
+    },  # they work on checkpoints nobody can decode
     "serde": _GROUND,
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},

@@ -1,7 +1,6 @@
 """``ckpt edit``: changes a state directly, without reducers."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +8,15 @@ import typer
 from ckpt_cli.completion.names import complete_task
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_edits_to_argument, apply_patch_to_state
+from ckpt_cli.history.state.editing import (
+    ARGUMENT,
+    Act,
+    Edit,
+    apply_edits,
+    apply_edits_to_argument,
+    apply_patch_to_argument,
+    apply_patch_to_state,
+)
 from ckpt_cli.history.state.paths import parse
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
@@ -94,8 +101,8 @@ def edit(
 ) -> PlanView:
     """Edit the state of a checkpoint directly, without reducers: the result is a new child with the same next nodes.
 
-    Unless an option says what to edit, the state opens as JSON in $VISUAL or $EDITOR. Objects keep their class
-    ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
+    Unless an option says what to edit, the state, or with --task the argument, opens as JSON in $VISUAL or $EDITOR.
+    Objects keep their class ("$type"); secrets are masked and stay as they are. The rest is copied byte for byte.
 
     --task edits the argument of a task that a Send started, or an entrypoint's input: paths are then inside it. What
     its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task.
@@ -114,17 +121,16 @@ def edit(
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
     edits, changes = _parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
-    if task is not None:
-        made = _correction(argument, edits, patch), keep_task or (), rerun, changes
-        return session.make_plan(partial(_correct, session, thread, rev, ns, task, *made))()
-    if argument is not None or keep_task:
+    if task is None and (argument is not None or keep_task):
         raise UsageError("--argument and --keep-task belong to --task TASK")
-    make = _EditMaker(session, rerun=rerun, create=create, changes=changes)
-    if not edits and patch is None and not metadata:
+    make: _EditMaker | _ArgumentMaker = _EditMaker(session, rerun=rerun, create=create, changes=changes)
+    if task is not None:
+        make = _ArgumentMaker(session, task, keep=keep_task or (), rerun=rerun, changes=changes)
+    if not edits and patch is None and argument is None and (task is not None or not metadata):
         from ckpt_cli.parameters.draft import edit_in_editor
 
         return edit_in_editor(session, make, thread, rev, ns)
-    change = _state_change(edits, patch)
+    change = _state_change(edits, patch) if task is None else _correction(argument, edits, patch)
     return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), change))()
 
 
@@ -142,40 +148,67 @@ def _state_change(edits: Sequence[Edit], patch: str | None) -> Callable[[Channel
     return lambda state: apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
 
-def _correction(argument: str | None, edits: Sequence[Edit], patch: str | None) -> Callable[[Any], Any]:
-    """Makes the new argument of a task out of the old one."""
-    if patch is not None or (argument is None) == (not edits):
-        raise UsageError("--task needs either --set, --append and --unset, or --argument JSON")
+def _correction(
+    argument: str | None, edits: Sequence[Edit], patch: str | None
+) -> Callable[[ChannelValues], ChannelValues]:
+    """Makes the new argument of a task out of the old one: the patch is applied first."""
     if argument is None:
-        return lambda given: apply_edits_to_argument(given, edits)
+        operations = None if patch is None else _read_patch(patch)
+        return lambda given: apply_edits_to_argument(
+            given if operations is None else apply_patch_to_argument(given, operations), edits
+        )
+    if edits or patch is not None:
+        raise UsageError("--argument is the whole argument, so --set, --append, --unset and --patch don't go with it")
     whole = from_json(parse_json_input(argument, "the argument"))
-    return lambda _: whole
+    return lambda _: {ARGUMENT: whole}
 
 
-def _correct(
-    session: Session,
-    thread: str,
-    rev: str,
-    ns: str,
-    task: str,
-    correct: Callable[[Any], Any],
-    keep: Sequence[str],
-    rerun: bool,
-    changes: MetadataChanges,
-    reader: Reader,
-) -> Callable[[], PlanView]:
-    """Plan another argument for a task; the returned function applies the plan."""
-    from ckpt_cli.plans import edit_argument
+class _ArgumentMaker:
+    """Plans another argument for a task. Its values have one item, the argument."""
 
-    row = reader.resolve(thread, rev, ns)
-    argument = edit_argument.find_argument(reader, row, task)
-    value = correct(argument.value)
-    shown = differences({"argument": argument.value}, {"argument": value})
-    if not shown:
-        return lambda: PlanView("edit", "changes nothing")
-    mint = Mint(session.clock)
-    plan = edit_argument.plan(reader, row, argument, value, mint, rerun=rerun, keep=keep, changes=changes)
-    return lambda: session.change(plan, shown)
+    def __init__(
+        self, session: Session, task: str, *, keep: Sequence[str], rerun: bool, changes: MetadataChanges
+    ) -> None:
+        self._session = session
+        self._task = task
+        self._keep = keep
+        self._rerun = rerun
+        self._changes = changes
+
+    subject = "the argument of the task that starts at"
+
+    def values(self, reader: Reader, row: CheckpointRow) -> ChannelValues:
+        """The argument as it is stored."""
+        from ckpt_cli.plans.edit_argument import find_argument
+
+        return {ARGUMENT: find_argument(reader, row, self._task).value}
+
+    def plan(
+        self, reader: Reader, row: CheckpointRow, apply_changes: Callable[[ChannelValues], ChannelValues]
+    ) -> Callable[[], PlanView]:
+        """Plan the new argument. The returned function applies the plan."""
+        from ckpt_cli.plans import edit_argument
+
+        argument = edit_argument.find_argument(reader, row, self._task)
+        before = {ARGUMENT: argument.value}
+        after = apply_changes(before)
+        if after.keys() != before.keys():
+            raise UsageError(f"the text must have one key, {ARGUMENT!r}")
+        shown = differences(before, after)
+        if not shown:
+            return lambda: PlanView("edit", "changes nothing")
+        mint, value = Mint(self._session.clock), after[ARGUMENT]
+        options: dict[str, Any] = {"rerun": self._rerun, "keep": self._keep, "changes": self._changes}
+        plan = edit_argument.plan(reader, row, argument, value, mint, **options)
+        return lambda: self._session.change(plan, shown)
+
+    def check_allowed(self, reader: Reader, row: CheckpointRow) -> None:
+        """Refuse before the user starts to edit, if `plan` would refuse another argument afterwards."""
+        from ckpt_cli.plans import edit_argument
+
+        argument = edit_argument.find_argument(reader, row, self._task)
+        options: dict[str, Any] = {"rerun": self._rerun, "keep": self._keep}
+        edit_argument.plan(reader, row, argument, argument.value, Mint(self._session.clock), **options)
 
 
 class _EditMaker:
@@ -187,11 +220,17 @@ class _EditMaker:
         self._create = create
         self._changes = changes
 
+    subject = "the state of"
+
+    def values(self, reader: Reader, row: CheckpointRow) -> ChannelValues:
+        """The user's channels."""
+        return Inspection(reader, row.ref).values()
+
     def plan(
         self, reader: Reader, row: CheckpointRow, apply_changes: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
         """Plan the edit. The returned function applies the plan; if the edit changes nothing, its view says so."""
-        before = Inspection(reader, row.ref).values()
+        before = self.values(reader, row)
         after = apply_changes(before)
         changes = differences(before, after)
         if not changes and not self._changes.has_effect_on(reader.state(row.ref).metadata):

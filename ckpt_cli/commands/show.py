@@ -18,6 +18,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.parameters.options import Channels, Ns, Rev, Thread
+from ckpt_cli.queries.failed_inside import failed_inside
 from ckpt_cli.queries.neighbours import Neighbours, marks
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -224,6 +225,7 @@ def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     over = [task.id for task in snapshot.all_tasks if task.status is Status.FINISHED and task.interrupts]
     writes = reader.writes(ref) if over else []
     lines = ((task, _task(task, called.get(task.id, []) if task.id else [])) for task in snapshot.all_tasks)
+    lines = ((task, line._replace(inside=failed_inside(reader, ref, task))) for task, line in lines)
     return [_with_taken(line, task, writes) if task.id in over else line for task, line in lines]
 
 

@@ -110,13 +110,13 @@ def threads(
     --status stuck lists threads that wait or failed, and unfinished ones that had no new checkpoint for --stuck-after.
 
     Examples:
-      ckpt threads
       ckpt threads --status waiting,failed
       ckpt threads --status stuck --stuck-after 1h
       ckpt threads --since 2026-11-01 --until 2d --match 'user-*'
       ckpt threads --where 'step >= 5 and source == "update" and len(messages) > 10'
+      ckpt threads --where '"timeout" in lower(error) and node == "audit"'
       ckpt threads --where 'user_id == "u-112"' --any
-      ckpt threads --sort size --limit 10 --wide
+      ckpt threads --sort size --wide
     """
     order, reverse = _parse_order(sort)
     request = ThreadsRequest(

@@ -20,10 +20,10 @@ _USUAL_EDITORS = ("sensible-editor", "vi", "nano")
 class Draft:
     """A text that the user edits, in its own file."""
 
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, ending: str = "json") -> None:
         self._command = _editor_command()
         folder = tempfile.mkdtemp(prefix=f"ckpt-{name}-")  # has mode 700: editors write other files beside the draft
-        self.path = Path(folder) / f"{name}.json"
+        self.path = Path(folder) / f"{name}.{ending}"
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self._first_bytes = text.encode()
         self.write(text)
@@ -46,7 +46,7 @@ class Draft:
         except OSError as error:
             raise UsageError(f"the editor {self._command[0]} can't be run: {error.strerror}") from error
         if code:
-            hint = "--set PATH=JSON and --patch FILE change a state without an editor"
+            hint = "the options of the command take a value without an editor"
             raise Refused(f"the editor ended with {code}; nothing was written", hint=hint)
         return self.read()
 
@@ -88,7 +88,7 @@ def _editor_command() -> list[str]:
     is_interactive = sys.stdin is not None and sys.stdin.isatty()
     command = configured or next((name for name in _USUAL_EDITORS if is_interactive and shutil.which(name)), None)
     if command is None:
-        raise UsageError("no editor is set", hint="set $EDITOR, or name the change: --set PATH=JSON")
+        raise UsageError("no editor is set", hint="set $EDITOR, or give the value by an option, as in --set PATH=JSON")
     try:
         arguments = shlex.split(command)
     except ValueError as error:

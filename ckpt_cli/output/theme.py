@@ -133,3 +133,9 @@ def thread_style(status: str) -> str:
     """The style of a thread's status; ``muted`` for an unknown status."""
     look = THREAD_STATUS.get(status)
     return look.style if look is not None else "muted"
+
+
+def thread_sign(status: str) -> str:
+    """The sign of a thread's status; blank for no status."""
+    look = THREAD_STATUS.get(status)
+    return look.sign if look is not None else UNKNOWN if status else " "

@@ -14,7 +14,6 @@ from ckpt_cli.errors import CkptError, NotFound, Refused, UsageError
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.diff.patch_application import apply_patch
 from ckpt_cli.history.state.editing import merge_document
-from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Seen
 from ckpt_cli.operations.apply import basis_of
 from ckpt_cli.output.editor import Draft
@@ -31,7 +30,13 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class EditMaker(Protocol):
-    """Makes the plan for a new state; see `commands.edit`."""
+    """Makes the plan for new values, those of a state or of a task's argument; see `commands.edit`."""
+
+    subject: str
+    """What is edited, before the id of its checkpoint."""
+
+    def values(self, reader: Reader, row: CheckpointRow) -> ChannelValues:
+        """The values to edit."""
 
     def plan(
         self, reader: Reader, row: CheckpointRow, apply_changes: Callable[[ChannelValues], ChannelValues]
@@ -64,11 +69,11 @@ def edit_in_editor(session: Session, make: EditMaker, thread: str, rev: str, ns:
     def read(reader: Reader) -> _EditBase:
         row = reader.resolve(thread, rev, ns)
         make.check_allowed(reader, row)
-        return _read_base(reader, row)
+        return _read_base(reader, row, make.values(reader, row))
 
     base = session.make_plan(read)
     draft = Draft(_as_text(base.shown), re.sub(r"[^\w-]+", "-", thread)[:40])
-    session.say(f"the state of {base.row.checkpoint_id}; an empty file, or one left as it is, changes nothing")
+    session.say(f"{make.subject} {base.row.checkpoint_id}; an empty file, or one left as it is, changes nothing")
     try:
         view = _Editing(session, make, read, draft, base).until_done()
     except BaseException:
@@ -146,11 +151,11 @@ class _Editing:
             raise Refused(f"{what}; nothing was written") from clash
         self._base, self._rebased = current, True
         self._draft.write(_as_text(merged))
-        return f"the thread moved on while you edited: your edits are now in the state of {current.row.checkpoint_id}"
+        place = f"{self._make.subject} {current.row.checkpoint_id}"
+        return f"the thread moved on while you edited: your edits are now in {place}"
 
 
-def _read_base(reader: Reader, row: CheckpointRow) -> _EditBase:
-    values = Inspection(reader, row.ref).values()
+def _read_base(reader: Reader, row: CheckpointRow, values: ChannelValues) -> _EditBase:
     whole, shown = to_json(values, reveal=True), to_json(values)
     return _EditBase(row, basis_of(reader.saver, row.ref), whole, shown, draft_masks.number(shown, whole))
 

@@ -9,7 +9,7 @@ from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
 from ckpt_cli.history.tasks.next_tasks import Packet
 from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import handled, pulled
-from ckpt_cli.history.tasks.task_names import numbered, task_names
+from ckpt_cli.history.tasks.task_names import nested, numbered, task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -84,7 +84,7 @@ def _asking_node(reader: Reader, question: TaskWrite) -> str | None:
 def describe_question(question: Question) -> str:
     """``child › review (793baa26…)``: the node that asks, after the nodes that called its graph."""
     names = _path(question)
-    name = " › ".join([numbered(names[0], question.packet), *names[1:]])
+    name = nested(numbered(names[0], question.packet), names[1:])
     return f"{name} ({question.id})" if question.id else name
 
 
@@ -100,7 +100,7 @@ def _names(question: Question) -> set[str]:
     `ckpt threads` names the outermost node, because it reads no subgraph.
     """
     path = _path(question) if question.node else _path(question)[:-1]
-    return {*path, *(" › ".join(path[start:]) for start in range(len(path)))}
+    return {*path, *(nested(path[start], path[start + 1 :]) for start in range(len(path)))}
 
 
 def find_question(waiting: Sequence[Question], name: str | None) -> Question:

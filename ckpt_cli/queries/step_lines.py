@@ -8,10 +8,12 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, ST
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.history.tasks.step_changes import Change
 from ckpt_cli.history.tasks.write_attribution import Note
+from ckpt_cli.model import Ref
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.changes import UNCUT
 from ckpt_cli.output.text.changes import one as change_line
+from ckpt_cli.queries.failed_inside import failed_inside
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
@@ -131,16 +133,17 @@ class StepLines:
             return []
         snapshot = self._reads.snapshots.get(checkpoint_id)
         if snapshot is not None:
-            return [self._task(task) for task in snapshot.all_tasks]
+            return [self._task(checkpoint_id, task) for task in snapshot.all_tasks]
         return [self._task_of_writes(writes) for writes in self.attribution.tasks(checkpoint_id).values()]
 
-    def _task(self, task: Task) -> TaskView:
+    def _task(self, checkpoint_id: str, task: Task) -> TaskView:
         waiting = task.open if task.status is Status.WAITING else []
         questions = [interrupt_view(one.id, one.value, one.response_schema) for one in waiting]
         error = task.error if task.status is Status.FAILED else None
         written = self._written(task.writes) if task.status is Status.FINISHED else []
         send = send_view(task.packet)
-        return TaskView(task.id, task.node, str(task.status), error, questions, written, task.answers, send)
+        inside = failed_inside(self.reader, Ref(self.thread_id, self.ns, checkpoint_id), task)
+        return TaskView(task.id, task.node, str(task.status), error, questions, written, task.answers, send, inside)
 
     def _task_of_writes(self, writes: list[TaskWrite]) -> TaskView:
         """A task as its writes alone show it; used if the checkpoint wasn't decoded."""
@@ -182,5 +185,6 @@ def change_view(change: Change) -> ChangeView:
         change.size,
         edited=change.edited,
         unsure=change.unsure,
+        task=change.task,
     )
     return view._replace(text=plain(change_line(view, UNCUT)).strip())

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
-from ckpt_cli.history.tasks.snapshot import Snapshot, Status
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import read_metadata
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
+from ckpt_cli.queries.failed_inside import failed_inside
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 from ckpt_cli.views.interrupts import interrupt_view
@@ -128,9 +129,30 @@ class ThreadStatus:
             return self.snapshot.next if self.snapshot is not None else None
         if self.state is None:
             raise LookupError(name)
-        if name == "values" and name not in self.state.values:
+        if name in self.state.values:
+            return self.state.values[name]
+        if name == "values":
             return dict(self.state.values)
-        return self.state.values[name]
+        return self._of_tasks(name)
+
+    def _of_tasks(self, name: str) -> Any:
+        """The error texts of failed tasks, or the nodes of failed and waiting tasks; of ``error``, ``node`` the first.
+
+        Raises:
+            LookupError: no task failed or waits at the head, or it is another name.
+        """
+        values: list[str] = []
+        if self.snapshot is not None and name in ("error", "errors"):
+            from ckpt_cli.output.text.steps import error
+
+            values = [error(task.error, None) for task in self.snapshot.failed]
+        elif self.snapshot is not None and name in ("node", "nodes"):
+            waiting = [task for task in self.snapshot.all_tasks if task.status is Status.WAITING]
+            for task in (*self.snapshot.failed, *waiting):
+                values += [task.node or "?", *failed_inside(self._reader, self._thread.head, task)]
+        if not values:
+            raise LookupError(name)
+        return values if name.endswith("s") else values[0]
 
     def view(self) -> ThreadView:
         """The view of the thread."""
@@ -164,10 +186,7 @@ class ThreadStatus:
                 if task.status is Status.WAITING
                 for one in task.open
             ],
-            errors=[
-                FailedView(task.node, task.error, send_view(task.packet))
-                for task in (snapshot.failed if snapshot is not None else ())
-            ],
+            errors=[self._failed(task) for task in (snapshot.failed if snapshot is not None else ())],
             metadata={key: value for key, value in self.metadata.items() if key not in _PLAIN},
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,
@@ -176,6 +195,10 @@ class ThreadStatus:
             nothing_since=source if isinstance(source, str) and self._is_untouched(source) else None,
             old_answers=list(snapshot.old_answers) if snapshot is not None else [],
         )
+
+    def _failed(self, task: Task) -> FailedView:
+        inside = failed_inside(self._reader, self._thread.head, task)
+        return FailedView(task.node, task.error, send_view(task.packet), inside)
 
     def _is_untouched(self, source: str) -> bool:
         """Whether an update or a fork made the head, and no task has left anything since."""

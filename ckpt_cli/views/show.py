@@ -57,6 +57,8 @@ class TaskLine(NamedTuple):
         send: the Send that started the task; null for a task of another kind.
         asked: the questions that a finished task asked last.
         taken: the answers that a finished task has taken, oldest first; empty if they aren't stored with the task.
+        inside: for a task that failed in a subgraph, the nodes there, the outermost first, down to the one that failed;
+            empty if it failed itself, or if what is stored doesn't show the node.
     """
 
     id: str | None
@@ -70,6 +72,7 @@ class TaskLine(NamedTuple):
     send: SendView | None = None
     asked: Sequence[InterruptView] = ()
     taken: Sequence[Any] = ()
+    inside: Sequence[str] = ()
 
 
 class Stored(NamedTuple):

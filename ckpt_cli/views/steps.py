@@ -14,7 +14,8 @@ class ChangeView(NamedTuple):
         kind: ``added`` (items of a list, messages), ``edited`` (items changed in place), ``set`` (the value is now
             `after`; there was none, or it is unknown), ``summed`` (the number grew by `after`), ``same`` (the value is
             as before), ``changed`` (from `before` to `after`), ``replaced`` (nothing is left of the old value),
-            ``cleared`` (the channel held `before`, and holds nothing now),
+            ``cleared`` (the channel held `before`, and holds nothing now), ``corrected`` (the task `task`, or the
+            entrypoint, is to run with the argument `after`; it was `before`),
             ``wrote`` (`after` was written; what the channel made of it was not read), ``several`` (the same, for
             several values), ``given`` (`after` is an input), ``sent`` (nodes were called), ``unread`` (too long to be
             read for this), ``unreadable`` (can't be decoded).
@@ -30,6 +31,7 @@ class ChangeView(NamedTuple):
         text: the change in words.
         edited: the number of items that were changed in place.
         unsure: for ``set``, true if the previous value was not read; then both values may be the same.
+        task: for ``corrected``, the node of the task, with the number of its Send; "" for an entrypoint.
     """
 
     channel: str
@@ -43,6 +45,7 @@ class ChangeView(NamedTuple):
     text: str = ""
     edited: int = 0
     unsure: bool = False
+    task: str = ""
 
 
 class TaskView(NamedTuple):
@@ -55,6 +58,8 @@ class TaskView(NamedTuple):
         changes: the changes by a finished task; its writes are kept until its siblings have finished.
         answers: the recorded answers that the task has not taken yet.
         send: the Send that started the task; null for a task of another kind, and if the tip wasn't decoded.
+        inside: for a task that failed in a subgraph, the nodes there, the outermost first, down to the one that failed;
+            empty if it failed itself, or if what is stored doesn't show the node.
     """
 
     id: str | None
@@ -65,6 +70,7 @@ class TaskView(NamedTuple):
     changes: Sequence[ChangeView] = ()
     answers: Sequence[Any] = ()
     send: SendView | None = None
+    inside: Sequence[str] = ()
 
 
 class HaltView(NamedTuple):

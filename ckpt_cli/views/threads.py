@@ -23,11 +23,17 @@ class WaitingView(NamedTuple):
 
 
 class FailedView(NamedTuple):
-    """A task that failed, with its error as it is stored, and the Send that started it."""
+    """A task that failed, with its error as it is stored, and the Send that started it.
+
+    Attributes:
+        inside: for a task that failed in a subgraph, the nodes there, the outermost first, down to the one that failed;
+            empty if it failed itself, or if what is stored doesn't show the node.
+    """
 
     node: str | None
     error: Any
     send: SendView | None = None
+    inside: Sequence[str] = ()
 
 
 class ThreadView(NamedTuple):

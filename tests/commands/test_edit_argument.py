@@ -1,7 +1,9 @@
 """``ckpt edit --task``: what it refuses, what it says, and which task is meant. What runs then: ``tests/cross``."""
 
 import json
+import shlex
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -59,8 +61,9 @@ def test_the_plan_names_what_is_kept(said: Said) -> None:
         (["--task", "read", "--set", "n=7"], 2, "'read' fits 4 tasks"),
         (["--task", "read[9]", "--set", "n=7"], 4, "no task 'read[9]' starts at that checkpoint"),
         (["--task", "beside", "--set", "n=7"], 4, "has no argument of its own"),
-        (["--task", "read[2]"], 2, "--task needs either"),
-        (["--task", "read[2]", "--set", "n=7", "--argument", "1"], 2, "--task needs either"),
+        (["--task", "read[2]", "--set", "n=7", "--argument", "1"], 2, "--argument is the whole argument"),
+        (["--task", "read[2]", "--patch", "[]", "--argument", "1"], 2, "--argument is the whole argument"),
+        (["--task", "read[2]", "--patch", '[{"op": "replace", "path": "/gone", "value": 7}]'], 4, "gone"),
         (["--argument", "1"], 2, "belong to --task"),
         (["--task", "read[2]", "--set", "n=1"], 0, "changes nothing"),
         (["--task", "read[2]", "--set", "other.deep=1"], 4, "other"),
@@ -71,6 +74,26 @@ def test_what_is_meant_must_be_clear(words: list[str], code: int, text: str, sai
     """A name that fits no task or several, an argument that isn't one, and options that don't fit are refused."""
     assert (result := said(documents, _START, *words))[0] == code
     assert text in result[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--patch", '[{"op": "replace", "path": "/n", "value": 7}]'],
+        ["--patch", '[{"op": "replace", "path": "/n", "value": 6}]', "--set", "n=7"],
+        ["--argument", '{"n": 7}'],
+        [],
+    ],
+)
+def test_every_way_to_edit(words: list[str], said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A patch whose paths are in the argument, --set after it, the whole argument, or the editor come to the same."""
+    script = "import pathlib, sys; f = pathlib.Path(sys.argv[1]); f.write_text(f.read_text().replace(': 1', ': 7'))"
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, "-c", script]))
+    code, text = said(documents, _START, "--task", "read[2]", *words, "--json")
+    [change] = json.loads(text[text.index("{\n") : text.rindex("}") + 1])["changes"]
+    part = next(part for part in change["parts"] if part["path"] == "argument.n")
+    assert (code, part["path"], part["before"], part["after"]) == (0, "argument.n", 1, 7)
+    assert ("the argument of the task that starts at" in text) is (not words)
 
 
 def test_a_task_of_an_edge_reads_the_state(said: Said) -> None:
@@ -109,12 +132,27 @@ def test_older_generations_are_refused(
 
 
 def test_the_corrected_task_was_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Writes that the new checkpoint carries don't say that something ran there."""
+    """`log` and `tree` say which argument was changed; writes that are carried don't say that something ran there."""
     path = tmp_path / "threads.sqlite"
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection, pytest.raises(ValueError):
         documents(SqliteSaver(connection), []).invoke(_START, on("t"), durability="sync")
     assert run(["edit", "t", "--task", "read[2]", "--set", "n=7", "--yes", "-d", str(path)]) == 0
+    capsys.readouterr()
+    assert run(["log", "t", "-n", "1", "-d", str(path)]) == 0
+    assert "read [2/4] n 1→7" in capsys.readouterr().out
     assert run(["tree", "t", "-d", str(path)]) == 0
     drawn = capsys.readouterr().out
+    assert "read [2/4] n 1→7" in drawn
     assert "○ read [2/4]" in drawn and "would run next" in drawn
-    assert "stopped or killed" not in drawn
+    assert "stopped, killed" not in drawn
+
+
+def test_another_input_of_an_entrypoint_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`log` has the old input and the new one."""
+    path = tmp_path / "threads.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        flow(SqliteSaver(connection), []).invoke(3, on("t"), durability="sync")
+    assert run(["edit", "t", "--task", "main", "--argument", "10", "--rerun", "--yes", "-d", str(path)]) == 0
+    capsys.readouterr()
+    assert run(["log", "t", "-n", "1", "-d", str(path)]) == 0
+    assert "given 3→10" in capsys.readouterr().out

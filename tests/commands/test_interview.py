@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -78,7 +79,7 @@ def test_a_batch_has_a_prompt_for_each_call(asked: Asked) -> None:
     asked.start(BATCH)
     code, shown = talk(asked.path, ["approve", "respond done by hand", "y"])
     assert code == 0
-    assert shown.count("1. delete_user") == 1
+    assert shown.count("1. delete_user   ") == 1
     messages = asked.go_on()["messages"]
     assert RAN == [DELETE]
     assert "done by hand" in [one.text for one in messages]
@@ -95,6 +96,41 @@ def test_long_answers_come_from_files(asked: Asked, tmp_path: Path) -> None:
     messages = asked.go_on()["messages"]
     assert RAN == [("send_email", SHORT)]
     assert any("until Monday" in one.text for one in messages)
+
+
+def test_long_answers_are_written_in_the_editor(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`edit` alone opens the call's own arguments, `@` an empty file; a text that is no answer is asked for again."""
+    script = (
+        "import os, pathlib, sys\nfile = pathlib.Path(sys.argv[1])\ntext = file.read_text()\n"
+        "file.write_text(text.replace('bob@', 'eve@') if text else 'he is on leave\\nuntil Monday')"
+    )
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, "-c", script]))
+    rules = {"delete_user": True, "send_email": True}
+    asked.start(lambda saver: agent(saver, "per_call", rules, [DELETE, MAIL]))
+    code, shown = talk(asked.path, ["reject @", "edit", "y"])
+    assert code == 0, shown
+    messages = asked.go_on()["messages"]
+    assert any("until Monday" in one.text for one in messages)
+    assert [("send_email", {**MAIL[1], "to": "eve@example.org"})] == RAN
+
+
+def test_a_plain_answer_is_written_in_the_editor(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is JSON, or a text of any number of lines."""
+    script = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('yes,\\ntoday')"
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, "-c", script]))
+    asked.start(lambda saver: asking(saver, "Ship it?"), {"answers": []})
+    code, shown = talk(asked.path, ["@", "y"])
+    assert code == 0, shown
+    assert asked.go_on()["answers"] == ["yes,\ntoday"]
+
+
+def test_each_call_of_several_is_asked_for_by_its_number(asked: Asked) -> None:
+    """A wrong word for the second call asks for the second again, on lines of its own."""
+    asked.start(BATCH)
+    code, shown = talk(asked.path, ["approve", "maybe", "respond done by hand", "y"])
+    assert code == 0, shown
+    assert (shown.count("1. delete_user: "), shown.count("2. send_email: ")) == (1, 2)
+    assert "hint: in place of TEXT" in shown and "⏎" not in shown
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_an_update_that_nobody_ran(killed: bool, place: Place) -> None:
             graph.invoke(None, on("t"))
     assert UPDATED in drawn(at(path, tree, "t"))
     assert "next  b  nothing recorded since the update" in drawn(at(path, show, "t"))
-    assert any("unfinished: b (updated)" in part for part in drawn(at(path, threads)))
+    assert any("unfinished (updated): b" in part for part in drawn(at(path, threads)))
     (view,) = at(path, threads).threads
     assert (view.status, view.next, view.nothing_since) == ("unfinished", ["b"], "update")
 
@@ -90,7 +90,7 @@ def test_a_fork_that_nobody_ran(verb: str, place: Place) -> None:
     line(saver, "a", "b", schema=Log).invoke({"log": []}, on("t"))
     assert run([verb, "t", "step:1", "--yes", "-d", str(path)]) == 0
     assert "○ b  would run next; nothing recorded since the fork" in drawn(at(path, tree, "t"))
-    assert any("unfinished: b (forked)" in part for part in drawn(at(path, threads)))
+    assert any("unfinished (forked): b" in part for part in drawn(at(path, threads)))
 
 
 def test_an_update_whose_run_left_something(place: Place) -> None:
@@ -113,7 +113,7 @@ def test_an_answer_that_no_run_has_taken(place: Place) -> None:
     graph = beside(saver)
     graph.invoke({"log": []}, on("t"))
     assert run(["resume", "t", "--value", "true", "--yes", "-d", str(path)]) == 0
-    assert any("unfinished: ask (answered)" in part for part in drawn(at(path, threads)))
+    assert any("unfinished (answered): ask" in part for part in drawn(at(path, threads)))
     (view,) = at(path, threads).threads
     assert (view.status, view.answered) == ("unfinished", ["ask"])
     graph.invoke(None, on("t"))

@@ -32,7 +32,7 @@ def test_looks(name: str, database: Database) -> None:
     golden.check(f"threads/{name.replace('/', '-')}", view)
 
 
-@pytest.mark.parametrize("status", [StatusOption.WAITING, StatusOption.FAILED])
+@pytest.mark.parametrize("status", [StatusOption.WAITING, StatusOption.FAILED, StatusOption.STUCK])
 def test_who_waits_and_what_failed(status: StatusOption, database: Database) -> None:
     """The question with its interrupt id, or the error, and how to look."""
     view, _ = look(database("real"), lambda session: threads(session, status=[status]))

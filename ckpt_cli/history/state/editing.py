@@ -19,6 +19,9 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside
 from ckpt_cli.values.state import ChannelValues
 
+ARGUMENT = "argument"
+"""The key under which the argument of a task is edited."""
+
 
 class Act(StrEnum):
     """What an edit does."""
@@ -55,10 +58,9 @@ def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     return new
 
 
-def apply_edits_to_argument(argument: Any, edits: Iterable[Edit]) -> Any:
-    """The argument of a task after all edits; their paths begin inside the argument."""
-    inner = [Edit(edit.act, ("argument", *edit.steps), edit.value) for edit in edits]
-    return apply_edits({"argument": argument}, inner)["argument"]
+def apply_edits_to_argument(given: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
+    """The values, of which `ARGUMENT` is the only one, after all edits; their paths begin inside the argument."""
+    return apply_edits(given, [Edit(edit.act, (ARGUMENT, *edit.steps), edit.value) for edit in edits])
 
 
 def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
@@ -139,6 +141,12 @@ def apply_patch_to_state(state: ChannelValues, operations: Any) -> dict[str, Any
     if not isinstance(after, dict):
         raise UsageError("the patch leaves no state: a mapping of channels is needed")
     return merge_document(state, document, after)
+
+
+def apply_patch_to_argument(given: ChannelValues, operations: Any) -> dict[str, Any]:
+    """The values, of which `ARGUMENT` is the only one, after a patch of the argument; errors as in a state's patch."""
+    document = {ARGUMENT: to_json(given[ARGUMENT], reveal=True)}
+    return merge_document(given, document, {ARGUMENT: apply_patch(document[ARGUMENT], operations)})
 
 
 def merge_document(state: ChannelValues, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

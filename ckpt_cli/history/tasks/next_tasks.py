@@ -232,6 +232,12 @@ def packets(state: State) -> dict[int, Packet]:
     return by_index
 
 
+def sent_arguments(state: State) -> list[tuple[str, Packet]]:
+    """The node and the Send of each task of the next step that a Send starts, in the order of the Sends."""
+    by_index = packets(state)
+    return [(send.node, by_index[index]) for index, send in _indexed_sends(state)]
+
+
 def _sends(state: State) -> Iterator[Due]:
     return (Due(send.node, (PUSH,), packet=index) for index, send in _indexed_sends(state))
 

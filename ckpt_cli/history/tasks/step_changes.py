@@ -62,6 +62,8 @@ class ChangeKind(StrEnum):
     """Several values were written; `Change.added` is their number. What the channel made of them was not read."""
     CLEARED = "cleared"
     """The channel held a value before and holds nothing now, as a topic or an ephemeral value does after a step."""
+    CORRECTED = "corrected"
+    """The task `Change.task`, or the entrypoint if it is "", is to run with another argument."""
     SENT = "sent"
     """Sends called nodes with arguments of their own."""
     UNREADABLE = "unreadable"
@@ -75,11 +77,13 @@ class Change(NamedTuple):
 
     Attributes:
         after: the state's value after the step; the sum for SUMMED, the new items for ADDED, the new and the edited
-            items for EDITED; what was written for WROTE and GIVEN, and a list of it for SEVERAL.
-        before: the state's value before the step, for CHANGED, CLEARED and SAME.
+            items for EDITED; the new argument for CORRECTED; what was written for WROTE and GIVEN, and a list of it for
+            SEVERAL.
+        before: the state's value before the step, for CHANGED, CLEARED and SAME; the old argument for CORRECTED.
         to: node to number of Sends, for SENT.
         size: bytes written.
         unsure: for SET, whether the channel may have had the same value already.
+        task: for CORRECTED, the task's node, with the number of its Send.
     """
 
     channel: str
@@ -92,6 +96,7 @@ class Change(NamedTuple):
     size: int = 0
     edited: int = 0
     unsure: bool = False
+    task: str = ""
 
 
 def is_output(write: TaskWrite) -> bool:

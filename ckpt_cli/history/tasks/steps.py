@@ -6,6 +6,7 @@ from typing import Any
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import START, TASKS, deltas, unwrapped
+from ckpt_cli.history.tasks.corrections import corrections
 from ckpt_cli.history.tasks.step_changes import (
     NOTHING,
     UNKNOWN,
@@ -122,7 +123,9 @@ class Steps:
         # sorted, because not every database keeps the order in which channels were stored
         changed = [c for c in sorted(channels.user_channels(state)) if state.versions.get(c) != parent.versions.get(c)]
         changes = [state_change(channel, (), _sides(channel, state, parent, is_first)) for channel in changed]
-        return [change for change in changes if change is not None and change.kind is not ChangeKind.SAME]
+        real = [change for change in changes if change is not None and change.kind is not ChangeKind.SAME]
+        is_update = self._attribution.note(state.ref.checkpoint_id).source == "update"
+        return [*corrections(state, parent), *real] if is_update else real
 
 
 def _cleared(state: State, parent: State | None) -> list[Change]:

@@ -7,6 +7,7 @@ from typing import Protocol
 from ckpt_cli.history.tasks.snapshot import Task
 
 _TIMES = "×"
+_INSIDE = " › "
 _NUMBERS = 6  # at most this many tasks of a node are named by their numbers
 
 
@@ -23,6 +24,11 @@ class _Numbered(Protocol):
 def numbered(node: str, send: _Numbered | None) -> str:
     """``summarise [3/5]``: the node of a task, with the number of its Send if several called the node."""
     return node if send is None or send.of < 2 else f"{node} [{send.number}/{send.of}]"
+
+
+def nested(name: str, inside: Iterable[str]) -> str:
+    """``refund_desk › load``: a task, then the nodes inside its subgraph down to the one that is meant."""
+    return _INSIDE.join([name, *inside])
 
 
 def counted(names: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.theme import LEADS_TO, MINUS, MORE, ROLES, TIMES
 from ckpt_cli.values.langgraph_values import Message, message
 from ckpt_cli.values.node import Node
+from ckpt_cli.values.same import same
 from ckpt_cli.views.steps import ChangeView
 
 _MIN_HALF = 10  # if the old value would get fewer cells than this, it is left out
@@ -58,7 +59,7 @@ def _rank(change: ChangeView) -> int:
     """The rank of a change in the line: messages and Sends first, then texts, then others, last unread values."""
     if change.kind in _WITH_ITEMS and _last_message(change.after) is not None:
         return 0
-    if change.kind == "sent":
+    if change.kind in ("sent", "corrected"):
         return 1
     if change.kind in ("unread", "unreadable"):
         return 5
@@ -73,6 +74,8 @@ def one(change: ChangeView, cells: int) -> Line:
     """One change in one line of about `cells` cells."""
     if change.kind == "sent":
         return _sent(change)
+    if change.kind == "corrected":
+        return _corrected(change, cells)
     name: Line = [("key", _name(change.channel)), ("", " ")]
     if change.kind == "cleared":
         return [*name, ("muted", "cleared")]
@@ -122,7 +125,21 @@ def _name(channel: str) -> str:
 
 def _name_or_nodes(change: ChangeView) -> str:
     """The name of the changed channel. For Sends, the called nodes, because Sends go to langgraph's own channel."""
-    return plain(_sent(change)) if change.kind == "sent" else _name(change.channel)
+    if change.kind == "sent":
+        return plain(_sent(change))
+    return change.task or _name(change.channel)
+
+
+def _corrected(change: ChangeView, cells: int) -> Line:
+    """``price [3/5] item “chair” → “lamp”``: a task, and its old and new argument, or the one key that differs."""
+    name: Line = [("node", change.task), ("", " ")] if change.task else [("key", _name(change.channel)), ("", " ")]
+    before, after = change.before, change.after
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        keys = [key for key in after if not same(before[key], after[key])]
+        if len(keys) == 1:
+            name += [("key", str(keys[0])), ("", " ")]
+            change = change._replace(before=before[keys[0]], after=after[keys[0]])
+    return [*name, *_changed(change, max(cells - line_len(name), 8))]
 
 
 def _changed(change: ChangeView, room: int) -> Line:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ckpt_cli.history.lineage.short_ids import EMPTY
 from ckpt_cli.history.state.channels import START
-from ckpt_cli.history.tasks.task_names import counted, numbered
+from ckpt_cli.history.tasks.task_names import counted, nested, numbered
 from ckpt_cli.output.cells import cell_len, fit, flow, pad, wrap
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
@@ -191,7 +191,8 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "next"), ("", "  "), ("good", "nothing: done")]
     if view.tasks:
         yield [("key", "tasks")]
-    column = max((cell_len(numbered(task.node or "", task.send)) for task in view.tasks), default=0)
+    names = (nested(numbered(task.node or "", task.send), task.inside) for task in view.tasks)
+    column = max(map(cell_len, names), default=0)
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=view.consumed, full=view.full)
     if view.not_continued:

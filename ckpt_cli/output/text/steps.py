@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ckpt_cli.history.lineage.printed_times import zone
-from ckpt_cli.history.tasks.task_names import counted, numbered
+from ckpt_cli.history.tasks.task_names import counted, nested, numbered
 from ckpt_cli.output.cells import fit, line_len, truncate
 from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.text.brief import brief
@@ -17,7 +17,8 @@ from ckpt_cli.views.steps import HaltView, StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
-_STOPPED = "running, stopped, killed or copied; would run next"  # all of these leave the same data
+STOPPED = "running, stopped, killed or copied"
+"""What a due task may be: a breakpoint, a kill and a copy leave the same data."""
 _COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
@@ -167,14 +168,14 @@ def _due_words(step: StepView) -> str:
     What other tasks left there may be carried from the checkpoint before.
     """
     if step.source not in ("update", "fork"):
-        return _STOPPED
+        return f"{STOPPED}; would run next"
     is_untouched = all(task.status == "due" for task in step.tasks)
     return f"would run next; nothing recorded since the {step.source}" if is_untouched else "would run next"
 
 
 def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
     """The lines about one task at a tip: its questions, error, answers or writes, or how it was left."""
-    shown = numbered(task.node or "?", task.send)
+    shown = nested(numbered(task.node or "?", task.send), task.inside)
     name: Line = [("node", shown if cells is None else truncate(shown, max(cells // 3, _NODE)))]
     room = None if cells is None else max(cells - line_len(name) - 4, 20)
     name += argument(beside_questions(task.send, task.interrupts), room and room // 2)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ckpt_cli.history.tasks.task_names import numbered
+from ckpt_cli.history.tasks.task_names import nested, numbered
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.questions import whole_lines
@@ -23,7 +23,7 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
 
     At a `consumed` checkpoint, no question is open and no task is due any more.
     """
-    node = numbered(task.node or "unknown node", task.send)
+    node = nested(numbered(task.node or "unknown node", task.send), task.inside)
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
     line.append(task_look(task.status, consumed=consumed).span)
     if task.answers and task.status == "answered":

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ckpt_cli.history.tasks.task_names import counted
+from ckpt_cli.history.tasks.task_names import counted, nested
 from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.steps import (
@@ -195,7 +195,7 @@ def _shortened(checkpoint_id: str | None) -> str:
 
 def _halted(head: StepView, status: str) -> Line:
     """The nodes whose tasks wait or failed at the head; empty if there are none."""
-    nodes = counted(task.node or "?" for task in head.tasks if task.status == status)
+    nodes = counted(nested(task.node or "?", task.inside) for task in head.tasks if task.status == status)
     return [(thread_style(status), f"{_HALTED[status]}: {nodes}")] if nodes else []
 
 

@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 import pymysql  # type: ignore[import-untyped]
 from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 
+from ckpt_cli import lock_waits
 from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.faults import ConnectionLost, LostWriting
 from ckpt_cli.savers.mysql.address import Address
 from ckpt_cli.savers.mysql.driver import connect, is_mariadb
 from ckpt_cli.savers.mysql.faults import GONE, number_and_text, reading_fault, too_long, writing_fault
+from ckpt_cli.savers.mysql.lock_holders import waiting_line
 from ckpt_cli.savers.mysql.stream import ResultRow, Stream
 
 T = TypeVar("T")
@@ -194,10 +196,12 @@ class Connection:
     def _run_within(self, start: Sequence[str], work: Callable[[], T]) -> T:
         self._in_moment = True
         try:
-            for statement in start:
-                self._run(statement)
-            value = work()
-            self._run("COMMIT")
+            process = self.driver().thread_id()
+            with lock_waits.watched(lambda: waiting_line(self.address, process)):
+                for statement in start:
+                    self._run(statement)
+                value = work()
+                self._run("COMMIT")
         except BaseException:
             self._roll_back()
             raise

@@ -20,7 +20,10 @@ _CONNECTING = frozenset({_WRONG_PASSWORD, _NO_DATABASE, _NO_TLS, 2002, 2003})
 _TOO_LONG = frozenset({1317, 1969, 3024})
 _DENIED = frozenset({1044, 1142, 1143, 1227, 1370})
 _READ_ONLY = frozenset({1290, 1792, 1836, 3032})
-_BUSY = frozenset({1205, 1213, 3572})
+_LOCK_WAIT = 1205
+_BUSY = frozenset({1213, 3572})
+_LOCKED = "another transaction has locked the rows or tables, and didn't end in time"
+WHO_LOCKS = "SHOW FULL PROCESSLIST lists the connections, information_schema.innodb_trx the open transactions"
 _DOES_NOT_FIT = {
     1264: "a number is out of range",
     1366: "text has characters the column can't hold",
@@ -55,6 +58,8 @@ def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
         return faults.too_slow(address.location, f"?statement_timeout=SECONDS waits longer than {limits} to connect")
     if number in GONE:
         return faults.lost(address.location)
+    if number == _LOCK_WAIT:
+        return DatabaseUnreachable(f"{address.location}: {_LOCKED}", hint=f"try again; {WHO_LOCKS}")
     if isinstance(error, RuntimeError):
         from ckpt_cli.installing import install
 
@@ -91,6 +96,8 @@ def writing_fault(address: Address, error: Exception, relation: str = "") -> Ckp
         return faults.may_not_write(place, text)
     if number in _READ_ONLY:
         return faults.read_only(place, text)
+    if number == _LOCK_WAIT:
+        return Refused(f"{place}: {_LOCKED}; nothing was written", hint=f"try again; {WHO_LOCKS}")
     if number in _BUSY:
         return faults.busy(place)
     if number == 1153:

@@ -14,11 +14,13 @@ import psycopg
 from psycopg import Error
 from psycopg.pq import TransactionStatus
 
+from ckpt_cli import lock_waits
 from ckpt_cli.errors import DatabaseDamaged, Refused
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.faults import ConnectionLost, LostWriting, not_encrypted
 from ckpt_cli.savers.postgres.address import Address
 from ckpt_cli.savers.postgres.faults import connection_fault, reading_fault, writing_fault
+from ckpt_cli.savers.postgres.lock_holders import waiting_line
 
 T = TypeVar("T")
 ResultRow = tuple[Any, ...]
@@ -171,11 +173,13 @@ class Connection:
         self._in_moment = True
         self._moments += 1
         try:
-            with self._translate_errors():
-                self.driver.execute(begin)
-            result = work()
-            with self._translate_errors():
-                self.driver.execute("COMMIT")
+            process = self.driver.info.backend_pid
+            with lock_waits.watched(lambda: waiting_line(self.address, process)):
+                with self._translate_errors():
+                    self.driver.execute(begin)
+                result = work()
+                with self._translate_errors():
+                    self.driver.execute("COMMIT")
             return result
         finally:
             self._in_moment = False

@@ -112,7 +112,10 @@ def _pool_is_empty(location: str) -> DatabaseUnreachable:
     return faults.too_slow(location, "the pooler had no free connection; try again")
 
 
-NEEDED_RIGHTS = "to change rows, this user needs SELECT, INSERT, UPDATE and DELETE on LangGraph's tables"
+NEEDED_RIGHTS = (
+    "for any change, ckpt asks for SELECT, INSERT, UPDATE and DELETE on each of LangGraph's tables, also those that "
+    "the change leaves alone: its undo may need them"
+)
 
 
 def one_line(error: Error) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ckpt_cli import ctrl_c
+from ckpt_cli import ctrl_c, lock_waits
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
 from ckpt_cli.savers.application_columns import assignments
@@ -67,8 +67,10 @@ class WritableConnection:
         Raises:
             Refused: another process keeps the file locked, or the file may not be written.
         """
+        waiting = f"waiting for another process that writes {self.path}, up to {_TIMEOUT // 1000} s"
         try:
-            self._driver.execute("BEGIN IMMEDIATE")
+            with lock_waits.watched(lambda: waiting):
+                self._driver.execute("BEGIN IMMEDIATE")
         except sqlite3.DatabaseError as error:
             raise writing_fault(self.path, error) from error
         try:

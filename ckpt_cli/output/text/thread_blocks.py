@@ -1,0 +1,161 @@
+"""Shows threads that wait, failed or are unfinished, each with why it does, in a block of lines.
+
+Those that only wait or only failed are shown with each question or error whole. A list of several kinds, as
+``--status stuck`` gives it, has a line for each task.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from ckpt_cli.history.tasks.task_names import nested, numbered
+from ckpt_cli.output.cells import cell_len, fit, flow, pad, truncate, wrap
+from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.quantities import ago
+from ckpt_cli.output.text.questions import plain_lines, short_lines, whole_lines
+from ckpt_cli.output.text.sends import argument, beside_questions
+from ckpt_cli.output.text.steps import STOPPED, error, join_lines
+from ckpt_cli.output.theme import MORE, quoted, thread_sign, thread_style
+from ckpt_cli.output.visible_names import visible
+from ckpt_cli.shell_words import command
+from ckpt_cli.views.threads import FailedView, ThreadsView, ThreadView, WaitingView
+
+_NAMES = 24  # at most this many cells for the names of tasks beside their questions and errors
+_GAP = "  "
+_MORE = "--status waiting shows questions whole, each with the command that answers; ckpt show THREAD has the rest"
+
+
+def blocks(view: ThreadsView, page: Page, width: int, counts: Line) -> Iterator[Line]:
+    """The lines of threads of which none is done: whole if the user asked only for those that wait or only for failed.
+
+    `counts` is the heading of the others, which are short.
+    """
+    if view.asked in (["waiting"], ["failed"]):
+        yield [("title", _headline(view))]
+        for one in view.threads:
+            yield []
+            yield from _whole(one, view.asked[0], page, width)
+    else:
+        yield counts
+        for one in view.threads:
+            yield _heading(one, one.status or "?", page, width)
+            yield from (fit([("", "    "), *line], width) for line in _reasons(one, page, width - 4))
+        yield []
+        yield from ([("muted", part)] for part in flow(_MORE, width))
+    if view.more:
+        yield []
+        yield [("muted", f"{MORE} and more: --limit 0 shows all")]
+
+
+def _heading(one: ThreadView, status: str, page: Page, width: int) -> Line:
+    """``⏸ support-42   39m ago   “My order is late”``."""
+    head: list[Line] = [[(thread_style(status), thread_sign(status)), ("", " "), ("title", visible(one.thread_id))]]
+    head.append([("muted", _ago(one, page))])
+    title = one.title if one.title.startswith(("{", "[")) else quoted(one.title)
+    head.append([("muted", title)] if one.title else [])
+    return fit(join_lines(head, "   "), width)
+
+
+def _since(one: ThreadView, page: Page) -> str:
+    """`` for 10m``, `` since 2026-11-01``; "" if the time of the last checkpoint isn't known."""
+    when = _ago(one, page)
+    return f" for {when.removesuffix(' ago')}" if when.endswith(" ago") else f" since {when}" if when else ""
+
+
+def _ago(one: ThreadView, page: Page) -> str:
+    return "" if one.updated is None else ago(datetime.fromisoformat(one.updated).timestamp(), page.now)
+
+
+def _whole(one: ThreadView, status: str, page: Page, width: int) -> Iterator[Line]:
+    """The lines of a waiting or failed thread.
+
+    Its last activity, its questions in full with their ids, or its errors, and a command to go on or see more.
+    """
+    yield _heading(one, status, page, width)
+    column = min(max((cell_len(_name(task)) for task in _halted(one)), default=0), _NAMES)
+    for interrupt in one.interrupts:
+        yield from _labelled(interrupt, column, _question(interrupt, page, width - column - 6), page)
+    for failed in one.errors:
+        lines = _lines(error(failed.error, None), width - column - 6, 6)
+        yield from _labelled(failed, column, [[("bad", line)] for line in lines], page)
+    if one.old_answers:
+        from ckpt_cli.output.text.tasks import old_answers
+
+        yield from old_answers(one.old_answers, page)
+    if one.interrupts and not one.errors:
+        from ckpt_cli.output.text.answer_commands import command_lines
+
+        yield from command_lines(one.thread_id, one.interrupts, width)
+    else:
+        yield [("muted", f"    {command('ckpt show', one.thread_id)}")]
+
+
+def _reasons(one: ThreadView, page: Page, width: int) -> Iterator[Line]:
+    """Why a thread isn't done: each question and error in a line, or what its next nodes wait for."""
+    for task in _halted(one):
+        name: Line = [("node", truncate(_name(task), max(width // 3, _NAMES))), ("", _GAP)]
+        room = max(width - cell_len(name[0][1]) - len(_GAP), 20)
+        if isinstance(task, WaitingView):
+            yield from ([*name, *line] for line in short_lines(task, room))
+        else:
+            yield [*name, ("bad", error(task.error, room))]
+    if one.old_answers:
+        yield [("waiting", "an answer is stored; the next run gives it to its first question")]
+    if not _halted(one):
+        yield _unfinished(one, page)
+
+
+def _unfinished(one: ThreadView, page: Page) -> Line:
+    nodes = [name or "?" for name in one.answered] or one.next
+    if nodes == []:
+        return [("muted", "nothing more in this step: it ends when the thread is resumed")]
+    if one.answered:
+        about = "answered, continues when resumed"
+    elif one.nothing_since:
+        about = f"would run next; nothing recorded since the {one.nothing_since}"
+    else:
+        about = f"unfinished{_since(one, page)}: {STOPPED}"
+    return [("node", ", ".join(dict.fromkeys(nodes or ["unknown node"]))), ("", _GAP), ("muted", about)]
+
+
+def _headline(view: ThreadsView) -> str:
+    """The heading: the number of threads; if not all are shown, the number of shown threads."""
+    count = view.count
+    one, many, end = ("waits", "wait", "for an answer") if view.asked == ["waiting"] else ("has", "have", "failed")
+    verb = many if count > 1 else one
+    if view.more:
+        return f"the first {f'{count:,} threads' if count > 1 else 'thread'} that {verb} {end}"
+    return f"{count:,} thread{'s' if count > 1 else ''} {verb} {end}"
+
+
+def _halted(one: ThreadView) -> list[WaitingView | FailedView]:
+    return [*one.interrupts, *one.errors]
+
+
+def _name(task: WaitingView | FailedView) -> str:
+    return nested(numbered(task.node or "?", task.send), task.inside if isinstance(task, FailedView) else ())
+
+
+def _question(interrupt: WaitingView, page: Page, width: int) -> Iterator[Line]:
+    """A question whole, as somebody must see it who answers; then its id."""
+    narrow = page._replace(width=max(width, 20))
+    if interrupt.requests:
+        yield from whole_lines(interrupt, narrow, 0, full=True)
+    else:
+        yield from plain_lines(interrupt.value, narrow, max(width, 20))
+    known: Line = [("id", interrupt.id)] if interrupt.id else [("muted", "none, resume with a bare value")]
+    yield [("muted", "interrupt id  "), *known]
+
+
+def _lines(text: str, width: int, most: int) -> list[str]:
+    lines = list(wrap(text, max(width, 20)))
+    return lines if len(lines) <= most else [*lines[: most - 1], MORE]
+
+
+def _labelled(task: WaitingView | FailedView, column: int, lines: Iterable[Line], page: Page) -> Iterator[Line]:
+    """The lines beside the name of a task; the first is the argument of its Send, if it has one."""
+    room = None if page.width is None else max(page.width - column - 4, 20)
+    shown = beside_questions(task.send, [task]) if isinstance(task, WaitingView) else task.send
+    sent = argument(shown, room, reveal=page.reveal)[1:]
+    for number, line in enumerate([sent, *lines] if sent else lines):
+        name = "" if number else _name(task)
+        yield [("node", "    " + pad(name, column)), ("", _GAP), *line]

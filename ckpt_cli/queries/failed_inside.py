@@ -1,0 +1,48 @@
+"""The nodes inside subgraphs in which a task failed: its own node only called the subgraph."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ckpt_cli.history.state.channels import ERROR
+from ckpt_cli.history.tasks.nesting import caller_task, levels, node
+from ckpt_cli.history.tasks.snapshot import Status, Task
+from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.same import same
+from ckpt_cli.values.state import TaskWrite
+
+
+def failed_inside(reader: Reader, ref: Ref, task: Task) -> tuple[str, ...]:
+    """The nodes inside the subgraph that a failed task called, the outermost first, down to the one that failed.
+
+    The error of a node ends the graphs above it too, so it is stored in each of them. Empty if the task failed in its
+    own node, or if what is stored in the subgraph doesn't show the node.
+    """
+    if task.status is not Status.FAILED or task.id is None:
+        return ()
+    return _inside(reader, ref, task.id, task.node, task.error)
+
+
+def _inside(reader: Reader, ref: Ref, task_id: str, called_node: str | None, error: Any) -> tuple[str, ...]:
+    for inner in _called(reader, ref, task_id, called_node):
+        for write in reader.writes(inner):
+            if write.channel == ERROR and write.read and same(write.value, error):
+                name = pulled(write.row.task_path) or _named(reader, inner, write)
+                return () if name is None else (name, *_inside(reader, inner, write.task_id, name, error))
+    return ()
+
+
+def _called(reader: Reader, ref: Ref, task_id: str, called_node: str | None) -> Iterator[Ref]:
+    """The newest checkpoints of the subgraphs that a task called, also of one with a memory of its own."""
+    for ns in reader.namespaces(ref.thread_id):
+        caller = caller_task(ns) if ns and levels(ns)[-2] == ref.ns else None
+        if caller == task_id or (caller == "" and node(ns) == called_node):
+            inner = reader.head(ref.thread_id, ns).ref
+            if caller or Inspection(reader, inner).caller() == ref:
+                yield inner
+
+
+def _named(reader: Reader, ref: Ref, write: TaskWrite) -> str | None:
+    return Inspection(reader, ref).names().node(write.task_id)
