@@ -7,10 +7,11 @@ from itertools import islice
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.steps import Steps
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, note
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -82,7 +83,7 @@ class StepReads:
 
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these checkpoints, and of the relatives that decide which writes made them."""
-        refs = [self.ref(i) for i in self.attribution.relatives(checkpoint_ids) if i not in self.attribution.notes]
+        refs = [self.ref(i) for i in self.attribution.unread(list(checkpoint_ids))]
         metadata = self.reader.saver.metadata(refs)
         self.attribution.fill({r.checkpoint_id: note(self.reader.value(p), r.checkpoint_id) for r, p in metadata}, {})
 
