@@ -67,6 +67,14 @@ class StepLines:
         """Read metadata and the names of written channels: enough to decide which checkpoints get a line."""
         self._reads.read_outline(checkpoint_ids)
 
+    def read_names(self, checkpoint_ids: Sequence[str]) -> None:
+        """Read what names the nodes of these checkpoints: metadata, the names of written channels, some Sends."""
+        self._reads.read_names(checkpoint_ids)
+
+    def read_tips(self) -> None:
+        """Read the tips that show status and next nodes, in whose states further nodes are named."""
+        self._reads.read_tips()
+
     def notes(self, checkpoint_ids: Iterable[str]) -> Mapping[str, Note]:
         """The metadata of these checkpoints and of their relatives, by checkpoint id."""
         self._reads.read_notes(checkpoint_ids)

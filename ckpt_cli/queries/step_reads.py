@@ -81,6 +81,18 @@ class StepReads:
         self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
         self._outlined = True
 
+    def read_names(self, checkpoint_ids: Sequence[str]) -> None:
+        """Read what names the nodes of these checkpoints: metadata, writes without their values, as few Sends as do."""
+        self.read_notes(checkpoint_ids)
+        sources = self.attribution.sources(checkpoint_ids)
+        self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, sources, values=0))
+        self._read_sends(checkpoint_ids)
+        self._name_nodes([i for i in sorted(checkpoint_ids) if not ids.is_uuid6(i)])
+
+    def read_tips(self) -> None:
+        """Read the tips that show status and next nodes."""
+        self._read_tips(self.lineage.tips)
+
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these checkpoints, and of the relatives that decide which writes made them."""
         refs = [self.ref(i) for i in self.attribution.unread(list(checkpoint_ids))]

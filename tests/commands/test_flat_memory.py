@@ -59,7 +59,12 @@ _ROW = 900  # the ids of a checkpoint, by which the tree is known, but neither i
 
 
 @pytest.mark.parametrize(
-    "words", [["log", "t", "-n", "0"], ["log", "t", "-n", "0", "--json"], ["log", "t", "-n", "0", "--all", "--jsonl"]]
+    "words",
+    [
+        ["log", "t", "-n", "0"],
+        ["log", "t", "-n", "0", "--json"],
+        ["log", "t", "-n", "0", "--all", "--jsonl"],
+    ],
 )
 def test_a_log_keeps_no_more_of_a_checkpoint_than_its_ids(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -96,6 +101,29 @@ def test_a_log_in_pages_has_the_lines_of_a_log_in_one(
     whole = printed()
     monkeypatch.setattr("ckpt_cli.queries.checkpoint_list._AT_ONCE", 3)
     assert printed() == whole
+
+
+@pytest.mark.parametrize("name", ["real", "legacy/py-0.0.48", "legacy/py-0.2.60"])
+def test_a_tree_in_pages_has_the_lines_of_a_tree_in_one(
+    name: str, database: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every namespace, as text and as JSON, folded and whole."""
+    path = database(name)
+    with closing(open_database(str(path), print)) as saver:
+        places = [(thread.thread_id, ns) for thread in saver.threads() for ns in saver.namespaces(thread.thread_id)[:2]]
+
+    def printed() -> Iterator[tuple[list[str], str]]:
+        for thread_id, ns in places:
+            for options in ([], ["--json"], ["--full"]):
+                words = ["tree", thread_id, "--ns", ns, *options]
+                with redirect_stdout(StringIO()) as out:
+                    assert run([*words, "--db", str(path)]) == 0
+                yield words, out.getvalue()
+
+    whole = {tuple(words): text for words, text in printed()}
+    monkeypatch.setattr("ckpt_cli.queries.tree_outline._WHOLE", 0)
+    monkeypatch.setattr("ckpt_cli.queries.tree_outline._AT_ONCE", 7)
+    assert [(words, text) for words, text in printed() if whole[tuple(words)] != text] == []
 
 
 def test_a_checkpoint_that_is_deleted_while_a_log_is_printed_is_left_out(
