@@ -58,7 +58,7 @@ def run(reader: Reader, thread_id: str, request: LogRequest, ns: str = "", *, gr
 def stream(session: Session, thread_id: str, request: LogRequest, ns: str = "", *, graph: bool = False) -> LogView:
     """The same view. The steps of a long log are an iterator: each page is read in a moment of its own.
 
-    All pages are of the tree that was read first. A checkpoint that was deleted meanwhile is left out.
+    All pages show the tree as it was read first. A checkpoint that was deleted meanwhile is left out.
     """
 
     def look(reader: Reader) -> tuple[LogView, _Listing | None]:

@@ -1,4 +1,4 @@
-"""`TreeOutline`: what decides which checkpoints of a tree get a line, and what the lines of folded runs say.
+"""`TreeOutline`: which sources, nodes and questions decide the lines of a tree and its folded runs.
 
 Of a large tree, metadata and the names of writes are read a page at a time, and little is kept of each checkpoint.
 """
