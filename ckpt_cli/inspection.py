@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
@@ -107,10 +107,11 @@ class Inspection:
         thread_id, ns, lineage = self._ref.thread_id, self._ref.ns, self._lineage
         children = lineage.children.get(self._ref.checkpoint_id, ())
         nearest = dict.fromkeys([*children, *lineage.line(self._ref.checkpoint_id), *lineage.rows])
-        refs = [Ref(thread_id, ns, i) for i in nearest]
-        for other in self._reader.namespaces(thread_id) if ns else ():
-            if other != ns and graph_of(other) == graph_of(ns):
-                refs += [Ref(thread_id, other, i) for i in self._reader.lineage(thread_id, other).rows]
+        others = (o for o in self._reader.namespaces(thread_id) if ns and o != ns and graph_of(o) == graph_of(ns))
+        refs = chain(
+            (Ref(thread_id, ns, i) for i in nearest),
+            (Ref(thread_id, other, i) for other in others for i in self._reader.lineage(thread_id, other).rows),
+        )
         for ref in self._prefetched(refs):
             with suppress(PayloadCorrupt):
                 yield from self._reader.states([ref])

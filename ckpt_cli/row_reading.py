@@ -4,7 +4,7 @@ The caches are bounded, and are emptied when a new moment begins. `reading.Reade
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from time import time
 from typing import Any, TypeVar
@@ -102,7 +102,7 @@ class RowReader:
     def rows(self, thread_id: str) -> list[CheckpointRow]:
         """The rows of a thread in all its namespaces, ascending; those of the last thread are cached."""
         if self._rows is None or self._rows[0] != thread_id:
-            self._rows = (thread_id, list(self.saver.rows(thread_id)))
+            self._rows = (thread_id, list(_sharing_ids(self.saver.rows(thread_id))))
         return self._rows[1]
 
     def _rows_by_namespace(self, thread_id: str) -> dict[str, list[CheckpointRow]]:
@@ -155,6 +155,14 @@ class RowReader:
             self._short[thread_id] = ShortIds(row.checkpoint_id for row in self.rows(thread_id))
             bound(self._short, _LINEAGES_KEPT)
         return self._short[thread_id]
+
+
+def _sharing_ids(rows: Iterable[CheckpointRow]) -> Iterator[CheckpointRow]:
+    """The same rows; parents have the same text objects as their own rows, so that each id is in memory once."""
+    ids: dict[str, str] = {}
+    for thread_id, ns, checkpoint_id, parent_id, size in rows:
+        own_id = ids.setdefault(checkpoint_id, checkpoint_id)
+        yield CheckpointRow(thread_id, ns, own_id, parent_id and ids.setdefault(parent_id, parent_id), size)
 
 
 def bound(cache: OrderedDict[Any, Any], limit: int) -> None:

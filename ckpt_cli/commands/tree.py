@@ -13,6 +13,7 @@ from ckpt_cli.history.tasks.nesting import Call
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.queries.step_lines import StepLines
+from ckpt_cli.queries.tree_outline import TreeOutline
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.steps import StepView
@@ -87,22 +88,23 @@ class _Drawing:
         self.lines = StepLines(reader, thread_id, ns)
         lineage = self.lines.lineage
         drawn = lineage if only is None else Lineage(lineage.rows[i] for i in only)
-        self._read_outline(drawn)
+        self._outline = self._read_outline(drawn)
         self._calls = self._calls_by_caller()
         self.rows = list(self._views(list(rows(drawn, self._marked_rows(drawn), full=full))))
 
-    def _read_outline(self, drawn: Lineage) -> None:
+    def _read_outline(self, drawn: Lineage) -> TreeOutline:
         """Read metadata and the names of written channels. Both decide which checkpoints get a line."""
         bytes_left, to_read, roots = _METADATA_BYTES, [], set(drawn.roots)
         for checkpoint_id, row in sorted(drawn.rows.items(), reverse=True):
             bytes_left -= row.size or 0
             if bytes_left > 0 or checkpoint_id not in drawn.children or checkpoint_id in roots:
                 to_read.append(checkpoint_id)
-        self.lines.read_outline(to_read)
+        has_subgraphs = bool(nesting.inside_sorted(self._namespaces, self.lines.ns))
+        return TreeOutline(self.lines, to_read, with_callers=has_subgraphs)
 
     def _calls_by_caller(self) -> dict[str | None, list[Call]]:
         """The subgraph calls of each checkpoint; calls with an unknown caller are under None."""
-        callers = {w.task_id: i for i, stored in self.lines.attribution.writes.items() for w in stored}
+        callers = self._outline.callers
         calls: dict[str | None, list[Call]] = {}
         inner = {ns: self._members[ns] for ns in nesting.inside_sorted(self._namespaces, self.lines.ns)}
         for call in nesting.calls(self.lines.ns, inner, callers, self._callers_from_metadata(callers)):
@@ -124,17 +126,19 @@ class _Drawing:
         return parents
 
     def _marked_rows(self, drawn: Lineage) -> Marked:
-        notes = self.lines.attribution.notes
-        halted = {i for i in drawn.children if self.lines.halted(i)}
+        sources, halted = self._outline.sources, {i for i in drawn.children if i in self._outline.halted}
         return Marked(
-            edits={i for i in drawn.rows if i in notes and notes[i].source in ("update", "fork")} | halted,
-            turns={i for i in drawn.rows if i in self._calls or (i in notes and notes[i].source == "input")},
+            edits={i for i in drawn.rows if sources.get(i) in ("update", "fork")} | halted,
+            turns={i for i in drawn.rows if i in self._calls or sources.get(i) == "input"},
             always={drawn.head} if drawn.head is not None else set(),
         )
 
     def _views(self, drawn_rows: list[Row]) -> Iterator[TreeRow]:
         shown = [row.checkpoint_id for row in drawn_rows if row.checkpoint_id is not None]
         folded = [i for row in drawn_rows for i in row.run]
+        if not self._outline.is_whole:
+            self.lines.notes([row.run[0] for row in drawn_rows if row.run])
+            folded = []
         steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded)}
         for row in drawn_rows:
             yield self._view(row, steps.get(row.checkpoint_id or ""))
@@ -148,9 +152,10 @@ class _Drawing:
 
     def _fold(self, row: Row) -> FoldView:
         nodes: dict[str, int] = {}
-        sources = [self.lines.attribution.note(checkpoint_id).source for checkpoint_id in row.run]
+        outline = self._outline
+        sources = [outline.source(checkpoint_id) for checkpoint_id in row.run]
         for checkpoint_id in row.run:
-            for name in self.lines.step_nodes.nodes(checkpoint_id):
+            for name in outline.nodes(checkpoint_id):
                 nodes[name] = nodes.get(name, 0) + 1
         hidden_calls = [call for i in (*row.run, *row.aside) for call in self._calls.get(i, ())]
         return FoldView(
@@ -161,8 +166,8 @@ class _Drawing:
             turns=sources.count("input"),
             edits=sources.count("update") + sources.count("fork"),
             subgraphs=sum(len(call.checkpoint_ids) + call.nested for call in hidden_calls),
-            input_id=self.lines.input_taken(row.run[0]),
-            inputs_taken=sum(self.lines.input_taken(i) is not None for i in row.run),
+            input_id=outline.input_taken(row.run[0]),
+            inputs_taken=sum(outline.input_taken(i) is not None for i in row.run),
             first_short=self.lines.reader.short(self.lines.thread_id)(row.run[0]),
             first_step=self.lines.attribution.note(row.run[0]).step,
         )

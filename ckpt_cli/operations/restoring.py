@@ -3,6 +3,7 @@
 Since the operation, a thread may have continued, or may have been deleted and created again under the same id.
 """
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 
+_ID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OLD = 3600
 """A checkpoint made so many seconds before an operation is older than it, even if the clocks of two machines differ."""
 
@@ -78,14 +80,14 @@ def find_clash(
     With `has_side_rows`, one new checkpoint is enough. Redis and Valkey store side rows for a thread (a list or a
     pointer), and these can't be undone in part.
     """
+    added = _added_later(saver, log, operation)
     for page in pages(sorted(restored.newest), saver.page):
         present: dict[str, list[CheckpointRow]] = {}
         for row in saver.rows_of(page):
             if row.ref not in restored.added:
                 present.setdefault(row.thread_id, []).append(row)
         for thread_id, rows in present.items():
-            later = set(_added_later(saver, log, operation, thread_id))
-            new = [row for row in rows if row.ref in later or not _existed_before(row, operation, restored)]
+            new = [row for row in rows if row.ref in added or not _existed_before(row, operation, restored)]
             if len(new) == len(rows):
                 return Clash(thread_id, tuple(row.checkpoint_id for row in new))
             if clash := (_first_clash(new) if has_side_rows else _find_continued(saver, log, operation, new)):
@@ -104,15 +106,17 @@ def _existed_before(row: CheckpointRow, operation: Operation, restored: Restored
     return made is None or made < operation.at - _OLD
 
 
-def _added_later(saver: Saver, log: OperationLog, operation: Operation, thread_id: str) -> Iterator[Ref]:
-    """The checkpoints that later operations added to a thread."""
+def _added_later(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref]:
+    """The checkpoints that later operations added."""
+    added = set[Ref]()
     for later in log.operations():
         if later.number <= operation.number:
-            return
+            break
         for relation, key, before, after in log.hashes(later.number):
             name = saver.record_of(relation, key)
-            if isinstance(name, Ref) and name.thread_id == thread_id and before is None and after is not None:
-                yield name
+            if isinstance(name, Ref) and before is None and after is not None:
+                added.add(name)
+    return added
 
 
 def _find_continued(saver: Saver, log: OperationLog, operation: Operation, new: list[CheckpointRow]) -> Clash | None:
@@ -159,22 +163,36 @@ def _removed(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[
             yield name
 
 
-def find_parent(ref: Ref, image: Row, removed: Collection[Ref]) -> Ref | None:
-    """The removed checkpoint that a restored one names as its parent; None if its parent isn't among them.
+class ParentSearch:
+    """Finds the parents of restored checkpoints among removed ones; each restored one is looked at once."""
 
-    A table has a column for it. A document has the parent's id as text, and no other id of its own namespace.
-    """
-    columns = [value for name, value in image.items() if name.startswith("parent")]
-    if columns:
-        return next((one for value in columns if (one := ref._replace(checkpoint_id=str(value))) in removed), None)
-    names = [one for one in removed if (one.thread_id, one.ns) == (ref.thread_id, ref.ns) and one != ref]
-    return next((one for one in names if any(_has_text(value, one.checkpoint_id) for value in image.values())), None)
+    def __init__(self, removed: Collection[Ref]) -> None:
+        self._removed = removed
+        self._odd: dict[tuple[str, str], list[Ref]] = {}  # those whose ids no library makes
+        for ref in removed:
+            if not _ID.fullmatch(ref.checkpoint_id):
+                self._odd.setdefault((ref.thread_id, ref.ns), []).append(ref)
+
+    def find(self, ref: Ref, image: Row) -> Ref | None:
+        """The removed checkpoint that a restored one names as its parent; None if its parent isn't among them.
+
+        A table has a column for it. A document has the parent's id as text, and no other id of its own namespace.
+        """
+        columns = [value for name, value in image.items() if name.startswith("parent")]
+        if columns:
+            ids_named = [str(value) for value in columns]
+        else:
+            odd = self._odd.get((ref.thread_id, ref.ns), ())
+            texts = [_text(value) for value in image.values()]
+            ids_named = [found for text in texts for found in _ID.findall(text)]
+            ids_named += [one.checkpoint_id for one in odd if any(one.checkpoint_id in text for text in texts)]
+        parents = (ref._replace(checkpoint_id=name) for name in ids_named)
+        return next((one for one in parents if one in self._removed and (columns or one != ref)), None)
 
 
-def _has_text(value: Scalar, text: str) -> bool:
-    if isinstance(value, bytes):
-        return text.encode() in value
-    return isinstance(value, str) and text in value
+def _text(value: Scalar) -> str:
+    """A text in which ids are found as they are in the value."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""
 
 
 def head_beside(saver: Saver, restored: Restored) -> Ref | None:

@@ -11,7 +11,7 @@ from ckpt_cli.model import Ref, RowChange, WriteKey
 from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
 from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
-from ckpt_cli.operations.restoring import Restored, find_clash, find_parent, find_restored, head_beside, removed_later
+from ckpt_cli.operations.restoring import ParentSearch, Restored, find_clash, find_restored, head_beside, removed_later
 from ckpt_cli.operations.undo_hints import (
     hint_before_answer,
     hint_delete_children,
@@ -146,11 +146,12 @@ def _must_fit(
 def _must_not_be_orphans(saver: Saver, log: OperationLog, operation: Operation) -> None:
     """Refuse to restore a checkpoint whose parent a later operation removed."""
     removed = removed_later(saver, log, operation)
+    parents = ParentSearch(removed)
     for change in log.changes(operation.number) if removed else ():
         ref = saver.record_of(change.relation, change.key)
         if not isinstance(ref, Ref) or change.before is None or change.after is not None:
             continue
-        if (parent := find_parent(ref, change.before, removed)) is not None:
+        if (parent := parents.find(ref, change.before)) is not None:
             later = removed[parent]
             what = f"operation {operation.number} can't be taken back: it would bring back {ref.checkpoint_id}"
             raise Refused(

@@ -21,10 +21,42 @@ _SEARCHED_LEVELS = 3  # this many levels of plain lists and dicts are searched f
 
 def document(view: View, query: "Query | None", *, reveal: bool) -> str:
     """A whole view as JSON text, always indented by two blanks."""
-    data = form(view, reveal)
-    if query is None:
-        return text(data, indent=2)
-    return text(query(data[view.query_field] if view.query_field else data), indent=2)
+    return "\n".join(document_lines(view, query, reveal=reveal))
+
+
+def document_lines(view: View, query: "Query | None", *, reveal: bool) -> Iterator[str]:
+    """The same text, piece by piece; each piece is one or several lines.
+
+    Rows that are an iterator are written while they are read; only a query needs the whole view in memory.
+    """
+    if query is not None:
+        data = form(view, reveal)
+        yield text(query(data[view.query_field] if view.query_field else data), indent=2)
+    elif view.rows_field and isinstance(getattr(view, view.rows_field), Iterator):
+        yield from _streamed(view, reveal)
+    else:
+        yield text(form(view, reveal), indent=2)
+
+
+def _streamed(view: View, reveal: bool) -> Iterator[str]:
+    """The same text as of the whole view, row by row. Fields after the rows are read when these have been taken."""
+    names = _part_names(view)
+    yield "{"
+    for name in names:
+        end, value = "" if name == names[-1] else ",", getattr(view, name)
+        if name != view.rows_field:
+            yield f'  "{name}": {_indented(form(value, reveal), 2)}{end}'
+            continue
+        before = None
+        for row in value:
+            yield f'  "{name}": [' if before is None else f"{before},"
+            before = f"    {_indented(form(row, reveal), 4)}"
+        yield from (f'  "{name}": []{end}',) if before is None else (before, f"  ]{end}")
+    yield "}"
+
+
+def _indented(data: Any, blanks: int) -> str:
+    return text(data, indent=2).replace("\n", "\n" + " " * blanks)
 
 
 def rows(view: View, query: "Query | None", *, reveal: bool) -> Iterator[str]:

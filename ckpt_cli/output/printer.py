@@ -91,7 +91,7 @@ class Printer:
             if self._jsonl:
                 stdout.write(json.rows(view, self._query, reveal=self._reveal), prompt=True)
             else:
-                stdout.write([json.document(view, self._query, reveal=self._reveal)])
+                stdout.write(json.document_lines(view, self._query, reveal=self._reveal))
             self._say_cut(view)
             return
         on_terminal = sys.stdout is not None and sys.stdout.isatty()

@@ -3,8 +3,9 @@
 from contextlib import suppress
 
 from ckpt_cli.errors import CheckpointNotFound, CkptError, KeyMissing, PayloadCorrupt
+from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.step_nodes import StepNodes
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, note
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command

@@ -5,8 +5,9 @@ from contextlib import suppress
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.step_nodes import StepNodes
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, note
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link

@@ -5,9 +5,9 @@ from functools import cached_property
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, START
+from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.history.tasks.step_changes import Change
-from ckpt_cli.history.tasks.write_attribution import Note
 from ckpt_cli.model import Ref
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
@@ -54,9 +54,27 @@ class StepLines:
                 yield self._view(checkpoint_id)
                 self.steps.forget(checkpoint_id)
 
+    def existing(self, checkpoint_ids: Sequence[str]) -> list[str]:
+        """Those of these checkpoints that are still stored."""
+        read = self.notes(checkpoint_ids)
+        row = self.reader.saver.row
+        return [i for i in checkpoint_ids if i in read or row(Ref(self.thread_id, self.ns, i)) is not None]
+
+    def forget(self) -> None:
+        """Drop what was read for the lines so far, but for the names that nodes of other lines may have."""
+        self._reads.step_nodes.forget()
+
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
         """Read metadata and the names of written channels: enough to decide which checkpoints get a line."""
         self._reads.read_outline(checkpoint_ids)
+
+    def read_names(self, checkpoint_ids: Sequence[str]) -> None:
+        """Read what names the nodes of these checkpoints: metadata, the names of written channels, some Sends."""
+        self._reads.read_names(checkpoint_ids)
+
+    def read_tips(self) -> None:
+        """Read the tips that show status and next nodes, in whose states further nodes are named."""
+        self._reads.read_tips()
 
     def notes(self, checkpoint_ids: Iterable[str]) -> Mapping[str, Note]:
         """The metadata of these checkpoints and of their relatives, by checkpoint id."""

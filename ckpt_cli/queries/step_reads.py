@@ -7,10 +7,11 @@ from itertools import islice
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.steps import Steps
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, note
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -80,9 +81,21 @@ class StepReads:
         self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
         self._outlined = True
 
+    def read_names(self, checkpoint_ids: Sequence[str]) -> None:
+        """Read what names the nodes of these checkpoints: metadata, writes without their values, as few Sends as do."""
+        self.read_notes(checkpoint_ids)
+        sources = self.attribution.sources(checkpoint_ids)
+        self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, sources, values=0))
+        self._read_sends(checkpoint_ids)
+        self._name_nodes([i for i in sorted(checkpoint_ids) if not ids.is_uuid6(i)])
+
+    def read_tips(self) -> None:
+        """Read the tips that show status and next nodes."""
+        self._read_tips(self.lineage.tips)
+
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these checkpoints, and of the relatives that decide which writes made them."""
-        refs = [self.ref(i) for i in self.attribution.relatives(checkpoint_ids) if i not in self.attribution.notes]
+        refs = [self.ref(i) for i in self.attribution.unread(list(checkpoint_ids))]
         metadata = self.reader.saver.metadata(refs)
         self.attribution.fill({r.checkpoint_id: note(self.reader.value(p), r.checkpoint_id) for r, p in metadata}, {})
 

@@ -19,10 +19,11 @@ from ckpt_cli.history.state.channels import (
     is_control,
 )
 from ckpt_cli.history.tasks.branch_writes import BranchWrites
+from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, is_update, note, path
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, is_update, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.node_writes import node_writes

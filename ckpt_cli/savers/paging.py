@@ -10,8 +10,8 @@ from ckpt_cli.savers.contract import Saver
 T = TypeVar("T")
 
 _LARGEST_PAGE = 256  # checkpoints in one fetch
-_GROUP_BYTES = 4 << 20  # bytes of values in one read, if their sizes are known before
-_PAGE_BYTES = 8 << 20  # bytes of bodies in one fetch, estimated from the fetch before
+_GROUP_BYTES = 2 << 20  # bytes of values in one read, if their sizes are known before
+_PAGE_BYTES = 2 << 20  # bytes of bodies in one fetch, estimated from the fetch before
 
 
 def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -47,6 +47,7 @@ def fetch_by_size(
         checkpoints = fetch(page)
         weight = sum(len(checkpoint.body.data) for checkpoint in checkpoints.values())
         yield from (checkpoints[ref] for ref in page if ref in checkpoints)
+        del checkpoints  # before the next page comes beside this one
         size = max(1, min(size * 4, _LARGEST_PAGE, size * _PAGE_BYTES // (weight + 1)))
 
 

@@ -1,5 +1,6 @@
 """The view of ``ckpt log``: the checkpoints of a thread, newest first."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -25,7 +26,8 @@ class LogView(View):
 
     Attributes:
         checkpoints: the number of checkpoints in the namespace.
-        steps: the checkpoints that the user asked for, newest first.
+        steps: the checkpoints that the user asked for, newest first; those of a long log are read as they are taken.
+        branches: the number of branches in the namespace.
         omitted: the number of further checkpoints beyond the limit; null if they weren't counted.
         other_branches: the number of branches besides the one that the log follows.
         rails: with ``--graph``, the drawing beside each step.
@@ -39,9 +41,10 @@ class LogView(View):
     thread_id: str
     ns: str
     checkpoints: int
-    steps: list[StepView]
+    steps: Iterable[StepView]
     omitted: int | None = 0
     other_branches: int = 0
     rails: list[RailView] = field(default_factory=list)
     oneline: bool = False
     all_steps: bool = False
+    branches: int = 1

@@ -71,7 +71,8 @@ def _branches(size: int) -> Iterable[Row]:
     yield from (Row(n, 0, 0, {"x": n}, "update") for n in range(1, size + 1))
 
 
-def _chain(size: int) -> Iterable[Row]:
+def chain(size: int) -> Iterable[Row]:
+    """A thread of so many checkpoints without a fork."""
     yield Row(0, None, -1, {"x": 0}, "input", {"x": 1})
     yield from (Row(n, n - 1, n - 1, {"x": n}, writes={"x": n + 1}) for n in range(1, size))
 
@@ -111,7 +112,7 @@ def _fan_out(kind: str) -> Callable[[Path, int], None]:
 
 def make_threads(path: Path, count: int) -> None:
     """A database with so many threads of two checkpoints each."""
-    make(path, _chain(2))
+    make(path, chain(2))
     with closing(sqlite3.connect(path)) as connection:
         for table in ("checkpoints", "writes"):
             names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
@@ -129,8 +130,15 @@ CASES = [
     Case(
         "chain",
         30_000,
-        _rows(_chain),
-        [["replay", "t", "--to", "@"], ["delete", "t", "--after", "step:2", "--dry-run"], ["log", "t", "-n", "0"]],
+        _rows(chain),
+        [["replay", "t", "--to", "@"], ["delete", "t", "--after", "step:2", "--dry-run"], ["writes", "t"]],
+    ),
+    Case(
+        "lines",
+        30_000,
+        _rows(chain),
+        [["log", "t", "-n", "0"], ["log", "t", "-n", "0", "--json"], ["tree", "t"], ["show", "t"]],
+        flat=True,
     ),
     Case("dicts", 5_000, _rows(_dicts), [["diff", "t"], ["log", "t"]]),
     Case("list", 10_000, _rows(_scattered), [["diff", "t"], ["log", "t"]]),

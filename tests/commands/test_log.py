@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.commands.log import LogRequest, log
-from ckpt_cli.commands.log import run as log_run
+from ckpt_cli.commands.log import log
 from ckpt_cli.commands.tree import run as tree_run
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
+from ckpt_cli.queries.checkpoint_list import LogRequest
+from ckpt_cli.queries.checkpoint_list import run as log_run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.commands import log, threads, tree
+from ckpt_cli.commands import threads, tree
 from ckpt_cli.model import Checkpoint
+from ckpt_cli.queries import checkpoint_list
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
@@ -45,11 +46,11 @@ def test_a_tree_reads_the_states_around_its_lines(watched: Watched) -> None:
 
 def test_a_log_reads_the_states_around_its_lines(watched: Watched) -> None:
     """Three lines need four states; a state between two portions of a long log is read for both."""
-    view = watched.moment(lambda: log.run(watched, "long-1000", log.LogRequest(limit=3)))
+    view = watched.moment(lambda: checkpoint_list.run(watched, "long-1000", checkpoint_list.LogRequest(limit=3)))
     ids = [step.checkpoint_id for step in view.steps] + [view.steps[-1].parent_id or ""]
     assert sorted(watched.read) == sorted(i[24:30] for i in ids)
     watched.read.clear()
-    view = watched.moment(lambda: log.run(watched, "long-1000", log.LogRequest(limit=0)))
+    view = watched.moment(lambda: checkpoint_list.run(watched, "long-1000", checkpoint_list.LogRequest(limit=0)))
     assert len(set(watched.read)) <= len(view.steps) == 1000
     assert len(watched.read) <= 1000 * 51 / 50
 

@@ -112,7 +112,9 @@ def test_stuck_threads_have_their_reasons(path: Path) -> None:
         "    an answer is stored; the next run gives it to its first question",
     ):
         assert reason in lines
-    assert any(part.startswith("    agent  unfinished for ") and "running, stopped, killed or copied" in part for part in lines)
+    assert any(
+        part.startswith("    agent  unfinished for ") and "running, stopped, killed or copied" in part for part in lines
+    )
     assert all(cell_len(part) <= 80 for part in lines)
 
 

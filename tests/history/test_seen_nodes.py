@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.commands.log import LogRequest
-from ckpt_cli.commands.log import run as log_run
 from ckpt_cli.commands.show import run as show_run
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
+from ckpt_cli.queries.checkpoint_list import LogRequest
+from ckpt_cli.queries.checkpoint_list import run as log_run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec

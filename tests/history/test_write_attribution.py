@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.tasks.write_attribution import Note, WriteAttribution
+from ckpt_cli.history.tasks.metadata_notes import Note
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.model import CheckpointRow
 from tests.work import LINEAR, growth
 

@@ -1,6 +1,6 @@
 """What an undo may restore in a thread that continued or was made again, and the warning that one is running."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from ckpt_cli.model import Plan, Ref
 from ckpt_cli.operations import recent_writes, undo
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.restoring import ParentSearch
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.savers.memory import MemorySaver
+from tests.work import LINEAR, growth
 
 NOW = 1_700_000_000.0
 DAY = 86400.0
@@ -174,3 +176,35 @@ def test_what_ckpt_wrote_is_no_sign_of_an_application(log: OperationLog) -> None
     notes = list(recent_writes.notes(saver, log, [*many, ours], NOW))
     assert notes[0] == "the thread t0 was last written 4s ago; the application may be running"
     assert notes[5:] == ["and 2 more threads were also written to just now"]
+
+
+@pytest.mark.parametrize("column", ["parent_checkpoint_id", "document"])
+def test_work_is_linear_in_the_restored_and_the_removed_checkpoints(column: str) -> None:
+    """Twice as many of both take twice the work, in tables and in documents; each parent is found."""
+    names = [at(float(n)) for n in range(200)]
+
+    def search(size: int) -> Callable[[], None]:
+        removed = {Ref("t", "", one): None for one in names[:size]}
+        wanted = list(zip(names[1 : size + 1], names, strict=False))
+
+        def run() -> None:
+            parents = ParentSearch(removed)
+            for own, parent in wanted:
+                text = parent if column != "document" else f'{{"id": "{own}", "parent": "{parent}"}}'
+                assert parents.find(Ref("t", "", own), {column: text}) == Ref("t", "", parent)
+
+        return run
+
+    assert growth(90, search) < LINEAR
+
+
+@pytest.mark.parametrize("parent", ["1", "2024-05-01T00:00:00+00:00", "a “b”", at(1.0)])
+@pytest.mark.parametrize("encoded", [False, True])
+def test_the_parent_of_a_document_is_found_by_its_text(parent: str, encoded: bool) -> None:
+    """Whatever form its id has; an id of another namespace or thread isn't the parent, nor is the checkpoint itself."""
+    own = Ref("t", "", at(2.0))
+    document: str | bytes = f"_id {own.checkpoint_id} before {parent}."
+    image = {"document": document.encode() if encoded else document}
+    refs = [own, Ref("t", "", parent), Ref("t", "n", parent), Ref("u", "", parent)]
+    assert ParentSearch(refs).find(own, image) == refs[1]
+    assert ParentSearch([refs[0], *refs[2:]]).find(own, image) is None

@@ -33,8 +33,10 @@ class Lineage:
             parent = self.parent(checkpoint_id)
             if parent is None:
                 self.roots.append(checkpoint_id)
+            elif parent in self.children:
+                self.children[parent].append(checkpoint_id)
             else:
-                self.children.setdefault(parent, []).append(checkpoint_id)
+                self.children[parent] = [checkpoint_id]  # a list of its exact size: there may be very many
         self._branches: list[Branch] | None = None
         self._carriers: dict[str, str] = {}
 

@@ -1,7 +1,7 @@
 """Short ids: the shortest form of an id that fits no other of its thread; which ids a typed form fits."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ckpt_cli.history.lineage import ids
 
@@ -20,8 +20,10 @@ class ShortIds:
     """
 
     def __init__(self, checkpoint_ids: Iterable[str]) -> None:
-        self._ids = set(checkpoint_ids)
-        self._names = sorted((name, i) for i in self._ids for name in _names(i))
+        self._ids = sorted(set(checkpoint_ids))
+        # ids in the order of their last groups; the ids themselves are shared with the rows, because there may be many
+        self._owners = sorted((i for i in self._ids if ids.is_uuid6(i)), key=_last_group)
+        self._groups = [_last_group(i) for i in self._owners]
 
     def __call__(self, checkpoint_id: str) -> str:
         """The short form of an id; the id needn't be in the thread: it may be a parent that was never stored."""
@@ -35,35 +37,39 @@ class ShortIds:
 
     def find(self, prefix: str) -> list[str]:
         """The ids that begin with `prefix` or whose last group begins with `prefix`, ascending."""
-        at = bisect_left(self._names, (prefix, ""))
-        matching = set()
-        while at < len(self._names) and self._names[at][0].startswith(prefix):
-            matching.add(self._names[at][1])
-            at += 1
+        matching = set[str]()
+        for names, owners in self._orders:
+            at = bisect_left(names, prefix)
+            while at < len(names) and names[at].startswith(prefix):
+                matching.add(owners[at])
+                at += 1
         return sorted(matching)
 
-    def _needed(self, name: str, checkpoint_id: str) -> int:
-        at = bisect_left(self._names, (name, checkpoint_id))
-        return 1 + max(
-            SHORTEST - 1, self._shared(name, checkpoint_id, at, -1), self._shared(name, checkpoint_id, at, 1)
-        )
+    @property
+    def _orders(self) -> tuple[tuple[list[str], list[str]], ...]:
+        """Both lists of names, ascending, each with the ids that have these names."""
+        return (self._groups, self._owners), (self._ids, self._ids)
 
-    def _shared(self, name: str, checkpoint_id: str, at: int, way: int) -> int:
-        """How many first characters a name shares with the nearest name of another id, before or after `at`."""
-        place = at - 1 if way < 0 else at
-        while 0 <= place < len(self._names):
-            other, owner = self._names[place]
-            if owner != checkpoint_id:
-                return _common(name, other)
-            place += way
-        return 0
+    def _needed(self, name: str, checkpoint_id: str) -> int:
+        """The number of first characters of a name that no name of another id has."""
+        return 1 + max(SHORTEST - 1, *(_shared(name, checkpoint_id, *order) for order in self._orders))
+
+
+def _shared(name: str, checkpoint_id: str, names: Sequence[str], owners: Sequence[str]) -> int:
+    """How many first characters a name shares with the nearest names of other ids, before and after it."""
+    at = bisect_left(names, name)
+    after = next((i for i in range(at, len(names)) if owners[i] != checkpoint_id), None)
+    before = next((i for i in range(at - 1, -1, -1) if owners[i] != checkpoint_id), None)
+    return max((_common(name, names[i]) for i in (before, after) if i is not None), default=0)
 
 
 def _names(checkpoint_id: str) -> list[str]:
     """The texts that a short form may be the beginning of, the preferred one first: the last group, the whole id."""
-    if ids.is_uuid6(checkpoint_id):
-        return [checkpoint_id[24:], checkpoint_id]
-    return [checkpoint_id]
+    return [_last_group(checkpoint_id), checkpoint_id] if ids.is_uuid6(checkpoint_id) else [checkpoint_id]
+
+
+def _last_group(checkpoint_id: str) -> str:
+    return checkpoint_id[24:]
 
 
 def _common(a: str, b: str) -> int:

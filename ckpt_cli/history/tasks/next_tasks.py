@@ -8,6 +8,7 @@ graphs of bare Pregel nodes, the listeners of a channel are learned from ``versi
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from sys import intern
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state import channels
@@ -95,7 +96,7 @@ class Wiring:
         """
         if parent.v < 3 <= child.v:
             return
-        if child.source in ("update", "fork") or (not child.source and child.seen == parent.seen):
+        if child.source in ("update", "fork") or (not child.source and parent.seen in (None, child.seen)):
             return
         self.silent.update(parent.loose)
 
@@ -117,18 +118,22 @@ class Wiring:
 
 
 class _Trace:
-    """The parts of a checkpoint that `learn_step` needs, without the values.
+    """The parts of a checkpoint that `learn_step` needs, without the values; there may be one for each checkpoint.
 
-    `loose` are the channels that hold a value and may trigger nodes that their names don't contain.
+    Attributes:
+        loose: the channels that hold a value and may trigger nodes that their names don't contain.
+        seen: the checkpoint's ``versions_seen``, if its source isn't recorded.
     """
+
+    __slots__ = ("id", "loose", "parent_id", "seen", "source", "v")
 
     def __init__(self, state: State) -> None:
         self.id = state.ref.checkpoint_id
         self.v = state.v
         self.parent_id = state.parent_id
-        self.source = state.source
-        self.seen = state.seen
-        self.loose = list(_edges(state))
+        self.source = intern(state.source)
+        self.seen = None if self.source else state.seen
+        self.loose = tuple(map(intern, _edges(state)))
 
 
 class _StepPairs:

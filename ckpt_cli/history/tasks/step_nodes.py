@@ -11,9 +11,10 @@ from functools import cached_property
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import channels
-from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, NOT_NODES, RETURN, START, TASKS
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, RETURN, START, TASKS
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
+from ckpt_cli.history.tasks.possible_nodes import PossibleNodes
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
 from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, handler_path, pulled, sent, trigger_sets
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_call, is_command, path
@@ -37,10 +38,8 @@ class StepNodes:
         self.attribution = attribution
         self.ns = ns
         self._namespaces = namespaces
-        self._seen: dict[str, frozenset[str]] = {}
+        self._names = PossibleNodes(attribution)
         self._by_seen: dict[str, dict[str, int]] = {}
-        self._triggers = attribution.remembered(self._read_triggers)
-        self._send_targets = attribution.remembered(self._read_send_targets)
         self._handlers = attribution.remembered(self._read_handlers)
         self._pushed = attribution.remembered(self._read_pushed)
         self._packets = attribution.remembered(self._read_packets)
@@ -51,15 +50,13 @@ class StepNodes:
         attribution.path_of = self.path_of
 
     def learn(self, state: State) -> None:
-        """Learn possible nodes from a decoded checkpoint: nodes that ran before it, and the sources of its joins."""
-        known = {source: frozenset[str]() for channel in state.versions for source in channels.sources(channel)}
-        for node, versions in state.seen.items():
-            if node not in NOT_NODES and not node.endswith(":edges"):
-                known[node] = frozenset(versions)
-        new = {node: self._seen.get(node, frozenset()) | triggers for node, triggers in known.items()}
-        if any(self._seen.get(node) != triggers for node, triggers in new.items()):
-            self._seen.update(new)
-            self.attribution.fill({}, {})  # forget the names that were computed without these nodes
+        """Learn possible nodes from a decoded checkpoint."""
+        self._names.learn(state)
+
+    def forget(self) -> None:
+        """Drop the metadata and writes that were read; the names of possible nodes are kept."""
+        self._by_seen.clear()
+        self._names.forget()
 
     def learn_step(self, state: State, before: State | None) -> None:
         """Learn from two decoded checkpoints which nodes made the newer one; see `nodes_by_seen`."""
@@ -183,7 +180,7 @@ class StepNodes:
         name = packets[index] if index < len(packets) else None
         if name is not None:
             return name
-        places, targets = self._places(write), self._send_targets
+        places, targets = self._places(write), self._names.send_targets
         fitting = (node for place in places for node in targets() if write.task_id in place.push(node, index))
         return next(fitting, None)
 
@@ -199,11 +196,6 @@ class StepNodes:
             return []
         formats = (4, 1) if self.attribution.has_outputs else (4,)
         return [Place(checkpoint_id, self.ns, step + 1, v, javascript) for v in formats]
-
-    def _read_send_targets(self) -> set[str]:
-        """The nodes of all Sends that were read."""
-        sends = [w for stored in self.attribution.writes.values() for w in stored if w.channel == TASKS and w.read]
-        return {send.node for w in sends if (send := js_send(w.value)) is not None}
 
     def has_unnamed_sends(self, checkpoint_id: str) -> bool:
         """Whether a checkpoint was made by a Send whose node is unknown, because the Send's value was not read."""
@@ -252,25 +244,20 @@ class StepNodes:
 
     def _ids_at(self, place: Place) -> Iterator[tuple[str, str]]:
         """Every id that a task may have that no Send started here, each with the task's node; the likely ones first."""
-        triggers_of = self._triggers()
+        triggers_of = self._names.triggers()
         for node in dict.fromkeys([*self._called_by_edges(place.checkpoint_id), *triggers_of]):
             for triggers in trigger_sets(triggers_of.get(node, {f"branch:to:{node}"})):
                 yield from ((task_id, node) for task_id in place.pull(node, triggers))
-        for node in self._outputs() if self.attribution.is_entrypoint(place.checkpoint_id) else ():
+        for node in self._names.outputs() if self.attribution.is_entrypoint(place.checkpoint_id) else ():
             yield from ((task_id, node) for task_id in place.pull(node, (START,)))
         if place.v < _EDGES_NAMED:
             yield from self._ids_after(place)
-
-    def _outputs(self) -> Iterable[str]:
-        """The nodes and called tasks whose outputs metadata records."""
-        outputs = (outputs_by_node(note.outputs, note.source) for note in self.attribution.notes.values())
-        return dict.fromkeys(node for output in outputs for node in output)
 
     def _ids_after(self, place: Place) -> Iterator[tuple[str, str]]:
         """The ids of nodes that plain edges of old releases started; such an edge has the name of its source node."""
         written = {write.channel for write in self.attribution.writes.get(place.checkpoint_id, ())}
         joined = (source for channel in sorted(written) for source in channels.sources(channel))
-        nodes = dict.fromkeys([*self._outputs(), *self._seen, *joined])
+        nodes = dict.fromkeys([*self._names.outputs(), *self._names.seen, *joined])
         for origin in self.nodes(place.checkpoint_id) if place.checkpoint_id in self.attribution.lineage else ():
             yield from ((task_id, node) for node in nodes for task_id in place.pull(node, (origin,)))
 
@@ -278,16 +265,6 @@ class StepNodes:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
         targets = (channels.target(write.channel) for write in self._starting_writes(checkpoint_id))
         return list(dict.fromkeys(target for target in targets if target is not None))
-
-    def _read_triggers(self) -> dict[str, set[str]]:
-        """Node to the channels that trigger it, as far as these channels have writes that were read."""
-        triggers: dict[str, set[str]] = {}
-        for channel in {write.channel for stored in self.attribution.writes.values() for write in stored}:
-            if (node := channels.target(channel)) is not None:
-                triggers.setdefault(node, {f"branch:to:{node}"}).add(channel)
-        for node, seen in self._seen.items():
-            triggers.setdefault(node, {f"branch:to:{node}"}).update(seen)
-        return triggers
 
 
 def _task_key(write: TaskWrite) -> str:

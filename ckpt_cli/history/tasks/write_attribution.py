@@ -5,14 +5,16 @@ The writes stored on a checkpoint come from the tasks that started there. These 
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, cached_property
 from itertools import islice
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from sys import intern
+from typing import ParamSpec, TypeVar, cast
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import END, INTERRUPT, PREVIOUS, RESUME, RETURN, START
+from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
@@ -23,32 +25,6 @@ _RUNS = frozenset({"loop", "", "input"})
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Note(NamedTuple):
-    """What metadata says about a checkpoint.
-
-    Attributes:
-        parents: for a subgraph's checkpoint: outer namespace to the checkpoint there that called the subgraph.
-        outputs: node to its output (``writes``, up to langgraph 0.4); None if not recorded.
-    """
-
-    source: str
-    step: int | None
-    parents: Mapping[str, str]
-    outputs: Any = None
-
-
-def note(metadata: Any, checkpoint_id: str) -> Note:
-    """The note of stored metadata; if it has no step, the step comes from the checkpoint id."""
-    recorded = metadata if isinstance(metadata, dict) else {}
-    source, step, parents = recorded.get("source"), recorded.get("step"), recorded.get("parents")
-    return Note(
-        source if isinstance(source, str) else "",
-        step if isinstance(step, int) else ids.step(checkpoint_id),
-        {ns: i for ns, i in parents.items() if isinstance(i, str)} if isinstance(parents, dict) else {},
-        recorded.get("writes"),
-    )
 
 
 class WriteAttribution:
@@ -65,6 +41,7 @@ class WriteAttribution:
         self.notes: dict[str, Note] = {}
         self.writes: dict[str, list[TaskWrite]] = {}
         self.has_outputs = False
+        self._siblings: dict[str, tuple[str, int | None]] = {}
         self._forget: list[Callable[[], None]] = []
         self.path_of: Callable[[TaskWrite], str | None] = path
         """Gives the path of a write's task, which may be computed; "" or None if it isn't known."""
@@ -78,7 +55,10 @@ class WriteAttribution:
 
     def note(self, checkpoint_id: str) -> Note:
         """What metadata says about a checkpoint; if metadata was not read, only the step in the checkpoint's id."""
-        return self.notes.get(checkpoint_id) or Note("", ids.step(checkpoint_id), {})
+        if (own := self.notes.get(checkpoint_id)) is not None:
+            return own
+        source, step = self._siblings.get(checkpoint_id) or ("", ids.step(checkpoint_id))
+        return Note(source, step, {})
 
     def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
         """Add metadata, and writes by the checkpoint that they are stored on; later ones replace earlier ones."""
@@ -87,6 +67,25 @@ class WriteAttribution:
         self.has_outputs = self.has_outputs or any(added.outputs is not None for added in notes.values())
         for forget in self._forget:
             forget()
+
+    def forget(self) -> None:
+        """Drop the metadata and writes that were read, but for the sources and steps of siblings.
+
+        A fork may have many thousand children, and which writes made one of them depends on all of them.
+        """
+        for checkpoint_id, one in self.notes.items():
+            parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id) or ""
+            if len(self.lineage.children.get(parent) or self._orphans.get(parent, [])) > 1:
+                self._siblings[checkpoint_id] = (intern(one.source), one.step)
+        self.notes.clear()
+        self.writes.clear()
+        self.fill({}, {})
+
+    def unread(self, checkpoint_ids: Collection[str]) -> list[str]:
+        """Those of these checkpoints and of their relatives whose metadata must be read."""
+        lines = {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
+        relatives = (i for i in self.relatives(checkpoint_ids) if i not in self.notes)
+        return [i for i in relatives if i in lines or i not in self._siblings]
 
     def remembered(self, compute: Callable[P, T]) -> Callable[P, T]:
         """The same function with its results cached until `fill` adds something."""

@@ -28,16 +28,9 @@ _CHANGES = 30
 def render(view: LogView, page: Page) -> Iterator[Line]:
     """Aligned columns on a terminal; in a pipe complete rows: id, step, source, nodes, changes, time and marks."""
     if page.width is None:
-        several = _branches(view)
-        yield from (_plain(step, several) for step in view.steps)
+        yield from (_plain(step, view.branches) for step in view.steps)
         return
-    yield from (fit(line, page.width) for line in _Table(view, page.width).lines())
-
-
-def _branches(view: LogView) -> int:
-    """2 if the shown steps are known to belong to several branches, else 1. A single branch gets no number."""
-    tips = {step.branch for step in view.steps} - {None}
-    return 2 if view.other_branches or len(tips) > 1 or (view.rails and view.omitted) else 1
+    yield from (fit(line, page.width) for line in _Table(view, list(view.steps), page.width).lines())
 
 
 def _plain(step: StepView, branches: int) -> Line:
@@ -51,19 +44,19 @@ def _plain(step: StepView, branches: int) -> Line:
 
 
 class _Table:
-    def __init__(self, view: LogView, width: int) -> None:
+    def __init__(self, view: LogView, steps: list[StepView], width: int) -> None:
         self._view = view
+        self._steps = steps
         self._width = width
-        self._inputs = {} if view.all_steps else joined_inputs(view.steps)
+        self._inputs = {} if view.all_steps else joined_inputs(steps)
         hidden = {step.checkpoint_id for step in self._inputs.values()}
-        self._rows = [(at, step) for at, step in enumerate(view.steps) if step.checkpoint_id not in hidden]
-        self._clock = Clock(step.time for step in view.steps)
+        self._rows = [(at, step) for at, step in enumerate(steps) if step.checkpoint_id not in hidden]
+        self._clock = Clock(step.time for step in steps)
         self._rail = max((cell_len(rail.lanes) for rail in view.rails), default=0)
-        self._id = max((cell_len(step.short) for step in view.steps), default=0)
-        self._step = max((len(number(step)) for step in view.steps), default=0)
+        self._id = max((cell_len(step.short) for step in steps), default=0)
+        self._step = max((len(number(step)) for step in steps), default=0)
         most = _WHO[width >= _NARROW]
         self._who = min(max((line_len(self._made_by(step)) for _, step in self._rows), default=0), most)
-        self._branches = _branches(view)
 
     def lines(self) -> Iterator[Line]:
         for at, step in self._rows:
@@ -83,7 +76,7 @@ class _Table:
         if not self._view.oneline and room - self._clock.cells >= _CHANGES:
             line += [("muted", self._clock(step.time)), ("", "  ")]
             room -= self._clock.cells + 2
-        beside = join_lines([marks(step, self._branches), halts(step)])
+        beside = join_lines([marks(step, self._view.branches), halts(step)])
         if step.missing:
             words = f"parent {step.parent_id} is not stored"
             if room - line_len(beside) - len(words) < _CHANGES:
@@ -98,7 +91,7 @@ class _Table:
     def _is_cut_off(self, step: StepView) -> bool:
         """Whether the input of this step was left out only because the list ends here."""
         view = self._view
-        return bool(step.input_id and view.omitted and step is view.steps[-1] and not view.all_steps)
+        return bool(step.input_id and view.omitted and step is self._steps[-1] and not view.all_steps)
 
     def _footer(self) -> Iterator[Line]:
         view = self._view
@@ -108,9 +101,9 @@ class _Table:
         if view.other_branches:
             branches = "branch" if view.other_branches == 1 else "branches"
             facts.append(f"{view.other_branches:,} other {branches}: --all, --graph")
-        if self._clock.beside and view.steps and not view.oneline:
+        if self._clock.beside and self._steps and not view.oneline:
             facts.append(self._clock.beside)
-        if not view.steps:
+        if not self._steps:
             facts.append("no checkpoint fits")
         if facts:
             yield [("muted", f" {BETWEEN} ".join(facts))]

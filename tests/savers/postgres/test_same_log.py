@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.commands.log import LogRequest
-from ckpt_cli.commands.log import run as log_run
+from ckpt_cli.queries.checkpoint_list import LogRequest
+from ckpt_cli.queries.checkpoint_list import run as log_run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.postgres import open_url
 from ckpt_cli.savers.sqlite import open_file

@@ -1,0 +1,32 @@
+"""`Note`: what metadata says about the step that made a checkpoint: source, step, parents, outputs."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ckpt_cli.history.lineage import ids
+
+
+class Note(NamedTuple):
+    """What metadata says about a checkpoint.
+
+    Attributes:
+        parents: for a subgraph's checkpoint: outer namespace to the checkpoint there that called the subgraph.
+        outputs: node to its output (``writes``, up to langgraph 0.4); None if not recorded.
+    """
+
+    source: str
+    step: int | None
+    parents: Mapping[str, str]
+    outputs: Any = None
+
+
+def note(metadata: Any, checkpoint_id: str) -> Note:
+    """The note of stored metadata; if it has no step, the step comes from the checkpoint id."""
+    recorded = metadata if isinstance(metadata, dict) else {}
+    source, step, parents = recorded.get("source"), recorded.get("step"), recorded.get("parents")
+    return Note(
+        source if isinstance(source, str) else "",
+        step if isinstance(step, int) else ids.step(checkpoint_id),
+        {ns: i for ns, i in parents.items() if isinstance(i, str)} if isinstance(parents, dict) else {},
+        recorded.get("writes"),
+    )
