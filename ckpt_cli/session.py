@@ -62,6 +62,7 @@ class Session:
         same_database: the person says that a log belongs to this database, although nothing proves it.
         ask_line: shows a question of a graph, if one is given, and a prompt; returns the typed line, or None at the end
             of the input. None if there is no terminal on which to ask, or if the person wants JSON.
+        show_status: shows a line on stderr, if that is a terminal, until the next line; "" removes it.
         ask_again: asks a second question about the plan that was shown last, and returns True if the answer is yes.
     """
 
@@ -75,6 +76,7 @@ class Session:
     same_database: bool = False
     ask_again: Callable[[str], bool] = lambda _: False
     ask_line: Callable[["QuestionLine | None", str], str | None] | None = None
+    show_status: Callable[[str], None] = lambda _: None
     _reader: Reader | None = field(default=None, repr=False)
     _logs: "Logs | None" = field(default=None, repr=False)
 

@@ -14,6 +14,7 @@ OTHER_WORDS = {
     "show": "cat view print state inspect describe head open read next",
     "get": "value path select jq query",
     "diff": "compare delta changes",
+    "watch": "tail follow monitor listen events wait",
     "writes": "tasks pending outputs results",
     "grep": "find search rg ack",
     "info": "status stats db database schema size ping whoami doctor",

@@ -31,6 +31,7 @@ ASKED = {
     "writes": ["writes", "subgraphs"],
     "grep": ["grep", "tail", "subgraphs"],
     "info": ["info"],
+    "watch": ["watch", "subgraphs", "--limit", "1"],
 }
 """A plain question to each verb that reads."""
 

@@ -163,6 +163,18 @@ def complete_status(incomplete: str) -> list[str]:
     return [f"{before}{comma}{status}" for status in statuses if status.startswith(begun)]
 
 
+def complete_stop(incomplete: str) -> list[str]:
+    """What `watch` can stop at: a status, or a condition."""
+    statuses = [f"status={one}" for one in ("done", "waiting", "failed", "unfinished", "unknown")]
+    return [one for one in [*statuses, *complete_condition("")] if one.startswith(incomplete)]
+
+
+def complete_condition(incomplete: str) -> list[str]:
+    """Examples of conditions, one for each number that `watch` counts."""
+    counts = [f"{name} > 0" for name in ("waiting", "failed", "unfinished", "done", "unknown", "unreadable")]
+    return [one for one in ("rate < 1/m", "idle > 10m", *counts, "checkpoints >= 1") if one.startswith(incomplete)]
+
+
 def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The namespaces of the thread on the command line."""
     return _offers(ctx, lambda session: ((ns, "") for ns in session.reader.saver.namespaces(_thread(ctx)) if ns))

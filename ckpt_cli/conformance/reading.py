@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ckpt_cli.conformance.samples import Make, Samples, everything
-from ckpt_cli.model import Payload, Ref, Thread
+from ckpt_cli.model import Payload, Plan, Ref, Thread
 from ckpt_cli.savers.about import Ability, Totals
+from ckpt_cli.savers.arrivals import Floor
 
 TEXTS = ["u-1", "u-10", "ä", "a/b", 'say "hi"', "back\\slash", "", "100%", "line\nbreak", "🙂", "' OR 1=1 --"]
 """Texts that JSON or SQL spells in more than one way."""
@@ -93,6 +94,22 @@ class Reading(Samples):
         assert sorted(writes) == sorted(list(saver.writes(i)) for i in several)
         assert sorted(saver.writes_on([row.ref for group in rows for row in group])) == sorted(chain(*writes))
         assert [write.payload for write in saver.writes_of(several, values=0)] == [None] * 2 * len(several)
+
+    def test_checkpoints_that_arrive(self, make: Make) -> None:
+        """A look finds all that were made since a time; the next finds those that were stored since, also lower ids."""
+        names = [(i, f"1ef00000-0000-6000-8000-00000000000{n}") for i in self.odd_ids for n in (1, 2)]
+        saver = make([self.checkpoint(*name) for name in names])
+        whole, recent = Floor(0.0, ""), Floor(1.0, "1ef00000-0000-6000-8000-000000000002")
+        first = saver.arrivals(whole)
+        refs = {Ref(thread_id, "", checkpoint_id) for thread_id, checkpoint_id in names}
+        assert set(first.refs) == refs
+        assert {ref for ref in saver.arrivals(whole, first.mark).refs if ref not in refs} == set()
+        assert {ref for ref in refs if ref.checkpoint_id >= recent.lowest_id} <= set(saver.arrivals(recent).refs)
+        if Ability.WRITE not in saver.abilities:
+            return
+        late = self.checkpoint(self.odd_ids[0], "1ef00000-0000-6000-8000-000000000000")
+        saver.apply(Plan("late", (late,)))
+        assert late.row.ref in saver.arrivals(whole, first.mark).refs
 
     def test_threads_whose_head_is_marked(self, make: Make) -> None:
         """Threads are found by the channels of the writes on their heads, in the order of all threads."""

@@ -50,6 +50,10 @@ class Printer:
         """Write a remark to stderr."""
         talk.say(text)
 
+    def show_status(self, text: str) -> None:
+        """Show a line on stderr until the next line; nothing if stderr is no terminal."""
+        talk.show_status(text)
+
     def confirm(self, view: "PlanView") -> bool:
         """Show the plan and ask whether to apply it.
 
@@ -88,7 +92,7 @@ class Printer:
         if self._json or self._jsonl:
             from ckpt_cli.output import json
 
-            if self._jsonl:
+            if self._jsonl or view.is_endless:
                 stdout.write(json.rows(view, self._query, reveal=self._reveal), prompt=True)
             else:
                 stdout.write(json.document_lines(view, self._query, reveal=self._reveal))
@@ -104,6 +108,9 @@ class Printer:
         from ckpt_cli.output import terminal
 
         page = Page(terminal.width() if on_terminal else None, now, self._reveal)
+        if view.is_endless:
+            stdout.write(map(terminal.painter(colored), render(view, page)), prompt=True)
+            return
         terminal.write(render(view, page), colored=colored, paged=on_terminal and self._paged, release=release)
 
     def _say_cut(self, view: View) -> None:

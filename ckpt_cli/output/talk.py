@@ -55,6 +55,18 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
+def show_status(text: str) -> None:
+    """Show a line on stderr's terminal that the next line replaces; "" removes it."""
+    cells = width()
+    if cells is None or sys.stderr is None:
+        return
+    from ckpt_cli.output.cells import truncate
+
+    sys.stderr.write(f"\r\x1b[2K{truncate(clean(text), cells - 1)}")
+    sys.stderr.flush()
+    ctrl_c.note_question(bool(text))
+
+
 def report(error: Exception, *, as_json: bool = False) -> int:
     """Write what went wrong, as text or, for a script, as one line of JSON. Returns the exit code."""
     if ctrl_c.was_pressed():

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.model import Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
+from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.selection import Selection
 
@@ -33,6 +34,14 @@ class PassingSaver(Saver):
     def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:
         """See `Selector.threads_having`."""
         return self._saver.threads_having(key, text, or_without=or_without)
+
+    def arrivals(self, floor: Floor, mark: Any = None, thread_ids: Collection[str] | None = None) -> Arrivals:
+        """See `ArrivalMethods.arrivals`."""
+        return self._saver.arrivals(floor, mark, thread_ids)
+
+    def await_change(self, seconds: float) -> None:
+        """See `ArrivalMethods.await_change`."""
+        self._saver.await_change(seconds)
 
     def about(self) -> About:
         """See `Saver.about`."""

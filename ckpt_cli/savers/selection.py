@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ckpt_cli.model import Payload, Ref, Thread, Write
+from ckpt_cli.savers.arrivals import ArrivalMethods
 
 _HEADS = 500  # heads whose writes are read at once
 
@@ -50,12 +51,8 @@ class Selection(NamedTuple):
     metadata: Payload | None = None
 
 
-class Selector:
+class Selector(ArrivalMethods):
     """The role of a saver whose engine can select checkpoints and threads; a part of the contract."""
-
-    @abstractmethod
-    def threads(self) -> Iterator[Thread]:
-        """See `Saver.threads`."""
 
     @abstractmethod
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:

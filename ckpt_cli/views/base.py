@@ -16,12 +16,15 @@ class View:
         rows_field: the field that ``--jsonl`` streams, one JSON object per line; "" if the view isn't a list.
         query_field: the field that ``--query`` applies to; "" for the whole view.
         changes_database: whether a command with this view may change a database; if so, it has the options for changes.
+        is_endless: whether the rows come as long as the command runs; each is then printed at once, also with
+            ``--json``, which prints one object per line.
     """
 
     verb: ClassVar[str]
     rows_field: ClassVar[str] = ""
     query_field: ClassVar[str] = ""
     changes_database: ClassVar[bool] = False
+    is_endless: ClassVar[bool] = False
 
     @property
     def exit_code(self) -> int:

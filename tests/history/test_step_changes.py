@@ -148,6 +148,7 @@ _FORMS = {
     ChangeKind.CHANGED: r"c (.+ → .+|→ .+|\S+→\S+)",
     ChangeKind.REPLACED: r"c → .+",
     ChangeKind.SET: r"c (?!wrote|→).+",
+    ChangeKind.CORRECTED: r"c (\S+ )?(.+ → .+|→ .+|\S+→\S+)",
     ChangeKind.GIVEN: r"c (?!wrote|→).+",
     ChangeKind.SAME: r"c .+ unchanged",
     ChangeKind.CLEARED: r"c cleared",
@@ -166,7 +167,7 @@ def test_each_kind_has_one_form(kind: ChangeKind, before: Any, after: Any) -> No
     """What happened to the state, or ``wrote``: no kind has a word of its own, at any width."""
     value = broken("bad") if kind is ChangeKind.UNREADABLE else 2 if kind is ChangeKind.SUMMED else after
     value = [value] if kind in (ChangeKind.ADDED, ChangeKind.EDITED, ChangeKind.SEVERAL) else value
-    old = before if kind in (ChangeKind.CHANGED, ChangeKind.SAME) else None
+    old = before if kind in (ChangeKind.CHANGED, ChangeKind.CORRECTED, ChangeKind.SAME) else None
     change = change_view(Change("c", kind, value, old, added=2, removed=1, edited=1, size=12, to={"work": 2}))
     for cells in (16, 40, 200):
         assert re.fullmatch(_FORMS[kind], plain(one(change, cells)))

@@ -2,85 +2,36 @@
 
 import asyncio
 import re
-import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from ckpt_cli.errors import CkptError, DatabaseUnreachable
 from ckpt_cli.langgraph import CkptSaver
 from tests.graphs.building import line, on
-from tests.servers import mysql, postgres, redis, valkey
-from tests.servers.processes import ServerProcess, free_port, listens
+from tests.servers.restartable import (
+    Restartable,
+    restartable_mysql,
+    restartable_postgres,
+    restartable_redis,
+    restartable_valkey,
+)
 
 AT_ONCE = 12
 """How many agents run while the server is stopped."""
 
 
-class Restartable(NamedTuple):
-    """A server with one empty database, which keeps its data."""
-
-    url: str
-    start: Callable[[], None]
-    stop: Callable[[], None]
-
-    def restart(self) -> None:
-        """Stop it and start it again."""
-        self.stop()
-        self.start()
+SERVERS = {
+    "postgres": restartable_postgres,
+    "mysql": restartable_mysql,
+    "redis": restartable_redis,
+    "valkey": restartable_valkey,
+}
 
 
-def _postgres(config: pytest.Config, _: Path) -> Iterator[Restartable]:
-    server = postgres.own_server(config)
-    yield Restartable(server.url(server.fresh()), server.start, lambda: server.process.stop(signal.SIGINT))
-    server.stop()
-
-
-def _mysql(config: pytest.Config, folder: Path) -> Iterator[Restartable]:
-    server = mysql.own_server(config, folder)
-    yield Restartable(server.url(server.fresh()), server.start, lambda: server.process.stop())
-    server.stop()
-
-
-def _redis(config: pytest.Config, folder: Path) -> Iterator[Restartable]:
-    home = redis.binaries()
-    assert home is not None
-    port = free_port()
-    modules = [word for name in ("rejson", "redisearch") for word in ("--loadmodule", home / "lib" / f"{name}.so")]
-    place = ["--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--appendonly", "yes"]
-    running: list[ServerProcess] = []
-
-    def start() -> None:
-        running.append(ServerProcess([home / "bin" / "redis-server", *place, *modules], folder / "log"))
-        running[-1].wait_until(lambda: listens(port))
-
-    start()
-    CkptSaver.from_conn_string(f"redis://127.0.0.1:{port}").setup()
-    yield Restartable(f"redis://127.0.0.1:{port}", start, lambda: running[-1].stop())
-    running[-1].kill()
-
-
-def _valkey(_: pytest.Config, folder: Path) -> Iterator[Restartable]:
-    found, port, running = valkey.binary(), free_port(), []
-    assert found is not None
-
-    def start() -> None:
-        options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--appendonly", "yes"]
-        running.append(ServerProcess([found, *options], folder / "log"))
-        running[-1].wait_until(lambda: listens(port))
-
-    start()
-    yield Restartable(f"valkey://127.0.0.1:{port}", start, lambda: running[-1].stop())
-    running[-1].kill()
-
-
-_KINDS = {"postgres": _postgres, "mysql": _mysql, "redis": _redis, "valkey": _valkey}
-
-
-@pytest.fixture(scope="module", params=_KINDS.values(), ids=_KINDS)
+@pytest.fixture(scope="module", params=SERVERS.values(), ids=SERVERS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restartable]:
     """A server of this module's own."""
     yield from request.param(request.config, tmp_path_factory.mktemp("restarted"))

@@ -42,6 +42,12 @@ def _recorded_time(checkpoint_id: str) -> float | None:
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
+def lowest_id(when: float) -> str:
+    """The lowest text that the uuid6 of a checkpoint made at this time, in seconds since 1970, can begin with."""
+    ticks = f"{max(0, int(when * 1e7) + _GREGORIAN):015x}"
+    return f"{ticks[:8]}-{ticks[8:12]}-6{ticks[12:]}"
+
+
 def step(checkpoint_id: str) -> int | None:
     """The step that an id contains, -1 for the first input; None if it is no uuid6."""
     if not is_uuid6(checkpoint_id):

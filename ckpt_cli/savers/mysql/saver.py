@@ -1,12 +1,13 @@
 """`MySQLSaver`: the saver of LangGraph's tables in MySQL and MariaDB."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import merge
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ckpt_cli.model import Plan, Ref, RowChange, Thread
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
+from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.mysql.address import parse_url
@@ -21,6 +22,11 @@ from ckpt_cli.savers.sql.saver import SqlSaver
 
 if TYPE_CHECKING:
     from ckpt_cli.savers.agent_rows import AgentRows
+
+_ID_INDEX = """
+SELECT 1 FROM information_schema.statistics
+WHERE table_schema = DATABASE() AND table_name = 'checkpoints' AND column_name = 'checkpoint_id' AND seq_in_index = 1
+"""
 
 
 def open_url(url: str) -> "MySQLSaver":
@@ -60,6 +66,7 @@ class MySQLSaver(SqlSaver):
         self._blobs = SharedBlobs(engine, self._sql_blobs)
         self._listing = Listing(engine, schema)
         self._equal_ids: list[str] | None = None
+        self._id_index: bool | None = None
 
     @property
     def identity(self) -> str:
@@ -103,6 +110,19 @@ class MySQLSaver(SqlSaver):
         if Ability.WRITE not in self.abilities or not fits_agent(self._layout):
             return super().agent_rows()
         return MySQLAgentRows(self, self._connection, self._mysql_engine, self._schema)
+
+    def arrivals(self, floor: Floor, mark: Any = None, thread_ids: Collection[str] | None = None) -> Arrivals:
+        """Read the end of the index on ids (checkpoint-mysql 2.0, ``base.py: MIGRATIONS``)."""
+        if self._layout.shallow or not self._has_id_index():
+            return super().arrivals(floor, mark, thread_ids)
+        rows = self._engine.query(f"{self._sql.select} WHERE checkpoint_id >= %s", [floor.lowest_id])
+        return Arrivals([Ref(*row) for row in rows])
+
+    def _has_id_index(self) -> bool:
+        """Whether ids are indexed by themselves, so that the highest are found without reading all rows."""
+        if self._id_index is None:
+            self._id_index = any(self._engine.query(_ID_INDEX))
+        return self._id_index
 
     def threads(self) -> Iterator[Thread]:
         """Jump from id to id in the key index; the server sorts only ids, without other columns."""

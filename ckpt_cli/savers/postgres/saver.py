@@ -1,12 +1,14 @@
 """`PostgresSaver`: the saver of LangGraph's tables in Postgres."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
+from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.postgres.address import parse
+from ckpt_cli.savers.postgres.arrivals import read_tail
 from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Schema, detect
@@ -96,6 +98,15 @@ class PostgresSaver(SqlSaver):
             facts["warning"] = f"{self._warning}: look, don't change"
         letter = "G" if schema.layout.shallow else "F"
         return About("Postgres", self._connection.address.location, schema.generation, letter, facts, size)
+
+    def arrivals(self, floor: Floor, mark: Any = None, thread_ids: Collection[str] | None = None) -> Arrivals:
+        """Read the last blocks of the table; a look without a mark also finds rows in the room of deleted ones."""
+        tail = None
+        if not self._layout.shallow:
+            tail = read_tail(self._engine, self._engine.table(CHECKPOINTS), self._sql.select, mark)
+        if tail is None or mark is None:
+            return super().arrivals(floor, None, thread_ids)._replace(mark=tail and tail.mark)
+        return tail
 
     def agent_rows(self) -> "AgentRows":
         """One statement for each call, if the tables are those of LangGraph's own saver; else plans."""

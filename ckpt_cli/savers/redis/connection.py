@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import sleep
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from redis import exceptions
 
@@ -10,6 +10,9 @@ from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.redis.address import Address
 from ckpt_cli.savers.redis.client import cluster_client, must_be_encrypted, must_list_whole_clusters, server_client
 from ckpt_cli.savers.redis.faults import is_lost, is_moving, is_other_type, translate_errors
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.redis.events import KeyEvents
 
 T = TypeVar("T")
 Command = tuple[Any, ...]
@@ -30,6 +33,7 @@ class Connection:
     def __init__(self, address: Address) -> None:
         self.address = address
         self._in_moment = False
+        self._events: KeyEvents | None = None
         with translate_errors(address.location):
             self._client: Any = server_client(address)
             must_be_encrypted(address, [self._client])
@@ -126,6 +130,14 @@ class Connection:
             client = client.get_redis_connection(client.get_node_from_key(key))
         return client.pipeline(transaction=True)
 
+    def await_key(self, prefixes: Sequence[str], seconds: float) -> None:
+        """Wait so many seconds, or until the server says that a key with one of these prefixes was written."""
+        if self._events is None and not self.is_cluster:  # in a cluster each server would have to be asked
+            from ckpt_cli.savers.redis.events import KeyEvents
+
+            self._events = KeyEvents(self._client, self.address.database, prefixes)
+        sleep(seconds) if self._events is None else self._events.wait(seconds)
+
     def follow(self, write: Callable[[], None]) -> None:
         """Run `write`, and repeat it while a cluster is moving keys to another node."""
         for pause in _PAUSES:
@@ -155,6 +167,8 @@ class Connection:
 
     def close(self) -> None:
         """Close the sockets; safe to call twice."""
+        if self._events is not None:
+            self._events.close()
         self._client.close()
 
 

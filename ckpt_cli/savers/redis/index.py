@@ -68,6 +68,7 @@ class Index(Finder):
 
     def __init__(self, connection: Connection, keys: Keys, fallback: Finder) -> None:
         self._connection, self._keys, self._fallback = connection, keys, fallback
+        self._has_times: bool | None = None  # whether every document has a time; None until it is needed
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         """See `Finder.spaces`."""
@@ -122,6 +123,20 @@ class Index(Finder):
             return self._fallback.newest(thread_id, ns, limit)
         here = [one for one in self._to_documents(answers) if one.ref[:2] == (thread_id, ns)]
         return here if len(here) == len(answers) else self.checkpoints([thread_id])
+
+    def made_since(self, time: float) -> list[CheckpointDocument] | None:
+        """The checkpoints that were stored since a time, by their writers' clocks; None if the index can't tell."""
+        if self._has_times is None:
+            queries = ("*", IndexedFields({}, None, 0).clause)
+            counts = [("FT.SEARCH", self._keys.prefix, one, "LIMIT", "0", "0", "DIALECT", "2") for one in queries]
+            everything, timed = self._connection.all(counts, failing=True)
+            self._has_times = isinstance(timed, list) and everything[:1] == timed[:1]
+        if not self._has_times:
+            return None
+        try:
+            return self._with_fields(None, None, IndexedFields({}, None, time * 1000), ())
+        except _UnansweredError:
+            return None
 
     def with_fields(self, selection: Selection, wanted: IndexedFields) -> list[CheckpointDocument] | None:
         """The checkpoints whose documents have these fields; None if the index can't answer.

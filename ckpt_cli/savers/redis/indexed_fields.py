@@ -18,10 +18,12 @@ class IndexedFields(NamedTuple):
     Attributes:
         tags: for each field, some tags; the field must have one of these tags.
         step: the number that ``step`` must equal; None for any.
+        since: the lowest ``checkpoint_ts``, in milliseconds since 1970; None for any. `match` doesn't compare it.
     """
 
     tags: Mapping[str, Sequence[str]]
     step: int | float | None
+    since: float | None = None
 
     @classmethod
     def of(cls, metadata: Payload | None) -> "IndexedFields":
@@ -31,7 +33,9 @@ class IndexedFields(NamedTuple):
 
     @property
     def clause(self) -> str:
-        """The index's condition on ``step``; "" for none."""
+        """The index's conditions on numbers; "" for none."""
+        if self.since is not None:
+            return f"@checkpoint_ts:[{self.since:.0f} +inf]"
         return "" if self.step is None else f"@step:[{self.step} {self.step}]"
 
     def match(self, fields: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals, ability_set
+from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.paging import fetch_by_size
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.address import parse_url
@@ -55,6 +56,7 @@ class RedisSaver(KeySaver):
     def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, schema: Schema) -> None:
         super().__init__(connection, keys.checkpoint(NOBODY))
         self._keys, self._scan, self._index, self._schema = keys, scan, index, schema
+        self._watched = (keys.prefix, keys.write_prefix)
         self._documents = Documents(
             connection,
             keys,
@@ -93,6 +95,13 @@ class RedisSaver(KeySaver):
         threads = len({ref.thread_id for ref in refs})
         writes = self._finder(None).count_writes()
         return Totals(threads, len(ids), writes, min(ids, default=None), max(ids, default=None))
+
+    def arrivals(self, floor: Floor, mark: Any = None, thread_ids: Collection[str] | None = None) -> Arrivals:
+        """Ask the index for the documents with a high time; without an index, look at all threads."""
+        documents = self._index.made_since(floor.time) if self._index is not None else None
+        return (
+            super().arrivals(floor, mark, thread_ids) if documents is None else Arrivals([one.ref for one in documents])
+        )
 
     def threads(self) -> Iterator[Thread]:
         """Every thread, by the id of its head; namespaces come from the index, heads from the pointers."""

@@ -35,6 +35,8 @@ class KeySaver(Saver):
     page = 25
     _trials: ClassVar[Sequence[str]] = ("DEL",)
     """Commands that a plan may need, harmless on a key that doesn't exist."""
+    _watched: Sequence[str] = ("",)
+    """With what the keys of this saver begin."""
 
     def __init__(self, connection: Connection, absent: str) -> None:
         self._connection = connection
@@ -54,6 +56,10 @@ class KeySaver(Saver):
             return look()
 
         return self._connection.moment(fresh)
+
+    def await_change(self, seconds: float) -> None:
+        """See `ArrivalMethods.await_change`; it ends early on servers that send messages about changed keys."""
+        self._connection.await_key(self._watched, seconds)
 
     @contextmanager
     def one_scan(self) -> Iterator[None]:

@@ -55,6 +55,15 @@ HEAD_MAY_HAVE = """
 """Without a backslash, JSON spells a text in one way only; so its bytes must be there."""
 KEY_IS_ABSENT = "json_type(CAST(metadata AS TEXT), ?) IS NULL"
 
+HAS_ROWIDS = """
+    SELECT 1 FROM sqlite_schema
+    WHERE type = 'table' AND lower(name) = 'checkpoints' AND upper(sql) NOT LIKE '%WITHOUT%ROWID%'
+"""
+LAST_ROW = "SELECT rowid, {id} FROM checkpoints ORDER BY rowid DESC LIMIT 1"
+ID_OF_ROW = "SELECT {id} FROM checkpoints WHERE rowid = ?"
+ROWS_AFTER = "SELECT thread_id, {ns}, {id} FROM checkpoints WHERE rowid > ?"
+"""One writer at a time stores rows, each with a rowid above all others."""
+
 COUNT_THREADS = _IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
 
 NUMBER_IDS = """

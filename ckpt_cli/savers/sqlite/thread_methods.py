@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
-from ckpt_cli.model import Scalar, Thread
+from ckpt_cli.model import Ref, Scalar, Thread
+from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import statements as sql
@@ -41,6 +43,19 @@ class ThreadMethods(Saver):
         fits = self._schema.sql(sql.HEAD_MAY_HAVE, otherwise=sql.KEY_IS_ABSENT if or_without else "0")
         path = [f"$.{name}"] if or_without else []
         return self._some_threads(fits, [name if text is None else bound(text), *path])
+
+    def arrivals(self, floor: Floor, mark: Any = None, thread_ids: Collection[str] | None = None) -> Arrivals:
+        """Read the rows behind the last known one, in the order in which they were stored, whatever their ids are.
+
+        If that row is gone (by a deletion, or VACUUM, which numbers rows anew), all threads are looked at once.
+        """
+        if not any(self._rows(sql.HAS_ROWIDS)):
+            return super().arrivals(floor, None, thread_ids)
+        last = next(self._rows(sql.LAST_ROW), None)
+        if mark is None or next(self._rows(sql.ID_OF_ROW, [mark[0]]), None) != (mark[1],):
+            return super().arrivals(floor, None, thread_ids)._replace(mark=last, is_complete=True)
+        rows = self._rows(sql.ROWS_AFTER, [mark[0]])
+        return Arrivals([Ref(self._name(raw), text_of(ns), text_of(own)) for raw, ns, own in rows], last, True)
 
     def count_threads(self) -> int:
         """Jump from thread to thread in the key index once more."""
