@@ -89,7 +89,7 @@ class Printer:
             from ckpt_cli.output import json
 
             if self._jsonl:
-                stdout.write(json.rows(view, self._query, reveal=self._reveal), prompt=True)
+                stdout.write(json.rows(view, self._query, reveal=self._reveal), prompt=not view.dense)
             else:
                 stdout.write([json.document(view, self._query, reveal=self._reveal)])
             self._say_cut(view)
@@ -98,7 +98,7 @@ class Printer:
         colored = wants_color(self._color, on_terminal)
         if not on_terminal and not colored:
             lines = render(view, Page(None, now, self._reveal))
-            stdout.write(map(clean_line, lines), prompt=_is_streamed(view))
+            stdout.write(map(clean_line, lines), prompt=_is_streamed(view) and not view.dense)
             self._say_cut(view)
             return
         from ckpt_cli.output import terminal

@@ -15,6 +15,7 @@ class View:
         verb: the name of the text renderer, ``output/text/VERB.py``.
         rows_field: the field that ``--jsonl`` streams, one JSON object per line; "" if the view isn't a list.
         query_field: the field that ``--query`` applies to; "" for the whole view.
+        dense: whether the rows come so quickly one after the other that they are printed in blocks.
         changes_database: whether a command with this view may change a database; if so, it has the options for changes.
     """
 
@@ -22,6 +23,7 @@ class View:
     rows_field: ClassVar[str] = ""
     query_field: ClassVar[str] = ""
     changes_database: ClassVar[bool] = False
+    dense = False
 
     @property
     def exit_code(self) -> int:
