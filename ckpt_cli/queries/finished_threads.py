@@ -186,6 +186,7 @@ def _view(
     step, source, ts = metadata.get("step"), metadata.get("source"), body.get("ts")
     updated = ids.unix_time(head_id) or ids.unix_time(ts if isinstance(ts, str) and ts else head_id)
     sizes = [row.size for row in rows if row.size is not None]
+    first = own[0].checkpoint_id if own else head_id
     return ThreadView(
         thread_id=thread_id,
         ns=ns,
@@ -199,7 +200,7 @@ def _view(
         status=str(Status.DONE),
         next=[],
         updated=iso(updated),
-        created=iso(ids.unix_time(own[0].checkpoint_id if own else head_id)),
+        created=iso(ids.unix_time(first)),
         title=title,
         size=sum(sizes) if sizes else None,
         interrupts=[],

@@ -185,6 +185,9 @@ def count_older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int
 
 
 def _candidates(threads: Iterator[Thread], request: ThreadsRequest) -> Iterator[Thread]:
+    if request.match is None and request.period == ALWAYS:
+        yield from threads
+        return
     fits = matcher(request.match)
     for thread in threads:
         when = ids.unix_time(thread.head.checkpoint_id)
