@@ -4,16 +4,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.completion.names import complete_revision, complete_status, complete_thread
+from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.model import Plan
-from ckpt_cli.parameters.json_input import file_or_stdin
-from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Ns
-from ckpt_cli.parameters.statuses import STATUS, STUCK_AFTER, parse_statuses
-from ckpt_cli.parameters.where_option import parse_filter
+from ckpt_cli.parameters.options import Ns
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.plans.delete import OrphanAction
-from ckpt_cli.queries.deletion_plan import ThreadPart, ThreadSelection, plan_forgetting, plan_part, plan_threads
+from ckpt_cli.queries.deletion_plan import ThreadPart, plan_forgetting, plan_part, plan_threads
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
 
@@ -35,18 +33,6 @@ _Threads = Annotated[
         show_default=False,
     ),
 ]
-_Match = Annotated[str | None, _threads_option("--match", "-m", metavar="TEXT", text=MATCH)]
-_Where = Annotated[
-    str | None,
-    _threads_option(
-        "--where", "-w", metavar="EXPRESSION", text="A Python expression over the head's metadata and state."
-    ),
-]
-_Status = Annotated[
-    list[str] | None,
-    _threads_option("--status", "-s", metavar="STATUS", text=STATUS, autocompletion=complete_status),
-]
-_StuckAfter = Annotated[str, _threads_option("--stuck-after", metavar="TIME", text=STUCK_AFTER)]
 _Idle = Annotated[
     str | None, _threads_option("--idle", metavar="TIME", text="Only threads without activity for so long: 30d, 12h.")
 ]
@@ -79,11 +65,7 @@ _Forget = Annotated[
 def delete(
     session: Session,
     threads: _Threads = None,
-    match: _Match = None,
-    where: _Where = None,
-    any_: AnyCheckpoint = False,
-    status: _Status = None,
-    stuck_after: _StuckAfter = "10m",
+    selector: SelectorOptions = NOTHING_TYPED,
     idle: _Idle = None,
     branch: _Branch = None,
     run_id: _Run = None,
@@ -115,12 +97,11 @@ def delete(
       ckpt delete support-42 support-42-copy --forget
     """
     part, orphans = ThreadPart(branch, tuple(run_id or ()), after), _orphan_action(with_children, reparent)
-    statuses = parse_statuses(status or (), stuck_after, session.clock())
-    since = None if idle is None else moment(idle, session.clock())
-    chosen = ThreadSelection(_named(threads), match, parse_filter(where, any_checkpoint=any_), any_, statuses, since)
+    idle_since = None if idle is None else moment(idle, session.clock())
+    chosen = parse_selector(session, selector, threads)._replace(idle_since=idle_since, sure=True)
     _check_options(chosen, part, orphans, ns)
     if forget:
-        plan, survey = plan_forgetting(session, chosen, part, where)
+        plan, survey = plan_forgetting(session, chosen, part, selector.where)
     else:
         plan, survey = _make_plan(session, chosen, part, ns, orphans), None
     if chosen.where is not None and chosen.where.complaint:
@@ -130,16 +111,8 @@ def delete(
 
 def _make_plan(session: Session, chosen: ThreadSelection, part: ThreadPart, ns: str, orphans: OrphanAction) -> Plan:
     if part.options:
-        return session.make_plan(lambda reader: plan_part(reader, (chosen.named or ())[0], part, ns, orphans))
+        return session.make_plan(lambda reader: plan_part(reader, next(iter(chosen.named or ())), part, ns, orphans))
     return session.make_plan(lambda reader: plan_threads(reader, chosen))
-
-
-def _named(threads: list[str] | None) -> tuple[str, ...] | None:
-    """The ids on the command line, where the lines of stdin replace ``-``; None if the user named no thread."""
-    if not threads:
-        return None
-    names = (file_or_stdin("-").splitlines() if name == "-" else [name] for name in threads)
-    return tuple(name for lines in names for name in lines if name)
 
 
 def _orphan_action(with_children: bool, reparent: bool) -> OrphanAction:
@@ -150,8 +123,8 @@ def _orphan_action(with_children: bool, reparent: bool) -> OrphanAction:
 
 def _check_options(chosen: ThreadSelection, part: ThreadPart, orphans: OrphanAction, ns: str) -> None:
     options = part.options
-    if chosen.match == "":  # every id contains "", and an unset variable in a script must not delete all threads
-        raise UsageError("--match is empty", hint="--match '*' means every thread")
+    if any((chosen.named or {}).values()):
+        raise UsageError("stdin names revisions, and delete takes whole threads", hint="`cut -f1` leaves the ids")
     if len(options) > 1:
         raise UsageError(f"{' and '.join(options)} exclude each other")
     if options and (len(chosen.named or ()) != 1 or chosen.filtered):
@@ -160,5 +133,5 @@ def _check_options(chosen: ThreadSelection, part: ThreadPart, orphans: OrphanAct
         raise UsageError("--with-children and --reparent belong to --branch, --run and --after")
     if ns and options in ([], ["--run"]):
         raise UsageError("--ns belongs to --branch and --after", hint="whole threads and runs include their subgraphs")
-    if chosen.named is None and not chosen.filtered:
-        raise UsageError("which threads?", hint="name them, or use --match, --where, --status or --idle")
+    if chosen.is_everything:
+        raise UsageError("which threads?", hint="name them, or use --match, --where, --status, --since or --idle")
