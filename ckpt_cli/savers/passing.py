@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from ckpt_cli.model import Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.selection import Selection
@@ -33,6 +33,10 @@ class PassingSaver(Saver):
     def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:
         """See `Selector.threads_having`."""
         return self._saver.threads_having(key, text, or_without=or_without)
+
+    def with_channels(self, refs: Iterable[Ref], channels: Collection[str]) -> Iterator[Checkpoint]:
+        """See `Selector.with_channels`."""
+        return self._saver.with_channels(refs, channels)
 
     def about(self) -> About:
         """See `Saver.about`."""
