@@ -140,6 +140,16 @@ def _sends(
     return written_on(Ref(row.thread_id, row.ns, row.parent_id or ""))
 
 
+def values_of(checkpoint: Checkpoint, decode: Decode) -> tuple[dict[str, Any], dict[str, Version]]:
+    """The values of a checkpoint's channels as stored, and the versions of all channels.
+
+    Raises:
+        PayloadCorrupt: the body is no checkpoint object; KeyMissing if an encryption key would help.
+    """
+    body = must_be_mapping(decode(checkpoint.body), f"checkpoint {checkpoint.row.checkpoint_id}")
+    return _values(body, checkpoint.channels, decode), _versions(body.get("channel_versions"))
+
+
 def whole(checkpoint: Checkpoint, decode: Decode) -> dict[str, Any]:
     """The checkpoint object with the values of all its channels in it, in whichever layout it is stored.
 

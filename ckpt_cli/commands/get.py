@@ -5,33 +5,55 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.completion.names import complete_path
-from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
+from ckpt_cli.completion.names import complete_path, complete_thread
+from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt, UsageError
 from ckpt_cli.history.state.paths import follow, parse, spell
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
-from ckpt_cli.parameters.options import At, Ns, Thread
+from ckpt_cli.parameters.options import At, Ns
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.node import Form, Node
-from ckpt_cli.views.get import GetView
+from ckpt_cli.views.get import EachView, GetView
 
-Path = Annotated[
-    str,
-    typer.Argument(
-        metavar="PATH",
-        help='A channel and a path inside it: messages[-1].content, files["a b"].size, ["odd.channel"].',
-        autocompletion=complete_path,
-        show_default=False,
-    ),
+_PATH_HELP = 'A channel and a path inside it: messages[-1].content, files["a b"].size, ["odd.channel"].'
+
+Thread = Annotated[
+    str | None,
+    typer.Argument(metavar="THREAD", help="A thread id, in full.", autocompletion=complete_thread, show_default=False),
 ]
+Path = Annotated[
+    str | None,
+    typer.Argument(metavar="PATH", help=_PATH_HELP, autocompletion=complete_path, show_default=False),
+]
+_EACH = "Many threads"
+Each = Annotated[
+    str | None,
+    typer.Option("--each", metavar="PATH", help="The value at this path in each thread.", rich_help_panel=_EACH),
+]
+Group = Annotated[bool, typer.Option("--group", help="With --each: count equal values.", rich_help_panel=_EACH)]
+Csv = Annotated[bool, typer.Option("--csv", help="With --each: print rows as CSV.", rich_help_panel=_EACH)]
 
 
-def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "") -> GetView:
+def get(
+    session: Session,
+    thread: Thread = None,
+    path: Path = None,
+    each: Each = None,
+    group: Group = False,
+    csv: Csv = False,
+    selector: SelectorOptions = NOTHING_TYPED,
+    at: At = "@",
+    ns: Ns = "",
+) -> GetView | EachView:
     """Print one value of the state: text as it is; times, UUIDs, enums and the like as their text; the rest as JSON.
 
     With --json all of it is JSON, with the types of objects.
+
+    --each PATH prints a row for each thread that has this path: its id, the checkpoint and the value. The options
+    under "Which threads" choose threads, and a revision behind an id on stdin chooses a checkpoint.
 
     Exit code 4 means that there is no such path; 5, that the value exists and can't be decoded.
 
@@ -39,8 +61,23 @@ def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "")
       ckpt get support-42 messages[-1].content
       ckpt get support-42 'files["invoice.pdf"].status' --at step:3
       ckpt get support-42 messages | jq length
+      ckpt get --each route --status waiting
+      ckpt get --each intent --group --since 1d
     """
-    return session.read(lambda reader: run(reader, thread, path, at, ns))
+    if each is None:
+        if thread is None or path is None:
+            raise UsageError("which thread, and which value?", hint="ckpt get THREAD PATH, or ckpt get --each PATH")
+        if group or csv or selector != NOTHING_TYPED:
+            raise UsageError("--group, --csv and the options that choose threads belong to --each")
+        return session.read(lambda reader: run(reader, thread, path, at, ns))
+    if thread is not None:
+        raise UsageError("--each takes no THREAD", hint="--match ID, or ids on stdin with --stdin")
+    from ckpt_cli.queries.each_value import Place, counted, each_value
+
+    view = EachView(each, iter(()), format="csv" if csv else "")
+    values = each_value(session, parse_selector(session, selector), Place(each, at, ns), view)
+    view.values = counted(values) if group else values
+    return view
 
 
 def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> GetView:

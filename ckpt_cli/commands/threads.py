@@ -21,7 +21,7 @@ from ckpt_cli.views.threads import ThreadsView, ThreadView
 def _stream(session: Session, request: ThreadsRequest) -> ThreadsView:
     """The view of all wanted threads; they are read while they are printed, and then the remarks are printed."""
     view, unread_metadata = ThreadsView([], False, list(request.statuses.names), request.wide), UnreadMetadata()
-    view.order = request.order.value
+    view.order, view.dense = request.order.value, not request.judged
 
     def listed() -> Iterator[ThreadView]:
         shown = set[str]()

@@ -111,6 +111,18 @@ class Reading(Samples):
         saver.apply(Plan("late", (late,)))
         assert late.row.ref in saver.arrivals(whole, first.mark).refs
 
+    def test_many_checkpoints_at_once(self, make: Make) -> None:
+        """Checkpoints come in the order of their names; one of their channels is the same if only it is asked for."""
+        saver = make([self.checkpoint(i, checkpoint_id) for i in self.odd_ids for checkpoint_id in ("1", "2")])
+        refs = [Ref(i, "", checkpoint_id) for checkpoint_id in ("2", "1") for i in reversed(self.odd_ids)]
+        stored = list(saver.checkpoints([*refs[:3], Ref("nobody", "", "1"), *refs[3:]]))
+        assert [checkpoint.row.ref for checkpoint in stored] == refs
+        assert stored == [checkpoint for ref in refs for checkpoint in saver.checkpoints([ref])]
+        for channel in {name for checkpoint in stored for name in checkpoint.channels or {}}:
+            for whole, some in zip(stored, saver.with_channels(refs, [channel]), strict=True):
+                assert (some.row.ref, some.body) == (whole.row.ref, whole.body)
+                assert (some.channels or {}).get(channel) == (whole.channels or {}).get(channel)
+
     def test_threads_whose_head_is_marked(self, make: Make) -> None:
         """Threads are found by the channels of the writes on their heads, in the order of all threads."""
         marked = [self.write(i, "2", f"task {n}", n % 2, channel="__error__") for n, i in enumerate(self.odd_ids[::2])]

@@ -24,6 +24,8 @@ def clean_line(line: Line) -> str:
     text = "".join([part for _, part in line])
     if text.isprintable():
         return text
+    if text.count("\t") == line.count(TAB) and text.replace("\t", "").isprintable():
+        return text
     return "".join(span[1] if span == TAB or span[0] == "exact" else clean(span[1]) for span in line)
 
 

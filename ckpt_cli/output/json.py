@@ -16,6 +16,7 @@ from ckpt_cli.views.base import Json, View
 if TYPE_CHECKING:
     from ckpt_cli.output.query import Query
 
+_SCALARS = frozenset({str, int, bool})
 _SEARCHED_LEVELS = 3  # this many levels of plain lists and dicts are searched for parts of a view
 
 
@@ -79,6 +80,8 @@ def text(data: Any, *, indent: int | None) -> str:
 
 def form(value: Any, reveal: bool) -> Any:
     """JSON data for a view, for a part of a view, or for a value in it."""
+    if value is None or type(value) in _SCALARS:
+        return value
     if isinstance(value, Json):
         return value.data(reveal) if callable(value.data) else value.data
     if isinstance(value, Enum):

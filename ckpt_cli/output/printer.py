@@ -93,7 +93,7 @@ class Printer:
             from ckpt_cli.output import json
 
             if self._jsonl or view.is_endless:
-                stdout.write(json.rows(view, self._query, reveal=self._reveal), prompt=True)
+                stdout.write(json.rows(view, self._query, reveal=self._reveal), prompt=not view.dense)
             else:
                 stdout.write(json.document_lines(view, self._query, reveal=self._reveal))
             self._say_cut(view)
@@ -102,7 +102,7 @@ class Printer:
         colored = wants_color(self._color, on_terminal)
         if not on_terminal and not colored:
             lines = render(view, Page(None, now, self._reveal))
-            stdout.write(map(clean_line, lines), prompt=_is_streamed(view))
+            stdout.write(map(clean_line, lines), prompt=_is_streamed(view) and not view.dense)
             self._say_cut(view)
             return
         from ckpt_cli.output import terminal

@@ -1,8 +1,12 @@
 """Writes times and sizes for people: "2h ago", a time in the local time zone, "1.2 kB"."""
 
-from datetime import UTC, datetime
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from math import floor
 
 from ckpt_cli.history.lineage.printed_times import printed_time
+
+_EPOCH = date(1970, 1, 1)
 
 
 def ago(then: float | None, now: float) -> str:
@@ -30,11 +34,21 @@ def day(then: float) -> str:
 
 def iso(then: float | None) -> str | None:
     """``2026-11-21T09:28:05.123Z``, for JSON and pipes."""
-    return (
-        None
-        if then is None
-        else datetime.fromtimestamp(then, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    )
+    if then is None:
+        return None
+    seconds = floor(then)
+    micros = round((then - seconds) * 1e6)
+    if micros == 1_000_000:
+        seconds, micros = seconds + 1, 0
+    days, rest = divmod(seconds, 86400)
+    minutes = rest // 60
+    return f"{_iso_date(days)}T{minutes // 60:02}:{minutes % 60:02}:{rest % 60:02}.{micros // 1000:03}Z"
+
+
+@lru_cache(512)
+def _iso_date(days: int) -> str:
+    """The date that is so many days after 1970-01-01. The times in a list are of few days."""
+    return (_EPOCH + timedelta(days)).isoformat()
 
 
 def size(count: int | None) -> str:

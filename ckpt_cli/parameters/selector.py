@@ -68,6 +68,10 @@ class SelectorOptions(NamedTuple):
     stdin: Stdin = False
 
 
+NOTHING_TYPED = SelectorOptions()
+"""The default of a command's parameter."""
+
+
 class ThreadSelection(NamedTuple):
     """The threads that a person asked for. If any are named, only these can be selected; all conditions must fit too.
 
@@ -76,6 +80,8 @@ class ThreadSelection(NamedTuple):
             named; empty if stdin named none.
         any_checkpoint: whether `where` tests the metadata of every checkpoint, or only the head.
         period: when the head was made.
+        idle_since: chooses only threads that surely had no activity since this time, in seconds since 1970.
+        sure: whether a thread whose ids contain no time is left out if there is a period; a change needs this.
     """
 
     named: Mapping[str, str] | None = None
@@ -84,11 +90,18 @@ class ThreadSelection(NamedTuple):
     any_checkpoint: bool = False
     statuses: Statuses = ANY_STATUS
     period: Period = ALWAYS
+    idle_since: float | None = None
+    sure: bool = False
 
     @property
     def filtered(self) -> bool:
         """Whether there is any condition besides the names."""
-        return self.judged or bool(self.match) or self.where is not None or self.period != ALWAYS
+        return self.judged or bool(self.match) or self.where is not None or self.is_timed
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether only heads of some times are wanted."""
+        return self.period != ALWAYS or self.idle_since is not None
 
     @property
     def judged(self) -> bool:
@@ -99,6 +112,14 @@ class ThreadSelection(NamedTuple):
     def is_everything(self) -> bool:
         """Whether nothing was asked for, so that every thread is selected; a change of many must refuse this."""
         return self.named is None and not self.filtered
+
+    def fits_time(self, when: float | None) -> bool:
+        """Whether a thread whose head was made at this time may be selected; None if its id contains no time."""
+        if self.idle_since is not None and (when is None or when >= self.idle_since):
+            return False
+        if self.sure and when is None and self.is_timed:
+            return False
+        return self.period.holds(when)
 
     def revision(self, thread_id: str) -> str:
         """The revision that was named with a thread; "" if none was."""

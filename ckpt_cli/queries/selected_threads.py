@@ -1,4 +1,4 @@
-"""The threads that a selector chooses, for commands that take many; only undecided heads are read."""
+"""The threads that a selector chooses, for commands that take many; reads only undecided heads."""
 
 from collections.abc import Callable, Iterator
 
@@ -78,7 +78,7 @@ def _candidates(reader: Reader, chosen: ThreadSelection, *, quick: bool) -> Iter
     threads = _listed(reader, chosen, quick=quick) if chosen.named is None else _named(reader, list(chosen.named))
     for thread in threads:
         when = ids.unix_time(thread.head.checkpoint_id)
-        if chosen.period.holds(when) and fits(thread.thread_id):
+        if chosen.fits_time(when) and fits(thread.thread_id):
             yield thread
         elif chosen.named is None and _ends(thread, chosen, when):
             return

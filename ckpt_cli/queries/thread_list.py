@@ -19,6 +19,7 @@ from ckpt_cli.views.threads import ThreadsView, ThreadView
 
 if TYPE_CHECKING:
     from ckpt_cli.history.state.filters import Filter
+    from ckpt_cli.queries.finished_threads import FinishedThread
 
 _AT_ONCE = 1000  # threads whose sizes are asked for at once
 
@@ -54,7 +55,12 @@ class ThreadsRequest(NamedTuple):
     @property
     def judged(self) -> bool:
         """Whether the heads must be read to know which threads are wanted."""
-        return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
+        return bool(self.statuses) or self.filters_heads
+
+    @property
+    def filters_heads(self) -> bool:
+        """Whether an expression is tested on each head."""
+        return self.where is not None and not self.any_checkpoint
 
 
 class Listing(NamedTuple):
@@ -79,7 +85,7 @@ def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | 
     unread, unread_metadata = list[str](), UnreadMetadata()
     listing = None if candidates is not None else list_in_order(reader, request, unread_metadata)
     threads = candidates if listing is None else listing.threads
-    statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, threads or ()))
+    statuses = _statuses(reader, request, threads or (), is_page=candidates is not None)
     existing = statuses if listing is not None else (one for one in statuses if one.exists)
     fitting_statuses = (one for one in existing if _fits(one, request, unread, unread_metadata))
     views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
@@ -133,6 +139,17 @@ def note_key(reader: Reader, request: ThreadsRequest) -> None:
         thread_prefilter.note_key(reader, request.where)
 
 
+def _statuses(
+    reader: Reader, request: ThreadsRequest, threads: Iterable[Thread], *, is_page: bool
+) -> "Iterator[ThreadStatus | FinishedThread]":
+    """The statuses of threads; many at once if all are wanted or all must be read to know which are."""
+    if request.filters_heads or not (is_page or request.statuses):
+        return (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, threads))
+    from ckpt_cli.queries.finished_threads import read_statuses
+
+    return read_statuses(reader, threads)
+
+
 class _Counted(Iterator[Thread]):
     """Gives threads on, and counts them."""
 
@@ -168,6 +185,9 @@ def count_older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int
 
 
 def _candidates(threads: Iterator[Thread], request: ThreadsRequest) -> Iterator[Thread]:
+    if request.match is None and request.period == ALWAYS:
+        yield from threads
+        return
     fits = matcher(request.match)
     for thread in threads:
         when = ids.unix_time(thread.head.checkpoint_id)
@@ -222,10 +242,12 @@ def _with_sizes(reader: Reader, views: Sequence[ThreadView]) -> list[ThreadView]
     return [one._replace(size=sizes.get(one.thread_id)) if one.size is None else one for one in views]
 
 
-def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:
+def _fits(
+    one: "ThreadStatus | FinishedThread", request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata
+) -> bool:
     """Whether a thread is wanted. If its head can't be read, the reason is added to `unread`."""
     fits = not request.statuses or request.statuses.fit(one.statuses, one.updated)
-    if fits and request.where is not None and not request.any_checkpoint:
+    if fits and request.filters_heads and request.where is not None and isinstance(one, ThreadStatus):
         fits = one.fits(request.where)
         if not fits:
             unread_metadata.add(one.thread_id, one.metadata_problem)

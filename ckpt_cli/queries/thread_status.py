@@ -23,7 +23,8 @@ from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
 if TYPE_CHECKING:
     from ckpt_cli.history.state.filters import Filter
 
-_PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
+PLAIN_METADATA = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
+"""The keys that the metadata of every checkpoint may have; the others are the application's."""
 
 
 def prefetch_threads(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thread]:
@@ -187,7 +188,7 @@ class ThreadStatus:
                 for one in task.open
             ],
             errors=[self._failed(task) for task in (snapshot.failed if snapshot is not None else ())],
-            metadata={key: value for key, value in self.metadata.items() if key not in _PLAIN},
+            metadata={key: value for key, value in self.metadata.items() if key not in PLAIN_METADATA},
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,
             statuses=self.statuses,

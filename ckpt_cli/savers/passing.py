@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.model import Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
@@ -42,6 +42,10 @@ class PassingSaver(Saver):
     def await_change(self, seconds: float) -> None:
         """See `ArrivalMethods.await_change`."""
         self._saver.await_change(seconds)
+
+    def with_channels(self, refs: Iterable[Ref], channels: Collection[str]) -> Iterator[Checkpoint]:
+        """See `Selector.with_channels`."""
+        return self._saver.with_channels(refs, channels)
 
     def about(self) -> About:
         """See `Saver.about`."""

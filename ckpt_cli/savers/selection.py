@@ -1,12 +1,12 @@
 """`Selector` finds threads and checkpoints; `Selection`, `FilterKind`: those that an agent lists."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 from itertools import islice
 from typing import NamedTuple
 
-from ckpt_cli.model import Payload, Ref, Thread, Write
+from ckpt_cli.model import Checkpoint, Payload, Ref, Thread, Write
 from ckpt_cli.savers.arrivals import ArrivalMethods
 
 _HEADS = 500  # heads whose writes are read at once
@@ -53,6 +53,14 @@ class Selection(NamedTuple):
 
 class Selector(ArrivalMethods):
     """The role of a saver whose engine can select checkpoints and threads; a part of the contract."""
+
+    @abstractmethod
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """See `Saver.checkpoints`."""
+
+    def with_channels(self, refs: Iterable[Ref], channels: Collection[str]) -> Iterator[Checkpoint]:  # noqa: ARG002
+        """These checkpoints; of the channels that are stored apart from the body, it may read only these."""
+        return self.checkpoints(refs)
 
     @abstractmethod
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:

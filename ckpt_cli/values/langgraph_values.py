@@ -1,6 +1,6 @@
 """Recognizes messages, interrupts, Sends, Overwrite in values of every release, Python and JS."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.values.node import Form, Node
@@ -119,6 +119,19 @@ def messages(value: Any) -> list[Message] | None:
             return None
         parsed.append(one)
     return parsed
+
+
+def messages_of(value: Any, role: str) -> Iterator[Message]:
+    """The messages of one role in a list, parsed one by one; none if some element is no message."""
+    if not isinstance(value, list):
+        return
+    roles = []
+    for item in value:
+        role_and_fields = _message_fields(item)
+        if role_and_fields is None:
+            return
+        roles.append(role_and_fields[0])
+    yield from (one for item, its in zip(value, roles, strict=True) if its == role and (one := message(item)))
 
 
 def spelled_out(value: Any) -> list[Any]:

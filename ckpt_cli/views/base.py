@@ -15,6 +15,7 @@ class View:
         verb: the name of the text renderer, ``output/text/VERB.py``.
         rows_field: the field that ``--jsonl`` streams, one JSON object per line; "" if the view isn't a list.
         query_field: the field that ``--query`` applies to; "" for the whole view.
+        dense: whether the rows come so quickly one after the other that they are printed in blocks.
         changes_database: whether a command with this view may change a database; if so, it has the options for changes.
         is_endless: whether the rows come as long as the command runs; each is then printed at once, also with
             ``--json``, which prints one object per line.
@@ -25,6 +26,7 @@ class View:
     query_field: ClassVar[str] = ""
     changes_database: ClassVar[bool] = False
     is_endless: ClassVar[bool] = False
+    dense = False
 
     @property
     def exit_code(self) -> int:

@@ -36,6 +36,24 @@ def threads(saver: SqliteSaver) -> None:
         print(thread_id, counts[thread_id], head.metadata["step"], head.checkpoint["ts"], title)
 
 
+def groups(saver: SqliteSaver) -> None:
+    """The newest checkpoint of each thread, and nothing of it."""
+    heads = {}
+    for found in saver.list(None):
+        heads.setdefault(found.config["configurable"]["thread_id"], found)
+    print(len(heads))
+
+
+def each(saver: SqliteSaver) -> None:
+    """The first message of each thread."""
+    seen = set()
+    for found in saver.list(None):
+        thread_id = found.config["configurable"]["thread_id"]
+        if thread_id not in seen:
+            seen.add(thread_id)
+            print(thread_id, found.checkpoint["channel_values"]["messages"][0].content)
+
+
 def show(saver: SqliteSaver) -> None:
     """The newest checkpoint whole, and which channels changed in it."""
     found = saver.get_tuple(_LONG)
@@ -63,4 +81,5 @@ _LONG = {"configurable": {"thread_id": LONG, "checkpoint_ns": ""}}
 if __name__ == "__main__":
     question, database = sys.argv[1:]
     with SqliteSaver.from_conn_string(database) as opened:
-        {"tree": tree, "log": log, "threads": threads, "show": show, "grep": grep}[question](opened)
+        questions = (tree, log, threads, groups, each, show, grep)
+        {asked.__name__: asked for asked in questions}[question](opened)

@@ -73,6 +73,8 @@ def cases(folder: Path) -> list[Case]:
         Case("tree", ["tree", LONG, *long], peer("tree", "long"), 15, memory=80),
         Case("log -n 20", ["log", LONG, "-n", "20", *long], peer("log", "long"), 3),
         Case("threads", ["threads", *many], peer("threads", "many"), 5),
+        Case("threads --limit 0", ["threads", "--limit", "0", *many], peer("groups", "many"), 1.5, memory=60),
+        Case("get --each", ["get", "--each", "messages[0].content", *many], peer("each", "many"), 1.5, memory=60),
         Case("show @", ["show", LONG, *long], peer("show", "long"), 3),
         Case("grep", ["grep", NEEDLE, LONG, *long], peer("grep", "long"), 4, memory=80),
         Case(

@@ -1,11 +1,15 @@
 """``ckpt get``: one value, for scripts."""
 
+import csv
+import io
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,3 +134,65 @@ def test_a_wrong_first_word_has_a_way_out(path: str, hint: str, database: Callab
         at(database("real"), get, "chat-linear", path)
     assert hint in caught.value.hint
     assert "branch:to" not in caught.value.hint
+
+
+def _each(path: Path | str, capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert run(["get", "--each", *words, "-d", str(path), "--jsonl"]) in (0, 4, 5)
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+EACH_ON = [
+    *(("sqlite", name) for name in ("real", "hitl", "legacy/py-1.2.22", "legacy/py-0.2.60", "legacy/js-1.4.17")),
+    *(("postgres", name) for name in ("pg", "pg-shallow")),
+    ("mysql", "mysql"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), EACH_ON)
+@pytest.mark.parametrize("value_path", ["messages[-1].content", "log", "n"])
+def test_each_is_what_get_prints_of_each_thread(
+    kind: str,
+    name: str,
+    value_path: str,
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A row for each thread whose `get` finds the path, with that value, on the same checkpoint; delta channels too."""
+    server = None if kind == "sqlite" else request.getfixturevalue(kind)
+    path = request.getfixturevalue("database")(name) if server is None else server.url(server.loaded(name))
+    rows = {row["thread_id"]: row for row in _each(path, capsys, value_path)}
+    assert run(["threads", "-d", str(path), "--limit", "0", "--json"]) == 0
+    threads = [one["thread_id"] for one in json.loads(capsys.readouterr().out)["threads"] if not one["ns"]]
+    for thread in threads[-40:]:
+        code = run(["get", "-d", str(path), "--json", "--", thread, value_path])
+        out = capsys.readouterr().out
+        assert (code in (0, 5)) == (thread in rows), thread
+        if code == 0:
+            one = json.loads(out)
+            assert (rows[thread]["checkpoint_id"], rows[thread]["value"]) == (one["checkpoint_id"], one["value"])
+
+
+def test_each_of_chosen_threads(
+    database: Callable[[str], Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The selector chooses; a revision on stdin names the checkpoint; --group counts; --csv has a heading."""
+    path = database("real")
+    few = _each(path, capsys, "messages[0].content", "--match", "chat-*")
+    assert few and all(row["thread_id"].startswith("chat-") for row in few)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"chat-linear\tstep:0\n")))
+    (first,) = _each(path, capsys, "messages", "--stdin")
+    assert run(["get", "chat-linear", "messages", "--at", "step:0", "-d", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == first["value"]
+    groups = _each(path, capsys, "messages[0].content", "--group")
+    every = [row["value"] for row in _each(path, capsys, "messages[0].content")]
+    assert [(row["value"], row["threads"]) for row in groups] == Counter(every).most_common()
+    assert run(["get", "--each", "messages[0].content", "--match", "chat-linear", "--csv", "-d", str(path)]) == 0
+    heading, row = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert heading[:3] == ["thread_id", "checkpoint_id", "value"] and row[0] == "chat-linear"
+
+
+@pytest.mark.parametrize("words", [["--each", "n", "t"], ["t", "n", "--group"], ["t"], ["t", "n", "--match", "x"]])
+def test_options_of_many_threads_and_of_one(words: list[str], database: Callable[[str], Path]) -> None:
+    """--each takes no thread, and what belongs to it is refused without it."""
+    assert run(["get", *words, "-d", str(database("real"))]) == 2

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.commands import delete, grep, info, threads
+from ckpt_cli.commands import grep, info, threads
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.operations.apply import verify
+from ckpt_cli.parameters.selector import ThreadSelection
+from ckpt_cli.queries import deletion_plan
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.memory import MemorySaver
@@ -78,10 +80,12 @@ LOOKS: dict[str, Callable[[Reader], Any]] = {
     "threads": lambda reader: threads.run(reader, threads.ThreadsRequest(limit=0)),
     "threads by size": lambda reader: threads.run(reader, threads.ThreadsRequest(limit=0, order=threads.Order.SIZE)),
     "info": info.run,
-    "delete": lambda reader: delete.run(reader, delete.ThreadSelection(match="t*")),
-    "delete of named ones": lambda reader: delete.run(reader, delete.ThreadSelection(tuple(_ids(reader)))),
+    "delete": lambda reader: deletion_plan.plan_threads(reader, ThreadSelection(match="t*")),
+    "delete of named ones": lambda reader: deletion_plan.plan_threads(
+        reader, ThreadSelection(dict.fromkeys(_ids(reader), ""))
+    ),
     "delete verified": lambda reader: verify(
-        reader.saver, delete.run(reader, delete.ThreadSelection(match="t*")).basis
+        reader.saver, deletion_plan.plan_threads(reader, ThreadSelection(match="t*")).basis
     ),
     "grep": lambda reader: [
         grep._searched(reader, [t.thread_id for t in page], Needle("7"), grep.Scope())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.values.langgraph_values import messages, spelled_out, text
+from ckpt_cli.values.langgraph_values import messages_of, spelled_out, text
 
 if TYPE_CHECKING:
     from ckpt_cli.history.tasks.step_changes import Change
@@ -39,10 +39,9 @@ def _first_human(value: Any, conversation: bool = False) -> str:
     Pairs of role and text count as messages. If `value` itself is such a pair, it only counts in a `conversation`.
     """
     listed = isinstance(value, list) and (conversation or not any(isinstance(item, str) for item in value))
-    parsed = messages(spelled_out(value) if listed else [value])
-    spoken = [one for one in parsed or () if one.text.strip()]
-    first = next((one for one in spoken if one.role == "human"), None)
-    return _line(first.text) if first is not None else ""
+    spelled = spelled_out(value) if listed else [value]
+    spoken = (one.text for one in messages_of(spelled, "human") if one.text.strip())
+    return _line(next(spoken, ""))
 
 
 def _texts(value: Any) -> Iterator[str]:

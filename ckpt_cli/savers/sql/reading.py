@@ -183,12 +183,15 @@ class ReadMethods(Saver):
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """Read in pages, which grow if headers are short; a blob that several checkpoints share is fetched once."""
-        rest = iter(refs)
-        size = _FIRST_PAGE
+        return self.with_channels(refs, None)
+
+    def with_channels(self, refs: Iterable[Ref], channels: Collection[str] | None) -> Iterator[Checkpoint]:
+        """As `checkpoints`; the blobs of other channels aren't read."""
+        rest, size = iter(refs), _FIRST_PAGE
         while page := next(pages(rest, size), None):
             by_ref = {Ref(*row[:3]): row for row in self._by_ref(self._sql.headers, page)}
             rows = [by_ref[ref] for ref in page if ref in by_ref]
-            names = [self._blob_names(row) for row in rows]
+            names = [[n for n in self._blob_names(row) if channels is None or n.channel in channels] for row in rows]
             for row, blobs in zip(rows, self._blobs.for_checkpoints(names), strict=True):
                 yield _checkpoint(row, {name.channel: payload for name, payload in blobs.items()})
             total = sum(len(row[4] or "") + len(row[5] or "") for row in rows) or 1

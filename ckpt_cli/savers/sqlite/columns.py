@@ -7,6 +7,8 @@ from ckpt_cli.model import NULL, CheckpointRow, Payload, Scalar, Write
 from ckpt_cli.savers.spelling import index_of, raw_of, text_of
 from ckpt_cli.savers.sqlite.driver import ResultRow
 
+EVERYTHING = 1 << 62
+"""The greatest size of a value that is read, if all are."""
 _INTEGERS = 1 << 63
 _CHUNK = 500  # values in one IN (…); older builds of SQLite take at most 999
 

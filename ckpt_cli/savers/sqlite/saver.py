@@ -1,13 +1,12 @@
 """`SqliteSaver`: the saver for LangGraph's two tables of any generation. This module has its reading methods."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable, FilterRefused
 from ckpt_cli.model import (
-    Checkpoint,
     CheckpointRow,
     Payload,
     Ref,
@@ -20,18 +19,16 @@ from ckpt_cli.savers.selection import FilterKind, Selection
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import statements as sql
-from ckpt_cli.savers.sqlite.columns import among, data, equals
+from ckpt_cli.savers.sqlite.columns import among, equals
 from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
-from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
+from ckpt_cli.savers.sqlite.page_methods import PageMethods
 from ckpt_cli.savers.sqlite.schema import Schema, detect
-from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
 
 T = TypeVar("T")
 
 _SCHEME = "sqlite:"
-_EVERYTHING = 1 << 62
 
 
 def open_file(path: Path, location: str = "") -> "SqliteSaver":
@@ -53,7 +50,7 @@ def open_file(path: Path, location: str = "") -> "SqliteSaver":
         raise
 
 
-class SqliteSaver(ThreadMethods, WriteMethods):
+class SqliteSaver(PageMethods, WriteMethods):
     """The saver of a database file of any generation."""
 
     name: ClassVar[str] = "sqlite"
@@ -166,14 +163,6 @@ class SqliteSaver(ThreadMethods, WriteMethods):
                 raise FilterRefused(f"a key of this filter isn't a JSON path: {error.__cause__}") from error
             raise
 
-    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Read one row at a time, by its key."""
-        for ref in refs:
-            for parent_id, tag, body, metadata in self._rows_of_one(sql.CHECKPOINT, ref):
-                raw = data(body)
-                row = CheckpointRow(*ref, columns.parent(parent_id), len(raw))
-                yield Checkpoint(row, Payload(columns.tag(tag), raw), self._metadata(metadata))
-
     def sample(self, limit: int) -> list[Ref]:
         """Checkpoints of the first and the last threads in the key index, and the first and the last stored rows."""
         rows = dict.fromkeys(self._rows(sql.SAMPLE, [limit // 4] * 4))
@@ -191,7 +180,7 @@ class SqliteSaver(ThreadMethods, WriteMethods):
         if not self._schema.writes:
             return
         is_thread, stored_id = self._find_thread(thread_id)
-        parameters: list[object] = [_EVERYTHING if values is None else values, stored_id]
+        parameters: list[object] = [columns.EVERYTHING if values is None else values, stored_id]
         only = ""
         if ns is not None:
             is_ns, space = equals(ns)
@@ -227,14 +216,6 @@ class SqliteSaver(ThreadMethods, WriteMethods):
     def _writes(self, thread_id: str, parameters: Sequence[object], is_thread: str, only: str) -> Iterator[Write]:
         rows = self._rows(sql.WRITES, parameters, thread=is_thread, only=only)
         return (columns.write(thread_id, row) for row in rows)
-
-    def _metadata(self, text: object) -> Payload:
-        return columns.metadata(text, typed=self._schema.typed)
-
-    def _rows_of_one(self, template: str, ref: Ref) -> Iterator[ResultRow]:
-        is_thread, stored_id = self._find_thread(ref.thread_id)
-        (is_ns, ns), (is_id, own_id) = equals(ref.ns), equals(ref.checkpoint_id)
-        return self._rows(template, [stored_id, ns, own_id], thread=is_thread, is_ns=is_ns, is_id=is_id)
 
 
 def _open_if_checkpoints(path: Path) -> SqliteSaver | None:

@@ -96,6 +96,11 @@ ROWS = """
     SELECT {ns}, {id}, {parent}, {size} FROM checkpoints WHERE thread_id {thread} {only} ORDER BY {ns}, {id}
 """
 
+ROWS_OF = """
+    SELECT thread_id, {ns}, {id}, {parent}, {size} FROM checkpoints WHERE thread_id IN ({places})
+    ORDER BY thread_id, {ns}, {id}
+"""
+
 NEWEST = """
     SELECT {id}, {parent}, {size} FROM checkpoints
     WHERE thread_id {thread} AND {ns} {is_ns} ORDER BY {id} DESC LIMIT ?
@@ -105,6 +110,13 @@ _ONE = "WHERE thread_id {thread} AND {ns} {is_ns} AND {id} {is_id}"
 
 ROW = "SELECT {parent}, {size} FROM checkpoints " + _ONE  # noqa: S608 - constants
 CHECKPOINT = "SELECT {parent}, {tag}, checkpoint, {metadata} FROM checkpoints " + _ONE  # noqa: S608 - constants
+
+CHECKPOINTS = """
+    WITH wanted(thread, ns, id) AS (VALUES {wanted})
+    SELECT thread_id, {ns}, {id}, {parent}, {tag}, checkpoint, {metadata}
+    FROM wanted CROSS JOIN checkpoints ON thread_id = wanted.thread AND {ns} = wanted.ns AND {id} = wanted.id
+"""
+"""CROSS JOIN keeps the order of the names."""
 
 SAMPLE = " UNION ALL ".join(
     f"SELECT * FROM (SELECT thread_id, {{ns}}, {{id}} FROM checkpoints ORDER BY {order} LIMIT ?)"  # noqa: S608
@@ -124,4 +136,12 @@ WRITES = """
         CASE WHEN {write_size} <= ? THEN value END
     FROM writes WHERE thread_id {thread} {only}
     ORDER BY {write_ns}, {write_id}, {task_path}, task_id, idx
+"""
+
+WRITES_ON = """
+    WITH wanted(thread, ns, id) AS (VALUES {wanted})
+    SELECT thread_id, {write_ns}, {write_id}, {task_path}, task_id, idx, channel, {write_tag}, {write_size},
+        CASE WHEN {write_size} <= ? THEN value END
+    FROM wanted CROSS JOIN writes ON thread_id = wanted.thread AND {write_ns} = wanted.ns AND {write_id} = wanted.id
+    ORDER BY thread_id, {write_ns}, {write_id}, {task_path}, task_id, idx
 """

@@ -1,0 +1,87 @@
+"""The methods of `SqliteSaver` that read many threads or checkpoints in one statement."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Write
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.spelling import text_of
+from ckpt_cli.savers.sqlite import columns
+from ckpt_cli.savers.sqlite import statements as sql
+from ckpt_cli.savers.sqlite.columns import bound, data, equals, stored
+from ckpt_cli.savers.sqlite.driver import ResultRow
+from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
+
+_AT_ONCE = 300  # names in one statement; older builds of SQLite take at most 999 parameters
+_TEXT = "CAST(? AS TEXT)"
+_FEW = 8  # checkpoints that are read one by one: a statement of their own costs less than they do
+
+
+class _Names(dict[Scalar, str]):
+    """The texts of stored names; most names are in several rows of a page."""
+
+    def __missing__(self, raw: Scalar) -> str:
+        self[raw] = text = text_of(raw)
+        return text
+
+
+class PageMethods(ThreadMethods):
+    """Methods that read pages; names that aren't plain text are read one by one, by the methods that know them."""
+
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        """One statement for each page, which reads as `rows` does."""
+        if self._odd.stored:
+            yield from super().rows_of(thread_ids)
+            return
+        for page in pages(thread_ids, _AT_ONCE):
+            places = ", ".join([_TEXT] * len(page))
+            names = _Names()
+            for thread_id, ns, own, parent, size in self._rows(sql.ROWS_OF, [*map(bound, page)], places=places):
+                parent_id = None if parent is None else names[parent]
+                yield CheckpointRow(names[thread_id], names[ns], names[own], parent_id, size)
+
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """Many are read in one statement for each page, one row after the other; a few, by their keys."""
+        if not isinstance(refs, Collection) or len(refs) <= _FEW or not self._are_plain(refs):
+            yield from self._one_by_one(refs)
+            return
+        for page in pages(refs, _AT_ONCE):
+            for thread_id, ns, own, parent, tag, body, text in self._joined(sql.CHECKPOINTS, page):
+                raw = data(body)
+                row = CheckpointRow(text_of(thread_id), text_of(ns), text_of(own), columns.parent(parent), len(raw))
+                yield Checkpoint(row, Payload(columns.tag(tag), raw), self._metadata(text))
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """One statement for each page; a checkpoint without writes costs one look at their key index."""
+        if len(refs) <= _FEW or not self._are_plain(refs):
+            yield from super().writes_on(refs, values=values)
+            return
+        if not self._schema.writes:
+            return
+        longest = columns.EVERYTHING if values is None else values
+        for page in pages(refs, _AT_ONCE):
+            for row in self._joined(sql.WRITES_ON, page, [longest]):
+                yield columns.write(text_of(row[0]), row[1:])
+
+    def _joined(self, template: str, refs: Sequence[Ref], first: Sequence[object] = ()) -> Iterator[ResultRow]:
+        wanted = ", ".join([f"({_TEXT}, {_TEXT}, {_TEXT})"] * len(refs))
+        names = [bound(name) for ref in refs for name in ref]
+        return self._rows(template, [*names, *first], wanted=wanted)
+
+    def _are_plain(self, refs: Iterable[Ref]) -> bool:
+        """Whether all these names are stored as text."""
+        return not self._odd.stored and all(type(stored(ref.ns)) is str is type(stored(ref[2])) for ref in refs)
+
+    def _one_by_one(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        for ref in refs:
+            for parent_id, tag, body, metadata in self._rows_of_one(sql.CHECKPOINT, ref):
+                raw = data(body)
+                row = CheckpointRow(*ref, columns.parent(parent_id), len(raw))
+                yield Checkpoint(row, Payload(columns.tag(tag), raw), self._metadata(metadata))
+
+    def _metadata(self, text: object) -> Payload:
+        return columns.metadata(text, typed=self._schema.typed)
+
+    def _rows_of_one(self, template: str, ref: Ref) -> Iterator[ResultRow]:
+        is_thread, stored_id = self._find_thread(ref.thread_id)
+        (is_ns, ns), (is_id, own_id) = equals(ref.ns), equals(ref.checkpoint_id)
+        return self._rows(template, [stored_id, ns, own_id], thread=is_thread, is_ns=is_ns, is_id=is_id)

@@ -1,0 +1,56 @@
+"""Finished threads are read a page at a time, and look as if each was read by itself."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.queries.finished_threads import FinishedThreads, read_statuses
+from ckpt_cli.queries.thread_status import ThreadStatus
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.sqlite.saver import open_file
+from ckpt_cli.serde.codec import Codec
+from tests.databases import DATABASES, KEYS
+
+SERVERS = [
+    *(("postgres", name) for name in ("pg", "pg-shallow", "legacy/pg-shallow-0.2.76", "legacy/js-pg-0.2.41")),
+    *(("mysql", name) for name in ("mysql", "mysql-shallow")),
+]
+
+
+def _check(reader: Reader) -> int:
+    """Compare both ways for all threads; the number of threads that were read quickly."""
+
+    def compare() -> int:
+        threads = list(reader.saver.threads())
+        slowly = [ThreadStatus(reader, thread).view() for thread in threads]
+        assert [one.view() for one in read_statuses(reader, threads)] == slowly
+        quickly = FinishedThreads(reader).views(threads)
+        assert {one.thread_id for one in slowly if one.thread_id in quickly and one.status != "done"} == set()
+        return len(quickly)
+
+    return reader.moment(compare)
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_the_same_views(name: str, database: Callable[[str], Path]) -> None:
+    """In files of every generation."""
+    with closing(open_file(database(name))) as saver:
+        _check(Reader(saver, Codec(KEYS.get(name))))
+
+
+@pytest.mark.parametrize(("kind", "name"), SERVERS)
+def test_the_same_views_on_servers(request: pytest.FixtureRequest, kind: str, name: str) -> None:
+    """Where channels have payloads of their own."""
+    from ckpt_cli.savers.url import open_database
+
+    server = request.getfixturevalue(kind)
+    with closing(open_database(server.url(server.loaded(name)), print)) as saver:
+        _check(Reader(saver, Codec(None)))
+
+
+def test_most_are_read_quickly(database: Callable[[str], Path]) -> None:
+    """Nearly all of the newest generation, so that the comparison is no empty one."""
+    with closing(open_file(database("real"))) as saver:
+        assert _check(Reader(saver, Codec(None))) > 280
