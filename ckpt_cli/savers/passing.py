@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ckpt_cli.model import Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.measures import Group, Space, ThreadSize
 from ckpt_cli.savers.selection import Selection
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class PassingSaver(Saver):
         self._saver = saver
         self.name = saver.name  # type: ignore[misc]
         self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
+        self.unit, self.shrinks = saver.unit, saver.shrinks  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
 
     def one_scan(self) -> AbstractContextManager[None]:
@@ -49,6 +51,22 @@ class PassingSaver(Saver):
     def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int] | None:
         """See `Saver.sizes`."""
         return self._saver.sizes(thread_ids)
+
+    def groups(self, bounds: Sequence[str], thread_ids: Collection[str] | None = None) -> Iterator[Group]:
+        """See `Measurer.groups`."""
+        return self._saver.groups(bounds, thread_ids)
+
+    def thread_sizes(self, since: str, thread_ids: Collection[str] | None = None) -> Iterator[ThreadSize]:
+        """See `Measurer.thread_sizes`."""
+        return self._saver.thread_sizes(since, thread_ids)
+
+    def heads_by(self, key: str) -> Iterator[tuple[str | None, int]] | None:
+        """See `Measurer.heads_by`."""
+        return self._saver.heads_by(key)
+
+    def space(self) -> Space:
+        """See `Measurer.space`."""
+        return self._saver.space()
 
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:
         """See `Saver.having`."""

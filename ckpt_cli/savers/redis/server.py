@@ -7,16 +7,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar, TypeVar
 
-from ckpt_cli.model import Ref, Row, RowChange, Thread
+from ckpt_cli.model import CheckpointRow, Ref, Row, RowChange, Thread
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only, unless_sent
+from ckpt_cli.savers.measures import Space
 from ckpt_cli.savers.redis import written_columns
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.images import Images
 
 T = TypeVar("T")
+
+_SAMPLE = 50  # checkpoints whose expiry is looked at
 
 NOBODY = Ref("ckpt: may this user write?", "", "no")
 """A checkpoint that never exists."""
@@ -31,6 +34,10 @@ class KeySaver(Saver):
 
     out_of_reach: ClassVar[str] = (
         "the append-only file (until `BGREWRITEAOF`), the snapshot (until `BGSAVE`), replicas and backups"
+    )
+    unit: ClassVar[str] = "the memory of each checkpoint's key (MEMORY USAGE), and the lengths of written values"
+    shrinks: ClassVar[str] = (
+        "a delete frees memory at once; the append-only file becomes smaller at the next BGREWRITEAOF"
     )
     page = 25
     _trials: ClassVar[Sequence[str]] = ("DEL",)
@@ -75,6 +82,25 @@ class KeySaver(Saver):
         """The running server and the database in it; nothing in the data identifies the database after a restart."""
         address = self._connection.address
         return Place(self.identity, "", f"{self._connection.instance()}/{address.space}")
+
+    def _checkpoint_key(self, ref: Ref) -> str | None:  # noqa: ARG002 - for layouts with one key for a checkpoint
+        """The key of a checkpoint; None if it has several."""
+        return None
+
+    def checkpoint_sizes(self, rows: Sequence[CheckpointRow]) -> Sequence[int | None]:
+        """The memory that each key takes, as the server tells it; None if it has none, or this user may not ask."""
+        keys = [self._checkpoint_key(row.ref) for row in rows]
+        commands = (("MEMORY USAGE", key) for key in keys if key is not None)
+        answers = self._connection.all(commands, failing=True)
+        sizes = [None if key is None else next(answers) for key in keys]
+        return [size if isinstance(size, int) else None for size in sizes]
+
+    def space(self) -> Space:
+        """The settings of the whole server; what this database takes of its memory is only known key by key."""
+        facts = self._connection.memory_settings()
+        keys = [key for ref in self.sample(_SAMPLE) if (key := self._checkpoint_key(ref)) is not None]
+        expiring = sum(1 for left in self._connection.read(("TTL", key) for key in keys) if left != -1)
+        return Space(None, None, self.shrinks, settings={**facts, "expiring": f"{expiring} of {len(keys)}"})
 
     def must_be_writable(self, *, trying: bool) -> None:
         """Check that the server is no replica; if `trying`, also try commands, as few users may read their rights."""

@@ -51,4 +51,6 @@ class ThreadStatements:
         self.having = threads_where(has_text)
         self.having_key = threads_where(has_key)
         self.having_or_without = threads_where(f"({has_text}) OR NOT {has_key}")
+        texts = f"SELECT {of_head(what=engine.metadata_text())} AS found FROM ids WHERE id IS NOT NULL"
+        self.by_metadata = f"{ids} SELECT found, count(*) FROM ({texts}) AS heads GROUP BY 1"
         self.count = f"{ids} SELECT count(*) FROM ids WHERE id IS NOT NULL"

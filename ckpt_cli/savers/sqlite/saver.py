@@ -24,8 +24,8 @@ from ckpt_cli.savers.sqlite.columns import among, data, equals
 from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
 from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
+from ckpt_cli.savers.sqlite.measure_methods import MeasureMethods
 from ckpt_cli.savers.sqlite.schema import Schema, detect
-from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ def open_file(path: Path, location: str = "") -> "SqliteSaver":
         raise
 
 
-class SqliteSaver(ThreadMethods, WriteMethods):
+class SqliteSaver(MeasureMethods, WriteMethods):
     """The saver of a database file of any generation."""
 
     name: ClassVar[str] = "sqlite"

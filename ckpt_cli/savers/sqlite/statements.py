@@ -7,7 +7,7 @@ ONE_NS = "AND {ns} {is_ns}"
 ONE_WRITE_NS = " AND {write_ns} {is_ns}"
 SOME_WRITE_IDS = " AND {some}"
 
-_IDS = """
+IDS = """
     WITH RECURSIVE ids(id) AS (
         SELECT min(thread_id) FROM checkpoints
         UNION ALL
@@ -22,7 +22,7 @@ _HEADS = """
     ORDER BY head IS NOT NULL, head DESC, id
 """
 
-THREADS = _IDS + _HEADS
+THREADS = IDS + _HEADS
 """Threads without a root namespace come first; their head is NULL."""
 
 _SOME_HEADS = """, heads(id, head) AS (
@@ -33,7 +33,7 @@ _SOME_HEADS = """, heads(id, head) AS (
 """
 """LIMIT keeps SQLite from finding a head twice."""
 
-SOME_THREADS = _IDS + _SOME_HEADS
+SOME_THREADS = IDS + _SOME_HEADS
 """As `THREADS`, but a thread with a root head is given only if the head fits."""
 
 HEAD_HAS_WRITE = """
@@ -55,7 +55,7 @@ HEAD_MAY_HAVE = """
 """Without a backslash, JSON spells a text in one way only; so its bytes must be there."""
 KEY_IS_ABSENT = "json_type(CAST(metadata AS TEXT), ?) IS NULL"
 
-COUNT_THREADS = _IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
+COUNT_THREADS = IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
 
 NUMBER_IDS = """
     SELECT thread_id, EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = CAST(odd.thread_id AS TEXT))
