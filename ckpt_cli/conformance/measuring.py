@@ -21,7 +21,7 @@ class Measuring(Samples):
         saver = make([])
         assert [group for group in saver.groups(BOUNDS) if group.number] == []
         assert list(saver.thread_sizes(BOUNDS[0])) == []
-        assert list(saver.heads_by("user") or ()) == []
+        assert list(saver.heads_by(["user"]) or ()) == []
 
     def test_records_are_counted_by_period_namespace_channel_and_path(self, make: Make) -> None:
         """Each record is in one group; a namespace is cut at its first colon; odd ids have no period."""
@@ -57,6 +57,7 @@ class Measuring(Samples):
         assert {i: (one.checkpoints, one.writes, one.recent) for i, one in sizes.items()} == dict.fromkeys(
             self.odd_ids, (2, 2, 1)
         )
+        assert {one.recent for one in saver.thread_sizes(BOUNDS[0], largest=1)} == {1}
         some = self.odd_ids[1:]
         assert {one.thread_id: one for one in saver.thread_sizes(BOUNDS[0], some)} == {i: sizes[i] for i in some}
         groups = list(saver.groups(BOUNDS, some))
@@ -76,7 +77,7 @@ class Measuring(Samples):
 
     def test_heads_are_counted_by_a_text_of_their_metadata(self, make: Make) -> None:
         """Older checkpoints don't count; heads without the key, or with null, count as None."""
-        if make([]).heads_by("user") is None:
+        if make([]).heads_by(["user"]) is None:
             pytest.skip("the engine has no such query")
         documents = [
             b'{"user": "u-1"}',
@@ -87,7 +88,10 @@ class Measuring(Samples):
         ]
         heads = [self.checkpoint(f"t{n}", "2", metadata=Payload("json", text)) for n, text in enumerate(documents)]
         older = [self.checkpoint("t0", "1", metadata=Payload("json", b'{"user": "old"}'))]
-        assert dict(make([*older, *heads]).heads_by("user") or ()) == {"u-1": 2, 'ä"': 1, None: 2}
+        saver = make([*older, *heads])
+        assert dict(saver.heads_by(["user"]) or ()) == {("u-1",): 2, ('ä"',): 1, (None,): 2}
+        both = {("u-1", None): 1, ("u-1", "1"): 1, ('ä"', None): 1, (None, None): 2}
+        assert dict(saver.heads_by(["user", "x"]) or ()) == both
 
 
 def _counted(groups: list[Group], part: Part, field: str) -> Counter[object]:

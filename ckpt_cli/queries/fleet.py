@@ -1,11 +1,14 @@
 """The answer of ``stats``: what the threads do and what takes space, each part read in a moment of its own."""
 
+import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT
 from ckpt_cli.history.tasks.snapshot import Status
+from ckpt_cli.layouts import read_metadata
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.parameters.selector import ThreadSelection
 from ckpt_cli.queries.fleet_sizes import Periods, add_groups, add_threads
@@ -22,6 +25,7 @@ AGENT_KEYS = ("assistant_id", "graph_id")
 """The keys of metadata by which LangGraph's server names an agent (langgraph-api, config of a run)."""
 
 _AT_ONCE = 500  # threads that are read in one moment
+_DIFFERENT, _OTHERS = 2000, "(others)"  # different texts under one key that are kept apart
 _TEXTS = 10  # questions, errors and agents that are listed
 
 
@@ -126,31 +130,35 @@ def _id_pages(heads: Heads | None) -> Iterator[Collection[str] | None]:
 
 
 def _add_agents(reader: Reader, view: StatsView, request: StatsRequest, heads: Heads | None) -> None:
-    for key in request.by:
-        counted = None if view.selected else reader.saver.heads_by(key)
-        if counted is None and heads is None and request.by is AGENT_KEYS:
-            view.notes.append("threads by agent need the metadata of every head: --by KEY or --values")
-            return
-        counts = dict(counted) if counted is not None else _by_metadata(reader, key, heads)
+    counted = None if view.selected else reader.saver.heads_by(request.by)
+    if counted is None and heads is None and request.by is AGENT_KEYS:
+        view.notes.append("threads by agent need the metadata of every head: --by KEY or --values")
+        return
+    by_key: dict[str, Counter[str | None]] = {key: Counter() for key in request.by}
+    for texts, number in _by_metadata(reader, request.by, heads) if counted is None else counted:
+        for key, text in zip(request.by, texts, strict=True):
+            by_key[key][text if text in by_key[key] or len(by_key[key]) < _DIFFERENT else _OTHERS] += number
+    for key, counts in by_key.items():
         known = sorted(counts.items(), key=lambda item: (-item[1], item[0] is None, item[0] or ""))
-        if any(value is not None for value, _ in known) or request.by is not AGENT_KEYS:
-            view.agents += [AgentCount(key, value, number) for value, number in known[:_TEXTS]]
+        if any(text is not None for text in counts) or request.by is not AGENT_KEYS:
+            view.agents += [AgentCount(key, text, number) for text, number in known[:_TEXTS]]
 
 
-def _by_metadata(reader: Reader, key: str, heads: Heads | None) -> dict[str | None, int]:
-    from collections import Counter
-
-    from ckpt_cli.layouts import read_metadata
-
-    counts = Counter[str | None]()
+def _by_metadata(
+    reader: Reader, keys: Sequence[str], heads: Heads | None
+) -> Iterator[tuple[tuple[str | None, ...], int]]:
+    """The texts in the metadata of each head, by reading it."""
     for page in pages(reader.saver.threads() if heads is None else heads, _AT_ONCE):
-        found = 0
+        left = len(page)
         for _, payload in reader.saver.metadata([thread.head for thread in page]):
-            value = read_metadata(reader.value(payload))[0].get(key)
-            counts[None if value is None else str(value)] += 1
-            found += 1
-        counts[None] += len(page) - found
-    return dict(+counts)
+            metadata = read_metadata(reader.value(payload))[0]
+            yield tuple(_as_text(metadata.get(key)) for key in keys), 1
+            left -= 1
+        yield (None,) * len(keys), left
+
+
+def _as_text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _add_values(session: Session, view: StatsView, heads: Heads | None) -> None:

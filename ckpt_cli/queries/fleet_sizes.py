@@ -129,7 +129,7 @@ def _lines(sums: dict[Name, Sums]) -> list[SizeLine]:
 def add_threads(reader: Reader, view: StatsView, pages: Iterable[Collection[str] | None], now: float) -> None:
     """Add to a view the threads that take most, and those that got most checkpoints in the last day."""
     since = ids.lowest_id(now - _DAY)
-    sizes = (one for page in pages for one in reader.saver.thread_sizes(since, page))
+    sizes = (one for page in pages for one in reader.saver.thread_sizes(since, page, largest=_LARGEST))
     largest, talkers = _Top(_by_size), _Top(lambda one: (one.recent, one.thread_id))
     for one in sizes:
         largest.add(one)

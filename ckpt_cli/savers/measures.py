@@ -79,6 +79,23 @@ class Space(NamedTuple):
     settings: Mapping[str, str] = {}
 
 
+class Figures(NamedTuple):
+    """The figures of a database on which advice depends; None for one that isn't known."""
+
+    threads: int
+    checkpoints: int
+    writes: int
+    bytes: int | None
+    repeated: int | None
+
+
+class Advice(NamedTuple):
+    """Something to consider, and statements or commands for it. They are printed to be read, and never run."""
+
+    why: str
+    commands: tuple[str, ...] = ()
+
+
 class Measurer:
     """The role of a saver whose engine can tell sizes; a part of the contract.
 
@@ -88,6 +105,10 @@ class Measurer:
 
     unit: ClassVar[str] = "the lengths of stored values"
     shrinks: ClassVar[str] = "unknown: this database doesn't say what a delete leaves"
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:  # noqa: ARG002 - for engines with advice
+        """What the sizes speak for; nothing if they speak for no change."""
+        return iter(())
 
     @abstractmethod
     def threads(self) -> Iterator[Thread]:
@@ -115,12 +136,20 @@ class Measurer:
             for write in self.writes_of(page, values=0):
                 yield group_of(write, bounds)
 
-    def thread_sizes(self, since: str, thread_ids: Collection[str] | None = None) -> Iterator[ThreadSize]:
+    def thread_sizes(
+        self,
+        since: str,
+        thread_ids: Collection[str] | None = None,
+        *,
+        largest: int | None = None,  # noqa: ARG002 - for engines that sort
+    ) -> Iterator[ThreadSize]:
         """What each thread takes, each thread once and in any order.
 
         Args:
             since: the beginning of a checkpoint id (uuid6); checkpoints that aren't below it are recent.
             thread_ids: only these threads; None for all.
+            largest: how many threads are wanted, those with most bytes and those with most recent checkpoints; the
+                engine may leave out all others.
         """
         for page in self._pages(thread_ids):
             writes = {
@@ -138,8 +167,8 @@ class Measurer:
         """The bytes of these checkpoints; None where the engine can't tell without reading them."""
         return [row.size for row in rows]
 
-    def heads_by(self, key: str) -> Iterator[tuple[str | None, int]] | None:  # noqa: ARG002 - for engines with a query
-        """How many threads have each text under `key` in the metadata of their head; None is for heads without one.
+    def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]] | None:  # noqa: ARG002
+        """How many threads have the same texts under `keys` in the metadata of their head; None is for a missing key.
 
         Returns None if the engine has no such query.
         """

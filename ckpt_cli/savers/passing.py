@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ckpt_cli.model import Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.measures import Group, Space, ThreadSize
+from ckpt_cli.savers.measures import Advice, Figures, Group, Space, ThreadSize
 from ckpt_cli.savers.selection import Selection
 
 if TYPE_CHECKING:
@@ -56,17 +56,23 @@ class PassingSaver(Saver):
         """See `Measurer.groups`."""
         return self._saver.groups(bounds, thread_ids)
 
-    def thread_sizes(self, since: str, thread_ids: Collection[str] | None = None) -> Iterator[ThreadSize]:
+    def thread_sizes(
+        self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
+    ) -> Iterator[ThreadSize]:
         """See `Measurer.thread_sizes`."""
-        return self._saver.thread_sizes(since, thread_ids)
+        return self._saver.thread_sizes(since, thread_ids, largest=largest)
 
-    def heads_by(self, key: str) -> Iterator[tuple[str | None, int]] | None:
+    def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]] | None:
         """See `Measurer.heads_by`."""
-        return self._saver.heads_by(key)
+        return self._saver.heads_by(keys)
 
     def space(self) -> Space:
         """See `Measurer.space`."""
         return self._saver.space()
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
+        """See `Measurer.advice`."""
+        return self._saver.advice(space, figures)
 
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:
         """See `Saver.having`."""

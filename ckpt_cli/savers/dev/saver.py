@@ -116,12 +116,14 @@ class DevSaver(ReadOnlySaver):
             if thread_ids is None or thread_id in thread_ids:
                 yield Group(Part.CHANNEL, 1, len(blob.data), outermost(ns), channel, blob.tag)
 
-    def thread_sizes(self, since: str, thread_ids: Collection[str] | None = None) -> Iterator[ThreadSize]:
+    def thread_sizes(
+        self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
+    ) -> Iterator[ThreadSize]:
         """See `Measurer.thread_sizes`; the blobs are added."""
         blobs = Counter[str]()
         for (thread_id, *_), blob in self._storage.blobs.items():
             blobs[thread_id] += len(blob.data)
-        for one in super().thread_sizes(since, thread_ids):
+        for one in super().thread_sizes(since, thread_ids, largest=largest):
             yield one if one.bytes is None else one._replace(bytes=one.bytes + blobs[one.thread_id])
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:

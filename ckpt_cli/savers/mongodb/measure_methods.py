@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar
 
-from ckpt_cli.savers.measures import Group, Part, Space, ThreadSize
+from ckpt_cli.savers.measures import Advice, Figures, Group, Part, Space, ThreadSize
 from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.records import name_of, thread_name
 from ckpt_cli.savers.mongodb.thread_ids import ThreadIds
 from ckpt_cli.savers.mongodb.written_columns import WrittenColumns
 from ckpt_cli.savers.paging import pages
 
+_MANY, _WORTH = 10_000, 50_000_000  # checkpoints, bytes
 _NAMES = 500  # thread ids in one statement
 Document = dict[str, Any]
 
@@ -35,7 +36,13 @@ class MeasureMethods(WrittenColumns):
             for key, number, size in self._grouped(self._writes, where, keys):
                 yield Group(Part.WRITE, number, size, key[0], key[3] or "", key[2], key[4] or "", key[1])
 
-    def thread_sizes(self, since: str, thread_ids: Collection[str] | None = None) -> Iterator[ThreadSize]:
+    def thread_sizes(
+        self,
+        since: str,
+        thread_ids: Collection[str] | None = None,
+        *,
+        largest: int | None = None,  # noqa: ARG002 - the two collections are joined here
+    ) -> Iterator[ThreadSize]:
         """One aggregation of each collection; the second gives only threads that have writes."""
         for where in self._choices(thread_ids):
             recent = {"recent": {"$sum": _period([since])}}
@@ -59,6 +66,20 @@ class MeasureMethods(WrittenColumns):
         free = [one["freeStorageSize"] for one in known if "freeStorageSize" in one]
         size = sum(tables.values()) if known else None
         return Space(size, int(sum(free)) if free else None, self.shrinks, tables, indexes)
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
+        """A TTL index if there is none; `compact` if much is free."""
+        if figures.checkpoints > _MANY and not any("expires" in text for text in space.indexes.values()):
+            why = "no index lets documents expire; documents need `created_at`, which MongoDBSaver(ttl=…) writes"
+            names = (self._checkpoints, self._writes)
+            yield Advice(
+                why,
+                tuple(f"db.{name}.createIndex({{created_at: 1}}, {{expireAfterSeconds: 7776000}})" for name in names),
+            )
+        if space.free and space.bytes and space.free > space.bytes / 4 and space.free > _WORTH:
+            why = f"{100 * space.free // space.bytes} % of the files is free"
+            names = (self._checkpoints, self._writes)
+            yield Advice(why, tuple(f"db.runCommand({{compact: '{name}'}})" for name in names))
 
     def _choices(self, thread_ids: Collection[str] | None) -> Iterator[Document]:
         if thread_ids is None:

@@ -1,11 +1,12 @@
 """`PostgresSaver`: the saver of LangGraph's tables in Postgres."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
+from ckpt_cli.savers.measures import Advice, Figures, Space
 from ckpt_cli.savers.postgres.address import parse
 from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.engine import PostgresEngine
@@ -96,6 +97,18 @@ class PostgresSaver(SqlSaver):
             facts["warning"] = f"{self._warning}: look, don't change"
         letter = "G" if schema.layout.shallow else "F"
         return About("Postgres", self._connection.address.location, schema.generation, letter, facts, size)
+
+    def space(self) -> Space:
+        """See `disk_space.disk_space`."""
+        from ckpt_cli.savers.postgres.disk_space import disk_space
+
+        return disk_space(self._engine.query, self._schema.names())
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
+        """See `disk_space.advice`."""
+        from ckpt_cli.savers.postgres.disk_space import advice
+
+        return advice(space, figures)
 
     def agent_rows(self) -> "AgentRows":
         """One statement for each call, if the tables are those of LangGraph's own saver; else plans."""

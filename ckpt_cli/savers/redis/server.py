@@ -11,7 +11,7 @@ from ckpt_cli.model import CheckpointRow, Ref, Row, RowChange, Thread
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only, unless_sent
-from ckpt_cli.savers.measures import Space
+from ckpt_cli.savers.measures import Advice, Figures, Space
 from ckpt_cli.savers.redis import written_columns
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.faults import translate_errors
@@ -19,6 +19,7 @@ from ckpt_cli.savers.redis.images import Images
 
 T = TypeVar("T")
 
+_MANY = 10_000  # checkpoints
 _SAMPLE = 50  # checkpoints whose expiry is looked at
 
 NOBODY = Ref("ckpt: may this user write?", "", "no")
@@ -101,6 +102,16 @@ class KeySaver(Saver):
         keys = [key for ref in self.sample(_SAMPLE) if (key := self._checkpoint_key(ref)) is not None]
         expiring = sum(1 for left in self._connection.read(("TTL", key) for key in keys) if left != -1)
         return Space(None, None, self.shrinks, settings={**facts, "expiring": f"{expiring} of {len(keys)}"})
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
+        """A time to live if no key has one; a limit of memory that evicts keys at random."""
+        expiring, _, looked_at = space.settings.get("expiring", "0 of 0").partition(" of ")
+        if figures.checkpoints > _MANY and expiring == "0" and looked_at != "0":
+            why = "no checkpoint has a time to live, so that memory only grows"
+            yield Advice(why, ('RedisSaver(url, ttl={"default_ttl": 43200, "refresh_on_read": True})  # in minutes',))
+        if space.settings.get("maxmemory_policy", "").startswith("allkeys"):
+            why = "at its limit of memory, the server evicts any key, also parts of threads that wait"
+            yield Advice(why, ("CONFIG SET maxmemory-policy noeviction",))
 
     def must_be_writable(self, *, trying: bool) -> None:
         """Check that the server is no replica; if `trying`, also try commands, as few users may read their rights."""

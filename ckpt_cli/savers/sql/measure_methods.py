@@ -36,19 +36,23 @@ class MeasureMethods(ReadMethods):
             for ns, channel, tag, path, period, count, size in self._sums(statement, [*times, *only[WRITES][1]]):
                 yield Group(Part.WRITE, count, size, ns, channel, tag, path or "", period)
 
-    def thread_sizes(self, since: str, thread_ids: Collection[str] | None = None) -> Iterator[ThreadSize]:
+    def thread_sizes(
+        self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
+    ) -> Iterator[ThreadSize]:
         """One statement for the three tables."""
         for only in self._choices(thread_ids):
             conditions = {table: condition for table, (condition, _) in only.items()}
             parameters = [since, *only[CHECKPOINTS][1], *only[BLOBS][1], *only[WRITES][1]]
-            rows = self._engine.query(self._sql_measures.threads(conditions), parameters, stream=True)
+            rows = self._engine.query(self._sql_measures.threads(conditions, largest), parameters, stream=True)
             for thread_id, *sums in rows:
                 checkpoints, writes, size, recent = map(int, sums)
                 yield ThreadSize(thread_id, checkpoints, writes, size, recent)
 
-    def heads_by(self, key: str) -> Iterator[tuple[str | None, int]]:
+    def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]]:
         """One statement: the server groups the metadata of root graphs' heads."""
-        yield from self._engine.query(self._sql_measures.heads_by, [self._engine.metadata_key(key)])
+        statement = self._sql_threads.by_metadata(len(keys))
+        for *texts, number in self._engine.query(statement, [self._engine.metadata_key(key) for key in keys]):
+            yield tuple(texts), number
 
     def _sums(self, statement: str, parameters: _Parameters) -> Iterator[ResultRow]:
         """The rows of a statement; its last two columns, a count and a sum of bytes, become whole numbers."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from ckpt_cli.savers.period_case import period_case
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
-from ckpt_cli.savers.sql.thread_statements import ThreadStatements
 
 
 class MeasureStatements:
@@ -22,7 +21,6 @@ class MeasureStatements:
         lengths = (engine.json_length(engine.quoted(column)) for column in ("checkpoint", "metadata"))
         self._length = " + ".join(f"coalesce({length}, 0)" for length in lengths)
         self._blob_length = f"coalesce({engine.byte_length(engine.quoted('blob'))}, 0)"
-        self.heads_by = ThreadStatements(engine, layout).by_metadata
 
     def checkpoints(self, bounds: Sequence[str], only: str) -> tuple[str, list[str]]:
         """Namespace, period, number and bytes of checkpoints; and the parameters of the periods."""
@@ -43,8 +41,11 @@ class MeasureStatements:
         sums = f"{period}, count(*), sum({self._blob_length})"
         return f"SELECT {columns}, {sums} FROM {self._engine.table(WRITES)}{only} GROUP BY 1, 2, 3, 4, 5", times
 
-    def threads(self, only: Mapping[str, str]) -> str:
-        """Thread, checkpoints, writes, bytes and recent checkpoints of each thread; one parameter begins the recent."""
+    def threads(self, only: Mapping[str, str], largest: int | None) -> str:
+        """Thread, checkpoints, writes, bytes and recent checkpoints of each thread; one parameter begins the recent.
+
+        With `largest`, only so many threads with most bytes, and with most recent checkpoints.
+        """
         recent = f"CASE WHEN length({self._id}) = 36 AND substr({self._id}, 15, 1) = '6' AND {self._id} >= %s THEN 1"
         parts = {
             CHECKPOINTS: f"count(*) AS n, 0 AS w, sum({self._length}) AS b, sum({recent} ELSE 0 END) AS r",
@@ -56,7 +57,12 @@ class MeasureStatements:
             f" FROM {self._engine.table(table)}{only[table]} GROUP BY 1"
             for table, sums in parts.items()
         )
-        return f"SELECT id, sum(n), sum(w), sum(b), sum(r) FROM ({selects}) AS parts GROUP BY id HAVING sum(n) > 0"
+        sums = "sum(n) AS n, sum(w) AS w, sum(b) AS b, sum(r) AS r"
+        sizes = f"SELECT id, {sums} FROM ({selects}) AS parts GROUP BY id HAVING sum(n) > 0"
+        if largest is None:
+            return sizes
+        first, second = (f"(SELECT * FROM sizes ORDER BY {by} DESC, id DESC LIMIT {int(largest)})" for by in "br")
+        return f"WITH sizes AS ({sizes}) {first} UNION {second}"
 
     def _ns(self, relation: str) -> str:
         return self._engine.outermost(self._engine.namespace(relation))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import ClassVar
 
 from ckpt_cli.model import Scalar
-from ckpt_cli.savers.measures import Group, Part, Space, ThreadSize
+from ckpt_cli.savers.measures import Advice, Figures, Group, Part, Space, ThreadSize
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.period_case import period_case
 from ckpt_cli.savers.spelling import text_of
@@ -14,6 +14,7 @@ from ckpt_cli.savers.sqlite.columns import bound
 from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
 
 _CHUNK = 500  # values in one IN (…); older builds of SQLite take at most 999
+_MANY, _WORTH = 100_000, 50_000_000  # checkpoints, bytes
 _VACUUM_MODES = {0: "none", 1: "full", 2: "incremental"}
 _AFTER_DELETE = {
     0: "the file doesn't shrink after a delete: new rows take the free pages; VACUUM makes it smaller, and needs the "
@@ -43,19 +44,26 @@ class MeasureMethods(ThreadMethods):
                 names = (text_of(ns), text_of(channel), columns.tag(tag), text_of(path))
                 yield Group(Part.WRITE, count, size, *names, period)
 
-    def thread_sizes(self, since: str, thread_ids: Collection[str] | None = None) -> Iterator[ThreadSize]:
+    def thread_sizes(
+        self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
+    ) -> Iterator[ThreadSize]:
         """One statement, in the order of the key indexes."""
         statement = sql.THREADS_AND_WRITES if self._schema.writes else sql.THREADS
+        if largest is not None:
+            statement = sql.LARGEST.replace("{sizes}", statement).replace("{largest}", str(int(largest)))
         for only, ids in self._chunks(thread_ids):
             parameters = [since, *ids, *(ids if self._schema.writes else ())]
             for raw, *sums in self._rows(statement, parameters, only=only):
                 checkpoints, writes, size, recent = sums
                 yield ThreadSize(self._name(raw), checkpoints, writes, size, recent)
 
-    def heads_by(self, key: str) -> Iterator[tuple[str | None, int]]:
+    def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]]:
         """One statement, which reads the metadata of the heads and nothing else of them."""
-        for value, count in self._rows(statements.IDS + sql.HEADS_BY, [f'$."{key}"']):
-            yield (None if value is None else text_of(value)), count
+        found = ", ".join(sql.FOUND.replace("{at}", str(place)) for place in range(1, len(keys) + 1))
+        places = ", ".join(str(place) for place in range(1, len(keys) + 1))
+        rows = self._rows(statements.IDS + sql.HEADS_BY, [f'$."{key}"' for key in keys], found=found, places=places)
+        for *values, number in rows:
+            yield tuple(None if value is None else str(value) for value in values), number
 
     def space(self) -> Space:
         """The pages of the file; the bytes of tables and indexes if this SQLite was built to tell them."""
@@ -65,6 +73,22 @@ class MeasureMethods(ThreadMethods):
         size = pages * page + self._connection.file_state.wal_size
         indexes = {str(name): str(text or "") for name, text in self._connection.query(sql.INDEXES)}
         return Space(size, free * page, after_delete, {}, indexes, settings)
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
+        """VACUUM if much is free, WAL if writers block readers, delta channels if most is stored again."""
+        path = self._connection.path
+        if space.free and space.bytes and space.free > space.bytes / 4 and space.free > _WORTH:
+            why = f"{100 * space.free // space.bytes} % of the file is free pages"
+            yield Advice(why, (f"sqlite3 {path} 'VACUUM'  -- while no agent runs",))
+        if space.settings["journal_mode"] != "wal" and figures.checkpoints > _MANY:
+            why = "without a write-ahead log, each writer waits for readers"
+            yield Advice(why, (f"sqlite3 {path} 'PRAGMA journal_mode=WAL'",))
+        if figures.repeated and figures.bytes and figures.repeated > max(figures.bytes / 2, _WORTH):
+            why = "most bytes are values stored again without a change: Postgres stores each version of a channel once"
+            yield Advice(why)
+        if figures.checkpoints > _MANY:
+            why = "old threads and old steps make the file large: see what would go, then delete"
+            yield Advice(why, ("ckpt delete --idle 90d --dry-run",))
 
     @property
     def _journal(self) -> str:
