@@ -65,6 +65,6 @@ def advice(space: Space, figures: Figures) -> Iterator[Advice]:
         why = "questions about times (`--since`, deleting what is old) read every key; checkpoint ids sort by time"
         yield Advice(why, ("CREATE INDEX CONCURRENTLY checkpoints_time ON checkpoints (checkpoint_id);",))
     if max(space.tables.values(), default=0) > _LARGE:
-        why = "a table is over 20 GB: a partition by month (checkpoint ids sort by time) is dropped at once, not row by row"
+        why = "a table is over 20 GB: a partition by month (checkpoint ids sort by time) is dropped at once"
         table = "CREATE TABLE checkpoints_new (LIKE checkpoints INCLUDING ALL) PARTITION BY RANGE (checkpoint_id);"
         yield Advice(why, ("-- on a new table, into which the rows are copied:", table))
