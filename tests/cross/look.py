@@ -144,10 +144,10 @@ class Look:
         """Checkpoints and writes are those of the official saver; the writes on heads show who waits or failed."""
         saver, listed = run.reader.saver, Counter[str]()
         with run.backend.official() as official:
-            for thread_id, _ in run.threads:
-                for item in official.list({"configurable": {"thread_id": thread_id}}):
-                    listed[Part.CHECKPOINT] += 1
-                    listed[Part.WRITE] += len(item.pending_writes or ())
+            for _, state in run.states():
+                item = official.get_tuple(state.config)
+                listed[Part.CHECKPOINT] += 1
+                listed[Part.WRITE] += len(item.pending_writes or ()) if item is not None else 0
         counted = Counter[str]()
         for group in saver.groups([]):
             counted[group.part] += group.number

@@ -67,12 +67,10 @@ def _figures(view: StatsView) -> Iterator[Line]:
     yield [("", f" {BETWEEN} ".join(takes))]
     disk = [f"{size(view.file_bytes)} on disk"] if view.file_bytes is not None else []
     disk += [f"{size(view.free_bytes)} of it free"] if view.free_bytes is not None else []
-    if view.idle is not None:
-        disk.append(f"newest checkpoint {duration(view.idle)} ago")
-    if view.rate is not None:
-        disk.append(f"{view.rate:,} in the last hour")
     if disk:
         yield [("", f" {BETWEEN} ".join(disk))]
+    if view.idle is not None and view.rate is not None:
+        yield [("", f"newest checkpoint {duration(view.idle)} ago {BETWEEN} {view.rate:,} in the last hour")]
 
 
 def _tables(view: StatsView) -> Iterator[_Table]:
@@ -128,6 +126,7 @@ def _sizes(view: StatsView) -> Iterator[_Table]:
 
 
 def _table(table: _Table) -> Iterator[Line]:
+    table = _without_zeros(table)
     shown = table.rows[:_ROWS]
     heads = [table.title, *(column.title for column in table.columns)]
     widths = [min(max(cell_len(cell[1]) for cell in cells), _LONGEST_NAME) for cells in zip(*shown, strict=True)]
@@ -141,8 +140,17 @@ def _table(table: _Table) -> Iterator[Line]:
         yield [("muted", f"{MORE} {len(table.rows) - _ROWS:,} more: --json")]
 
 
+def _without_zeros(table: _Table) -> _Table:
+    """The table without its columns of zeros, such as channels where none are stored apart."""
+    kept = [at for at, _ in enumerate(table.columns, 1) if any(cells[at][1] != "0" for cells in table.rows)]
+    columns = tuple(table.columns[at - 1] for at in kept)
+    return table._replace(columns=columns, rows=[[cells[0], *(cells[at] for at in kept)] for cells in table.rows])
+
+
 def _aligned(cells: list[Span], widths: list[int], rights: list[bool], last: int) -> Line:
     line: Line = []
+    while cells and not cells[-1][1]:
+        cells = cells[:-1]
     for at, (style, text) in enumerate(cells):
         line += [("", "  ")] if at else []
         line.append((style, text if at == last and not rights[at] else pad(text, widths[at], right=rights[at])))
