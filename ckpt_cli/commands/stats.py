@@ -9,7 +9,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.conditions import NAMES, Condition, Unit, parse_conditions
 from ckpt_cli.parameters.options import Threads
 from ckpt_cli.parameters.selector import SelectorOptions, parse_selector
-from ckpt_cli.queries.fleet import AGENT_KEYS, StatsRequest, fleet
+from ckpt_cli.queries.fleet import AGENT_KEYS, StatsRequest, run
 from ckpt_cli.session import Session
 from ckpt_cli.views.stats import CheckLine, Sample, StatsView
 
@@ -90,7 +90,7 @@ def stats(
         if condition.name in NEEDS_VALUES and not values:
             raise UsageError(f"--check {condition.name} needs the values", hint="add --values, which reads them")
     request = StatsRequest(parse_selector(session, selector, threads), by or AGENT_KEYS, values)
-    view = fleet(session, request)
+    view = run(session, request)
     view.samples = _samples(view) if format_ is StatsFormat.OPENMETRICS else None  # type: ignore[misc]
     view.checks = [_checked(view, condition) for condition in conditions]
     if advise:

@@ -1,4 +1,4 @@
-"""Advice that the sizes of a database speak for (``stats --advise``): statements to read, which ckpt never runs."""
+"""Advice that the sizes of a database speak for (``stats --advise``); ckpt never runs it."""
 
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.measures import Figures

@@ -1,4 +1,4 @@
-"""The answer of ``stats``: what the threads do and what takes space, each part read in a moment of its own."""
+"""The answer of ``stats``: what threads do and what takes space, each part in its own moment."""
 
 import json
 from collections import Counter
@@ -37,7 +37,7 @@ class StatsRequest(NamedTuple):
     values: bool = False
 
 
-def fleet(session: Session, request: StatsRequest) -> StatsView:
+def run(session: Session, request: StatsRequest) -> StatsView:
     """The view of the database, or of the chosen threads."""
     saver = session.reader.saver
     view = StatsView(session.read(lambda reader: reader.saver.about().location), False, saver.unit)

@@ -1,4 +1,4 @@
-"""What the records of a database take (``stats``): groups of them added up, periods, the largest threads."""
+"""What the records of a database take (``stats``): groups, periods, the largest threads."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What the threads of a database are doing (``stats``): how many wait or failed, with which questions and errors.
+"""How many threads wait or failed (``stats``), with which questions and errors.
 
 Whether a thread waits or failed mostly shows in the writes on its head. The head itself is read only where they leave a
 doubt, or for the other statuses.

@@ -1,4 +1,4 @@
-"""What the channels inside checkpoints take, and how often a value is stored again (``stats --values``)."""
+"""The channels inside checkpoints: their sizes, and how often a value is stored again."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`Measurer`: how many records there are and how large they are; the disk space of a database; what would save some."""
+"""`Measurer`: how many records there are and how large they are; disk space; advice."""
 
 from abc import abstractmethod
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""The channels in a checkpoint's body as they are encoded: their bytes are measured and compared, not decoded."""
+"""The channels of a checkpoint's body as they are encoded, to measure and compare their bytes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Figures as OpenMetrics text, which Prometheus' textfile collector reads too (OpenMetrics 1.0, Prometheus 0.0.4)."""
+"""Figures as OpenMetrics text (OpenMetrics 1.0), which Prometheus' textfile collector reads too."""
 
 from collections.abc import Iterable, Iterator
 

@@ -37,7 +37,7 @@ _COUNTS = (_Column("checkpoints", True), _Column("channels", True), _Column("wri
 
 
 def render(view: StatsView, page: Page) -> Iterator[Line]:
-    """The figures, the tables, and what can't be told; or OpenMetrics."""
+    """The figures, the tables, and notes about what isn't known; or OpenMetrics."""
     if view.samples is not None:
         yield from openmetrics.render(view.samples)
         return

@@ -29,7 +29,7 @@ WHERE name IN ('autovacuum', 'default_toast_compression', 'autovacuum_vacuum_sca
 
 
 def disk_space(query: Query, names: Sequence[str]) -> Space:
-    """The sizes of tables (with their large values) and of indexes; how many rows are dead isn't told in bytes."""
+    """The sizes of tables (with their large values) and of indexes; Postgres counts dead rows, not their bytes."""
     tables, settings = {}, {str(name): str(value) for name, value in query(_SETTINGS)}
     for name, size, dead, live in query(_RELATIONS, [[*names]]):
         tables[name] = int(size)
