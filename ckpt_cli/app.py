@@ -44,6 +44,7 @@ VERBS = {
     "writes": Verb(LOOK, "Show what each task wrote at a checkpoint: results, errors, interrupts."),
     "grep": Verb(LOOK, "Search the state, writes and metadata of all checkpoints."),
     "watch": Verb(LOOK, "Show new checkpoints as they appear; run a command or stop when an agent waits."),
+    "stats": Verb(LOOK, "Count threads by what they do; measure what takes space; check limits."),
     "info": Verb(LOOK, "Describe this database: backend, generation, sizes, encryption."),
     "fork": Verb(TRAVEL, "Start a new branch or a new thread from any checkpoint."),
     "rollback": Verb(TRAVEL, "Make an earlier state current again; nothing is lost."),

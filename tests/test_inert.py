@@ -21,6 +21,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "diff": [["diff", "{thread}", "@^", "@"], ["diff", "{thread}", "@", "--meta"]],
     "writes": [["writes", "{thread}"]],
     "grep": [["grep", "touch"]],
+    "stats": [["stats"], ["stats", "--values", "--by", "source", "--advise"]],
     "info": [["info"]],
     "fork": [["fork", "{thread}", "@", "--dry-run"], ["fork", "{thread}", "@", "--to", "elsewhere", "--dry-run"]],
     "replay": [

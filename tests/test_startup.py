@@ -23,6 +23,7 @@ HEAVY = frozenset(
 
 ASKED = {
     "threads": ["threads"],
+    "stats": ["stats", "subgraphs"],
     "log": ["log", "subgraphs"],
     "tree": ["tree", "subgraphs"],
     "show": ["show", "subgraphs"],

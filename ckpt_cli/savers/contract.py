@@ -1,7 +1,6 @@
 """The interface to a checkpoint database, `Saver`: rows and typed bytes that backends read and write.
 
-A saver knows its engine and nothing about values, so it works even on checkpoints that nobody can decode. Everything is
-read inside `Saver.moment`, so that all output of a command shows the database at one moment.
+A saver knows no values: it works even on checkpoints that nobody can decode. All is read inside `Saver.moment`.
 """
 
 from abc import ABC, abstractmethod
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
+from ckpt_cli.savers.measures import Measurer
 from ckpt_cli.savers.selection import Selector
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["Ability", "About", "Form", "Saver", "Totals"]  # with names now in `
 T = TypeVar("T")
 
 
-class Saver(Selector, ABC):
+class Saver(Selector, Measurer, ABC):
     """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless stated otherwise."""
 
     name: ClassVar[str]

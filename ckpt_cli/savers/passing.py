@@ -8,6 +8,7 @@ from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Thread, Write,
 from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.measures import Advice, Figures, Group, Space, ThreadSize
 from ckpt_cli.savers.selection import Selection
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class PassingSaver(Saver):
         self._saver = saver
         self.name = saver.name  # type: ignore[misc]
         self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
+        self.unit, self.shrinks = saver.unit, saver.shrinks  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
 
     def one_scan(self) -> AbstractContextManager[None]:
@@ -62,6 +64,28 @@ class PassingSaver(Saver):
     def sizes(self, thread_ids: Collection[str]) -> Mapping[str, int] | None:
         """See `Saver.sizes`."""
         return self._saver.sizes(thread_ids)
+
+    def groups(self, bounds: Sequence[str], thread_ids: Collection[str] | None = None) -> Iterator[Group]:
+        """See `Measurer.groups`."""
+        return self._saver.groups(bounds, thread_ids)
+
+    def thread_sizes(
+        self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
+    ) -> Iterator[ThreadSize]:
+        """See `Measurer.thread_sizes`."""
+        return self._saver.thread_sizes(since, thread_ids, largest=largest)
+
+    def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]] | None:
+        """See `Measurer.heads_by`."""
+        return self._saver.heads_by(keys)
+
+    def space(self) -> Space:
+        """See `Measurer.space`."""
+        return self._saver.space()
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
+        """See `Measurer.advice`."""
+        return self._saver.advice(space, figures)
 
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:
         """See `Saver.having`."""

@@ -113,6 +113,15 @@ class Codec:
 
         return payload._replace(data=aes.encrypt(self._decrypt(payload), self._key, beginning))
 
+    def decrypted(self, payload: Payload) -> Payload:
+        """A payload without its encryption; one that isn't encrypted is returned as it is.
+
+        Raises:
+            KeyMissing: the key is missing or wrong.
+        """
+        inner, _, cipher = payload.tag.partition("+")
+        return Payload(inner, self._decrypt(payload)) if cipher == _AES else payload
+
     def _decrypt(self, payload: Payload) -> bytes:
         from ckpt_cli.serde import aes
 

@@ -12,10 +12,13 @@ from langgraph.types import StateSnapshot
 
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, APPEND
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Payload, Ref
+from ckpt_cli.queries.fleet_status import FleetStatus
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.measures import Part
 from ckpt_cli.serde.codec import Codec
 from tests.backends_table import broken
 from tests.cross.backend import Backend, Fresh
@@ -136,6 +139,27 @@ class Look:
         """A database made by the official saver of today can do what the README says of its kind."""
         saver = run.reader.saver
         assert not broken(saver.name, saver.abilities)
+
+    def test_stats_count_what_the_library_lists(self, run: Run) -> None:
+        """Checkpoints and writes are those of the official saver; the writes on heads show who waits or failed."""
+        saver, listed = run.reader.saver, Counter[str]()
+        with run.backend.official() as official:
+            for _, state in run.states():
+                item = official.get_tuple(state.config)
+                listed[Part.CHECKPOINT] += 1
+                listed[Part.WRITE] += len(item.pending_writes or ()) if item is not None else 0
+        counted = Counter[str]()
+        for group in saver.groups([]):
+            counted[group.part] += group.number
+        assert counted[Part.CHECKPOINT] == listed[Part.CHECKPOINT] == saver.totals().checkpoints
+        assert counted[Part.WRITE] == saver.totals().writes >= listed[Part.WRITE] > 0
+        sizes = [*saver.thread_sizes("")]
+        assert sum(one.checkpoints for one in sizes) == counted[Part.CHECKPOINT]
+        quick, slow = FleetStatus(run.reader, closely=False), FleetStatus(run.reader, closely=True)
+        quick.add(saver.threads_with([INTERRUPT, ERROR]))
+        slow.add(saver.threads())
+        assert all(quick.statuses[one] == slow.statuses[one] for one in (Status.WAITING, Status.FAILED))
+        assert (quick.questions, quick.errors) == (slow.questions, slow.errors)
 
     def test_statuses(self, run: Run) -> None:
         """A thread's status follows from its head."""

@@ -22,6 +22,8 @@ OVERVIEW = (
     ("threads", "--since", "2000-01-01"),
     ("info",),
     ("info", "--json"),
+    ("stats",),
+    ("stats", "--values", "--by", "source", "--json"),
     ("grep", "a"),
     ("grep", "a", "--json", "--all"),
     ("operations",),

@@ -5,6 +5,7 @@ uuid6(clock_seq=step)``. The ids of copies (``as_node="__copy__"``) and of updat
 an id from JavaScript can't be trusted (-1 is ``ffff`` there). If metadata was read, its step is used instead.
 """
 
+import math
 from datetime import UTC, datetime
 
 _GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01
@@ -42,12 +43,6 @@ def _recorded_time(checkpoint_id: str) -> float | None:
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
-def lowest_id(when: float) -> str:
-    """The lowest text that the uuid6 of a checkpoint made at this time, in seconds since 1970, can begin with."""
-    ticks = f"{max(0, int(when * 1e7) + _GREGORIAN):015x}"
-    return f"{ticks[:8]}-{ticks[8:12]}-6{ticks[12:]}"
-
-
 def step(checkpoint_id: str) -> int | None:
     """The step that an id contains, -1 for the first input; None if it is no uuid6."""
     if not is_uuid6(checkpoint_id):
@@ -57,3 +52,14 @@ def step(checkpoint_id: str) -> int | None:
     except ValueError:
         return None
     return sequence - 0x4000 if sequence >= 0x2000 else sequence
+
+
+def lowest_id(when: float) -> str:
+    """The beginning of the uuid6 ids that were made at a time or later: these ids aren't below it, earlier ids are.
+
+    Args:
+        when: seconds since 1970.
+    """
+    ticks = max(math.ceil(when * 10**7) + _GREGORIAN, 0)
+    digits = f"{ticks >> 12:012x}"
+    return f"{digits[:8]}-{digits[8:]}-6{ticks & 0xFFF:03x}"

@@ -1,7 +1,8 @@
 """`DevSaver`: reads the pickles of an `InMemorySaver`, always whole files; never writes them."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -13,6 +14,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dev.files import Files, find_files
 from ckpt_cli.savers.dev.pickles import Storage, Stored, load
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
+from ckpt_cli.savers.measures import Group, Part, ThreadSize, outermost
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form, Node
 
@@ -106,6 +108,23 @@ class DevSaver(ReadOnlySaver):
             if thread_id in sizes:
                 sizes[thread_id] += len(payload.data)
         return sizes
+
+    def groups(self, bounds: Sequence[str], thread_ids: Collection[str] | None = None) -> Iterator[Group]:
+        """See `Measurer.groups`; and the blobs, whose periods aren't known."""
+        yield from super().groups(bounds, thread_ids)
+        for (thread_id, ns, channel, _), blob in self._storage.blobs.items():
+            if thread_ids is None or thread_id in thread_ids:
+                yield Group(Part.CHANNEL, 1, len(blob.data), outermost(ns), channel, blob.tag)
+
+    def thread_sizes(
+        self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
+    ) -> Iterator[ThreadSize]:
+        """See `Measurer.thread_sizes`; the blobs are added."""
+        blobs = Counter[str]()
+        for (thread_id, *_), blob in self._storage.blobs.items():
+            blobs[thread_id] += len(blob.data)
+        for one in super().thread_sizes(since, thread_ids, largest=largest):
+            yield one if one.bytes is None else one._replace(bytes=one.bytes + blobs[one.thread_id])
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The rows with the highest ids, highest first."""

@@ -1,5 +1,6 @@
 """The connection to a server: queries and writes, and the sessions that they run in."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ _VALUES: CodecOptions[Document] = CodecOptions(
 )
 _SNAPSHOTS = 13  # the wire version of MongoDB 5.0, the first with snapshots outside transactions
 _NO_OPERATOR = (168, 31325, 15999, 51276)
+_SIZE = re.compile("binarySize|bsonSize")
 
 
 class Connection:
@@ -121,10 +123,32 @@ class Connection:
             try:
                 return self.aggregate(relation, pipeline(True))
             except errors.OperationFailure as error:
-                if error.code not in _NO_OPERATOR and "binarySize" not in str(error):
+                if error.code not in _NO_OPERATOR and not _SIZE.search(str(error)):
                     raise
                 self._can_measure = False
         return self.aggregate(relation, pipeline(False))
+
+    def storage(self, relation: str) -> Document:
+        """The server's figures of a collection; empty if this user may not ask for them, or the server has none."""
+        try:
+            return dict(self._db.command("collStats", relation))
+        except errors.OperationFailure:
+            return {}
+
+    def indexes(self, relation: str) -> dict[str, str]:
+        """The indexes of a collection: the keys of each, with its expiry if it has one."""
+        try:
+            found = self._db[relation].index_information()
+        except errors.OperationFailure:
+            return {}
+        expiry = {
+            name: f", expires after {one['expireAfterSeconds']} s"
+            for name, one in found.items()
+            if "expireAfterSeconds" in one
+        }
+        return {
+            name: ", ".join(str(key) for key, _ in one["key"]) + expiry.get(name, "") for name, one in found.items()
+        }
 
     def moment(self, look: Callable[[], T], *, snapshot: bool = True) -> T:
         """Run `look`; run it again if the connection broke.

@@ -13,9 +13,9 @@ from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.expand import Expansion
 from ckpt_cli.savers.mongodb.faults import translate_errors
 from ckpt_cli.savers.mongodb.images import Images
+from ckpt_cli.savers.mongodb.measure_methods import MeasureMethods
 from ckpt_cli.savers.mongodb.schema import Schema, detect
 from ckpt_cli.savers.mongodb.thread_ids import ThreadIds
-from ckpt_cli.savers.mongodb.written_columns import WrittenColumns
 from ckpt_cli.savers.paging import fetch_by_size, pages
 from ckpt_cli.savers.selection import FilterKind, Selection
 
@@ -45,7 +45,7 @@ def open_url(url: str) -> "MongoSaver":
         raise
 
 
-class MongoSaver(WrittenColumns):
+class MongoSaver(MeasureMethods):
     """A database of LangGraph's own saver, of its former async variant, or of LangGraph.js."""
 
     name: ClassVar[str] = "mongodb"
@@ -281,9 +281,8 @@ class MongoSaver(WrittenColumns):
     def _whole(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         columns = ("thread_id", *reading.SKELETON, "type", "checkpoint", "metadata")
         where = reading.filter_for(refs, self._stored_ids(refs))
-        documents = self._connection.find(self._checkpoints, where, columns, {})
-        checkpoints = (records.checkpoint(records.thread_of(one), one) for one in documents)
-        return {checkpoint.row.ref: checkpoint for checkpoint in checkpoints}
+        found = self._connection.find(self._checkpoints, where, columns, {})
+        return {one.row.ref: one for one in (records.checkpoint(records.thread_of(item), item) for item in found)}
 
     def _with_heads(self, where: dict[str, Any]) -> Iterator[Thread]:
         """Threads with heads: the root graph's head or, without a root, the highest checkpoint of any namespace."""

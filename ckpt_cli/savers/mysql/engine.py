@@ -152,6 +152,15 @@ class MySQLEngine(Engine):
         """The path of the key, which is in quotes in the path."""
         return f"$.{json.dumps(key, ensure_ascii=False)}"
 
+    def metadata_text(self) -> str:
+        """The value without the quotes that JSON puts around a text."""
+        value, again = (f"json_extract({self.quoted('metadata')}, {mark})" for mark in ("%s", AGAIN))
+        return f"CASE WHEN json_type({value}) <> 'NULL' THEN json_unquote({again}) END"
+
+    def outermost(self, namespace: str) -> str:
+        """The part before the first colon."""
+        return f"substring_index({namespace}, ':', 1)"
+
     def metadata_contains(self) -> str:
         """The server's own containment (checkpoint-mysql 3.0, ``base.py: _search_where``)."""
         return f"json_contains({self.quoted('metadata')}, %s)"

@@ -10,6 +10,7 @@ from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
+from ckpt_cli.savers.measures import Space
 from ckpt_cli.savers.mysql.address import parse_url
 from ckpt_cli.savers.mysql.connection import Connection
 from ckpt_cli.savers.mysql.engine import MySQLEngine
@@ -101,6 +102,12 @@ class MySQLSaver(SqlSaver):
             facts["warning"] = f"{newer(schema.layout.version, schema.newest)}: look, don't change"
         letter = "G" if schema.layout.shallow else "F"
         return About("MySQL", connection.address.location, schema.generation, letter, facts, size(connection.query))
+
+    def space(self) -> Space:
+        """See `disk_space.disk_space`."""
+        from ckpt_cli.savers.mysql.disk_space import disk_space
+
+        return disk_space(self._connection.query)
 
     def agent_rows(self) -> "AgentRows":
         """A statement for each table, if the tables are those of LangGraph's own saver; else plans."""

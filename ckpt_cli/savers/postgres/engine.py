@@ -117,6 +117,14 @@ class PostgresEngine(Engine):
         """The key; None, which no metadata has, if JSONB can't hold it."""
         return self.search_value(CHECKPOINTS, "metadata", key)
 
+    def metadata_text(self) -> str:
+        """The value as text."""
+        return "metadata::jsonb ->> %s::text"
+
+    def outermost(self, namespace: str) -> str:
+        """The first of the parts between colons."""
+        return f"split_part({namespace}, ':', 1)"
+
     def metadata_contains(self) -> str:
         """Containment of JSONB (checkpoint-postgres 3.2, ``base.py: _search_where``)."""
         return "metadata::jsonb @> %s::jsonb"

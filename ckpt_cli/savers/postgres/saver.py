@@ -1,12 +1,13 @@
 """`PostgresSaver`: the saver of LangGraph's tables in Postgres."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
+from ckpt_cli.savers.measures import Advice, Figures, Space
 from ckpt_cli.savers.postgres.address import parse
 from ckpt_cli.savers.postgres.arrivals import read_tail
 from ckpt_cli.savers.postgres.connection import Connection
@@ -107,6 +108,18 @@ class PostgresSaver(SqlSaver):
         if tail is None or mark is None:
             return super().arrivals(floor, None, thread_ids)._replace(mark=tail and tail.mark)
         return tail
+
+    def space(self) -> Space:
+        """See `disk_space.disk_space`."""
+        from ckpt_cli.savers.postgres.disk_space import disk_space
+
+        return disk_space(self._engine.query, self._schema.names())
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
+        """See `disk_space.advice`."""
+        from ckpt_cli.savers.postgres.disk_space import advice
+
+        return advice(space, figures)
 
     def agent_rows(self) -> "AgentRows":
         """One statement for each call, if the tables are those of LangGraph's own saver; else plans."""

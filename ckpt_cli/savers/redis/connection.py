@@ -113,6 +113,17 @@ class Connection:
             return {}
         return {"target_nodes": self._client.get_node_from_key(command[3])}
 
+    def memory_settings(self) -> dict[str, str]:
+        """The limit of the server's memory and what it does there, where the server says so."""
+        if self.is_cluster:
+            return {}
+        try:
+            facts = self._client.info("memory")
+        except exceptions.RedisError:
+            return {}
+        names = ("maxmemory", "maxmemory_policy", "used_memory")
+        return {name: str(facts[name]) for name in names if name in facts}
+
     def keys(self, pattern: str) -> Iterator[str]:
         """Every key that matches the pattern; the scan visits all keys of the database."""
         seen: set[str] = set()

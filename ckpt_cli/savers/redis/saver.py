@@ -223,6 +223,10 @@ class RedisSaver(KeySaver):
 
         return RedisAgentRows(self, self._connection, self._keys, self._images)
 
+    def _checkpoint_key(self, ref: Ref) -> str:
+        shallow = Ability.BRANCHES not in self.abilities
+        return self._keys.shallow(ref.thread_id, ref.ns) if shallow else self._keys.checkpoint(ref)
+
     def _finder(self, thread_ids: Collection[str] | None) -> Finder:
         """The finder for these threads: the index, the scan if there is none, or both for ids that tags can't find."""
         if self._index is None:

@@ -7,16 +7,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar, TypeVar
 
-from ckpt_cli.model import Ref, Row, RowChange, Thread
+from ckpt_cli.model import CheckpointRow, Ref, Row, RowChange, Thread
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only, unless_sent
+from ckpt_cli.savers.measures import Advice, Figures, Space
 from ckpt_cli.savers.redis import written_columns
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.images import Images
 
 T = TypeVar("T")
+
+_MANY = 10_000  # checkpoints
+_SAMPLE = 50  # checkpoints whose expiry is looked at
 
 NOBODY = Ref("ckpt: may this user write?", "", "no")
 """A checkpoint that never exists."""
@@ -31,6 +35,10 @@ class KeySaver(Saver):
 
     out_of_reach: ClassVar[str] = (
         "the append-only file (until `BGREWRITEAOF`), the snapshot (until `BGSAVE`), replicas and backups"
+    )
+    unit: ClassVar[str] = "the memory of each checkpoint's key (MEMORY USAGE), and the lengths of written values"
+    shrinks: ClassVar[str] = (
+        "a delete frees memory at once; the append-only file becomes smaller at the next BGREWRITEAOF"
     )
     page = 25
     _trials: ClassVar[Sequence[str]] = ("DEL",)
@@ -81,6 +89,35 @@ class KeySaver(Saver):
         """The running server and the database in it; nothing in the data identifies the database after a restart."""
         address = self._connection.address
         return Place(self.identity, "", f"{self._connection.instance()}/{address.space}")
+
+    def _checkpoint_key(self, ref: Ref) -> str | None:  # noqa: ARG002 - for layouts with one key for a checkpoint
+        """The key of a checkpoint; None if it has several."""
+        return None
+
+    def checkpoint_sizes(self, rows: Sequence[CheckpointRow]) -> Sequence[int | None]:
+        """The memory that each key takes, as the server tells it; None if it has none, or this user may not ask."""
+        keys = [self._checkpoint_key(row.ref) for row in rows]
+        commands = (("MEMORY USAGE", key) for key in keys if key is not None)
+        answers = self._connection.all(commands, failing=True)
+        sizes = [None if key is None else next(answers) for key in keys]
+        return [size if isinstance(size, int) else None for size in sizes]
+
+    def space(self) -> Space:
+        """The settings of the whole server; what this database takes of its memory is only known key by key."""
+        facts = self._connection.memory_settings()
+        keys = [key for ref in self.sample(_SAMPLE) if (key := self._checkpoint_key(ref)) is not None]
+        expiring = sum(1 for left in self._connection.read(("TTL", key) for key in keys) if left != -1)
+        return Space(None, None, self.shrinks, settings={**facts, "expiring": f"{expiring} of {len(keys)}"})
+
+    def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
+        """A time to live if no key has one; a limit of memory that evicts keys at random."""
+        expiring, _, looked_at = space.settings.get("expiring", "0 of 0").partition(" of ")
+        if figures.checkpoints > _MANY and expiring == "0" and looked_at != "0":
+            why = "no checkpoint has a time to live, so that memory only grows"
+            yield Advice(why, ('RedisSaver(url, ttl={"default_ttl": 43200, "refresh_on_read": True})  # in minutes',))
+        if space.settings.get("maxmemory_policy", "").startswith("allkeys"):
+            why = "at its limit of memory, the server evicts any key, also parts of threads that wait"
+            yield Advice(why, ("CONFIG SET maxmemory-policy noeviction",))
 
     def must_be_writable(self, *, trying: bool) -> None:
         """Check that the server is no replica; if `trying`, also try commands, as few users may read their rights."""

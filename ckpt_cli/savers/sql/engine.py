@@ -121,6 +121,14 @@ class Engine(ABC):
         """The parameter of `metadata_has_key`."""
 
     @abstractmethod
+    def metadata_text(self) -> str:
+        """What metadata has under a key, as text, with one ``%s`` for `metadata_key`; null is NULL, as no value is."""
+
+    @abstractmethod
+    def outermost(self, namespace: str) -> str:
+        """The expression for the part of a namespace before its first colon."""
+
+    @abstractmethod
     def metadata_contains(self) -> str:
         """The condition that metadata contains a JSON document, with one ``%s``, as LangGraph's own saver writes it."""
 

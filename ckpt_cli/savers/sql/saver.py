@@ -14,12 +14,12 @@ from ckpt_cli.savers.application_columns import restored
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
 from ckpt_cli.savers.sql.layout import WRITTEN, Layout
-from ckpt_cli.savers.sql.reading import ReadMethods
+from ckpt_cli.savers.sql.measure_methods import MeasureMethods
 
 T = TypeVar("T")
 
 
-class SqlSaver(ReadMethods):
+class SqlSaver(MeasureMethods):
     """The saver of a database with LangGraph's three tables; each engine has a subclass that opens it.
 
     Args:

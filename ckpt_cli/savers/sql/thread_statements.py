@@ -51,4 +51,12 @@ class ThreadStatements:
         self.having = threads_where(has_text)
         self.having_key = threads_where(has_key)
         self.having_or_without = threads_where(f"({has_text}) OR NOT {has_key}")
+        self._ids, self._found = ids, of_head(what=engine.metadata_text())
         self.count = f"{ids} SELECT count(*) FROM ids WHERE id IS NOT NULL"
+
+    def by_metadata(self, keys: int) -> str:
+        """So many texts in the metadata of heads, and the number of heads with these texts; a parameter for each."""
+        columns = [f"found_{number}" for number in range(keys)]
+        texts = ", ".join(f"{self._found} AS {column}" for column in columns)
+        heads = f"(SELECT {texts} FROM ids WHERE id IS NOT NULL) AS heads"
+        return f"{self._ids} SELECT {', '.join(columns)}, count(*) FROM {heads} GROUP BY {', '.join(columns)}"

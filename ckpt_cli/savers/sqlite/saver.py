@@ -22,6 +22,7 @@ from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.columns import among, equals
 from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
+from ckpt_cli.savers.sqlite.measure_methods import MeasureMethods
 from ckpt_cli.savers.sqlite.page_methods import PageMethods
 from ckpt_cli.savers.sqlite.schema import Schema, detect
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
@@ -50,7 +51,7 @@ def open_file(path: Path, location: str = "") -> "SqliteSaver":
         raise
 
 
-class SqliteSaver(PageMethods, WriteMethods):
+class SqliteSaver(PageMethods, MeasureMethods, WriteMethods):
     """The saver of a database file of any generation."""
 
     name: ClassVar[str] = "sqlite"

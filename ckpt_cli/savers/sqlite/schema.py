@@ -142,6 +142,7 @@ def _expressions(checkpoints: set[str], writes: set[str]) -> dict[str, str]:
         "parent": first(checkpoints, ("parent_checkpoint_id", "parent_ts", "parent_id"), "NULL"),
         "tag": first(checkpoints, ("type",), "NULL"),
         "metadata": first(checkpoints, ("metadata",), "NULL"),
+        "metadata_size": f"ifnull({_bytes(first(checkpoints, ('metadata',), 'NULL'))}, 0)",
         "size": f"ifnull({_bytes('checkpoint')}, 0)",
         "write_ns": first(writes, ("checkpoint_ns",), "''"),
         "write_id": first(writes, ("checkpoint_id", "thread_ts"), "''"),

@@ -7,7 +7,7 @@ ONE_NS = "AND {ns} {is_ns}"
 ONE_WRITE_NS = " AND {write_ns} {is_ns}"
 SOME_WRITE_IDS = " AND {some}"
 
-_IDS = """
+IDS = """
     WITH RECURSIVE ids(id) AS (
         SELECT min(thread_id) FROM checkpoints
         UNION ALL
@@ -22,7 +22,7 @@ _HEADS = """
     ORDER BY head IS NOT NULL, head DESC, id
 """
 
-THREADS = _IDS + _HEADS
+THREADS = IDS + _HEADS
 """Threads without a root namespace come first; their head is NULL."""
 
 _SOME_HEADS = """, heads(id, head) AS (
@@ -33,7 +33,7 @@ _SOME_HEADS = """, heads(id, head) AS (
 """
 """LIMIT keeps SQLite from finding a head twice."""
 
-SOME_THREADS = _IDS + _SOME_HEADS
+SOME_THREADS = IDS + _SOME_HEADS
 """As `THREADS`, but a thread with a root head is given only if the head fits."""
 
 HEAD_HAS_WRITE = """
@@ -64,7 +64,7 @@ ID_OF_ROW = "SELECT {id} FROM checkpoints WHERE rowid = ?"
 ROWS_AFTER = "SELECT thread_id, {ns}, {id} FROM checkpoints WHERE rowid > ?"
 """One writer at a time stores rows, each with a rowid above all others."""
 
-COUNT_THREADS = _IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
+COUNT_THREADS = IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
 
 NUMBER_IDS = """
     SELECT thread_id, EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = CAST(odd.thread_id AS TEXT))

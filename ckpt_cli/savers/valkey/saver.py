@@ -137,6 +137,9 @@ class ValkeySaver(ScannedSaver):
 
         return ValkeyAgentRows(self, self._connection, self._images)
 
+    def _checkpoint_key(self, ref: Ref) -> str:
+        return checkpoint_key(ref)
+
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
         """Threads with heads: the first existing checkpoint in the root graph's list; without a root, in any list."""
         spaces = self._checkpoints.spaces(thread_ids)

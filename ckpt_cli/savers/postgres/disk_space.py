@@ -1,0 +1,70 @@
+"""What Postgres takes on disk for LangGraph's tables, from its catalogues and statistics."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ckpt_cli.savers.measures import Advice, Figures, Space
+
+Query = Callable[..., Iterator[tuple[Any, ...]]]
+
+AFTER_DELETE = (
+    "the tables don't shrink after a delete: autovacuum makes the space free for new rows; `VACUUM FULL` (which locks "
+    "the table) or pg_repack gives it back to the disk"
+)
+
+_RELATIONS = """
+SELECT c.relname::text, pg_table_size(c.oid), coalesce(s.n_dead_tup, 0), coalesce(s.n_live_tup, 0)
+FROM unnest(%s::text[]) AS name JOIN pg_class c ON c.oid = name::regclass
+LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid ORDER BY 1
+"""
+_INDEXES = """
+SELECT i.relname::text, pg_relation_size(i.oid), pg_get_indexdef(i.oid)
+FROM unnest(%s::text[]) AS name JOIN pg_index x ON x.indrelid = name::regclass JOIN pg_class i ON i.oid = x.indexrelid
+ORDER BY 1
+"""
+_SETTINGS = """
+SELECT name, setting FROM pg_settings
+WHERE name IN ('autovacuum', 'default_toast_compression', 'autovacuum_vacuum_scale_factor', 'server_version_num')
+"""
+
+
+def disk_space(query: Query, names: Sequence[str]) -> Space:
+    """The sizes of tables (with their large values) and of indexes; Postgres counts dead rows, not their bytes."""
+    tables, settings = {}, {str(name): str(value) for name, value in query(_SETTINGS)}
+    for name, size, dead, live in query(_RELATIONS, [[*names]]):
+        tables[name] = int(size)
+        settings |= {f"{name} dead": str(dead), f"{name} live": str(live)}
+    indexes = {}
+    for name, size, definition in query(_INDEXES, [[*names]]):
+        tables[name], indexes[name] = int(size), str(definition)
+    return Space(sum(tables.values()), None, AFTER_DELETE, tables, indexes, settings)
+
+
+_MANY = 1_000_000  # rows from which a plan needs more than the key index
+_LARGE = 20_000_000_000  # bytes from which a table is worth splitting
+
+
+def advice(space: Space, figures: Figures) -> Iterator[Advice]:
+    """Vacuum settings, compression, indexes on metadata, partitions."""
+    for table in ("checkpoints", "checkpoint_blobs", "checkpoint_writes"):
+        dead, live = (int(space.settings.get(f"{table} {kind}", 0)) for kind in ("dead", "live"))
+        if dead > 10_000 and dead > live / 5:
+            why = f"{table} has {dead:,} dead rows beside {live:,} live ones: vacuum it now, and more often"
+            setting = f"ALTER TABLE {table} SET (autovacuum_vacuum_scale_factor = 0.05);"
+            yield Advice(why, (f"VACUUM (ANALYZE) {table};", setting))
+    values = space.tables.get("checkpoint_blobs", 0) + space.tables.get("checkpoint_writes", 0)
+    if space.settings.get("default_toast_compression") == "pglz" and values > 1_000_000_000:
+        columns = ("checkpoint_blobs", "checkpoint_writes")
+        commands = (f"ALTER TABLE {table} ALTER COLUMN blob SET COMPRESSION lz4;" for table in columns)
+        yield Advice("new values of over 2 kB compress faster, and are read faster, with lz4", (*commands,))
+    if figures.checkpoints > 10_000 and not any("metadata" in text for text in space.indexes.values()):
+        why = "LangGraph's `list` with a filter on metadata reads every checkpoint; this index finds them"
+        command = "CREATE INDEX CONCURRENTLY checkpoints_metadata ON checkpoints USING gin (metadata jsonb_path_ops);"
+        yield Advice(why, (command,))
+    if figures.checkpoints > _MANY and not any("(checkpoint_id" in text for text in space.indexes.values()):
+        why = "questions about times (`--since`, deleting what is old) read every key; checkpoint ids sort by time"
+        yield Advice(why, ("CREATE INDEX CONCURRENTLY checkpoints_time ON checkpoints (checkpoint_id);",))
+    if max(space.tables.values(), default=0) > _LARGE:
+        why = "a table is over 20 GB: a partition by month (checkpoint ids sort by time) is dropped at once"
+        table = "CREATE TABLE checkpoints_new (LIKE checkpoints INCLUDING ALL) PARTITION BY RANGE (checkpoint_id);"
+        yield Advice(why, ("-- on a new table, into which the rows are copied:", table))

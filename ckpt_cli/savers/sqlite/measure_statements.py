@@ -1,0 +1,63 @@
+"""The statements that measure; see `statements`.
+
+A subquery with a LIMIT gives SQLite the lengths alone to sort. Without it, SQLite's sorter would hold whole bodies.
+Rows are sorted first by the columns in which they differ most, which takes a third less time.
+"""
+
+_OUTERMOST = "CASE instr({ns}, ':') WHEN 0 THEN {ns} ELSE substr({ns}, 1, instr({ns}, ':') - 1) END"
+
+CHECKPOINTS = (
+    "SELECT ns, tag, period, count(*), sum(size) FROM (SELECT "  # noqa: S608 - constants
+    + _OUTERMOST
+    + " AS ns, {tag} AS tag, {period} AS period, {size} + {metadata_size} AS size"
+    " FROM checkpoints {only} LIMIT -1) GROUP BY 3, 1, 2"
+)
+
+WRITES = (
+    "SELECT ns, channel, tag, path, period, count(*), sum(size) FROM (SELECT "  # noqa: S608 - constants
+    + _OUTERMOST.replace("{ns}", "{write_ns}")
+    + " AS ns, channel, {write_tag} AS tag, {task_path} AS path, {period} AS period, ifnull({write_size}, 0) AS size"
+    " FROM writes {only} LIMIT -1) GROUP BY 2, 4, 3, 5, 1"
+)
+
+_CHECKPOINTS_OF_THREADS = """
+    SELECT thread_id, count(*) AS checkpoints, 0 AS writes, sum({size} + {metadata_size}) AS size,
+        sum(length({id}) = 36 AND substr({id}, 15, 1) = '6' AND {id} >= ?) AS recent
+    FROM checkpoints {only} GROUP BY thread_id
+"""
+_WRITES_OF_THREADS = """
+    SELECT thread_id, 0, count(*), sum(ifnull({write_size}, 0)), 0 FROM writes {only} GROUP BY thread_id
+"""
+THREADS = _CHECKPOINTS_OF_THREADS
+THREADS_AND_WRITES = (
+    "SELECT thread_id, sum(checkpoints) AS checkpoints, sum(writes), sum(size) AS size, sum(recent) AS recent FROM ("  # noqa: S608 - constants
+    + _CHECKPOINTS_OF_THREADS
+    + " UNION ALL "
+    + _WRITES_OF_THREADS
+    + ") GROUP BY thread_id HAVING sum(checkpoints) > 0"
+)
+
+LARGEST = """WITH sizes AS ({sizes})
+    SELECT * FROM (SELECT * FROM sizes ORDER BY size DESC, thread_id DESC LIMIT {largest})
+    UNION SELECT * FROM (SELECT * FROM sizes WHERE recent > 0 ORDER BY recent DESC, thread_id DESC LIMIT {largest})
+"""
+
+FOUND = """
+    CASE WHEN json_valid(text) THEN
+        CASE json_type(text, ?{at}) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE json_extract(text, ?{at}) END
+    END
+"""
+HEADS_BY = """, heads(id, head) AS (
+        SELECT id, (SELECT max({id}) FROM checkpoints WHERE thread_id = ids.id AND {ns} = '')
+        FROM ids WHERE id IS NOT NULL LIMIT -1
+    )
+    SELECT {found}, count(*) FROM (
+        SELECT CAST((
+            SELECT {metadata} FROM checkpoints WHERE thread_id = heads.id AND {ns} = '' AND {id} = heads.head
+        ) AS TEXT) AS text FROM heads LIMIT -1
+    ) GROUP BY {places}
+"""
+"""The heads of root graphs; a thread without a root graph counts as one without the key."""
+
+PRAGMAS = ("page_count", "page_size", "freelist_count", "auto_vacuum")
+INDEXES = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name IN ('checkpoints', 'writes')"

@@ -1,0 +1,212 @@
+"""``ckpt stats`` counts and measures: its numbers are those of plain SQL and of the real serializer."""
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import ormsgpack
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.stats import StatsFormat, stats
+from ckpt_cli.history.lineage.ids import lowest_id, unix_time
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT
+from ckpt_cli.output.clean import clean_line
+from ckpt_cli.output.line import Page
+from ckpt_cli.output.printer import render
+from ckpt_cli.parameters.conditions import NAMES
+from ckpt_cli.parameters.selector import SelectorOptions
+from ckpt_cli.queries.fleet_status import FleetStatus
+from ckpt_cli.session import KEY_ENV, Session
+from ckpt_cli.views.stats import StatsView
+from tests import golden
+from tests.databases import DATABASES, KEYS
+
+Database = Callable[[str], Path]
+_HOUR = 3600
+_KEYS = ormsgpack.OPT_NON_STR_KEYS
+
+
+def look(path: Path, now: float = golden.NOW, **options: Any) -> StatsView:
+    """The view of a database, under a location that is the same everywhere."""
+    session = Session(str(path), clock=lambda: now)
+    try:
+        view = stats(session, **options)
+    finally:
+        session.close()
+    view.location = path.name
+    return view
+
+
+def test_looks(database: Database) -> None:
+    """A database with subgraphs, questions and failures; with and without its values."""
+    golden.check("stats/real", look(database("real")))
+    golden.check("stats/real-values", look(database("real"), values=True, by=["source"]))
+    golden.check("stats/js", look(database("js")))
+
+
+def test_the_metrics_look_like_openmetrics(database: Database) -> None:
+    """Each family has its type and help once, and each label is quoted."""
+    view = look(database("real"), format_=StatsFormat.OPENMETRICS)
+    lines = [clean_line(line) for line in render(view, Page(None, golden.NOW))]
+    golden.compare("stats/metrics.piped.txt", lines)
+    samples = [line for line in lines if not line.startswith("#")]
+    assert all(re.fullmatch(r'ckpt_\w+\{\w+="([^"\\]|\\.)*"(,\w+="([^"\\]|\\.)*")*\} [\d.e+]+', one) for one in samples)
+    families = [one.split()[2] for one in lines if one.startswith("# TYPE")]
+    assert len(families) == len({*families}) and lines[-1] == "# EOF"
+    assert {one.partition("{")[0] for one in samples} == {*families}
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_counts_and_bytes_are_those_of_the_tables(name: str, database: Database) -> None:
+    """Of every generation: records and bytes in all, by channel, by type and by thread."""
+    path = database(name)
+    view = look(path)
+    with sqlite3.connect(path) as tables:
+        columns = {row[1] for row in tables.execute("PRAGMA table_info(checkpoints)")}
+        metadata = "coalesce(length(CAST(metadata AS BLOB)), 0)" if "metadata" in columns else "0"
+        body = f"coalesce(length(CAST(checkpoint AS BLOB)), 0) + {metadata}"
+        checkpoints = dict(tables.execute(f"SELECT CAST(thread_id AS TEXT), sum({body}) FROM checkpoints GROUP BY 1"))
+        (number,) = tables.execute("SELECT count(*) FROM checkpoints").fetchone()
+        try:
+            value = "coalesce(length(CAST(value AS BLOB)), 0)"
+            writes = tables.execute(f"SELECT CAST(thread_id AS TEXT), channel, {value} FROM writes").fetchall()
+        except sqlite3.OperationalError:
+            writes = []
+    assert (view.threads, view.checkpoints, view.writes) == (len(checkpoints), number, len(writes))
+    assert view.bytes == sum(checkpoints.values()) + sum(size for *_, size in writes)
+    channels = Counter(channel for _, channel, _ in writes)
+    assert {one.name: one.writes for one in view.by_channel if one.writes} == channels
+    for table in (view.by_namespace, view.by_node, view.by_type, view.by_period):
+        assert sum(one.checkpoints for one in table) == number
+        assert sum(one.writes for one in table) == len(writes)
+        assert sum(one.bytes or 0 for one in table) == view.bytes
+    for thread in view.largest:
+        own = [size for thread_id, _, size in writes if thread_id == thread.thread_id]
+        assert (thread.writes, thread.bytes) == (len(own), checkpoints[thread.thread_id] + sum(own))
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_what_writes_alone_show_is_what_the_heads_show(
+    name: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every generation: the threads that wait or failed, their questions and their errors."""
+    if name in KEYS:
+        monkeypatch.setenv(KEY_ENV, KEYS[name].decode())
+    session = Session(str(database(name)), clock=lambda: golden.NOW)
+    try:
+        reader = session.reader
+        quick, slow = FleetStatus(reader, closely=False), FleetStatus(reader, closely=True)
+        session.read(lambda _: quick.add(reader.saver.threads_with([INTERRUPT, ERROR])))
+        session.read(lambda _: slow.add(reader.saver.threads()))
+    finally:
+        session.close()
+    halted = {status: slow.statuses[status] for status in ("waiting", "failed")}
+    assert {status: quick.statuses[status] for status in halted} == halted
+    assert (quick.questions, quick.errors) == (slow.questions, slow.errors)
+
+
+def test_channels_inside_checkpoints_are_measured_as_they_are_encoded(database: Database) -> None:
+    """The real serializer's bytes of each channel, and those that are the same as in the checkpoint before."""
+    path = database("real")
+    view = look(path, values=True)
+    with sqlite3.connect(path) as tables:
+        columns = "thread_id, checkpoint_ns, checkpoint_id, checkpoint"
+        rows = tables.execute(f"SELECT {columns} FROM checkpoints ORDER BY 1, 2, 3").fetchall()
+    sizes, repeats = Counter[str](), Counter[str]()
+    for _, some in groupby(rows, key=lambda row: row[:2]):
+        before: dict[str, bytes] = {}
+        for row in some:
+            values = ormsgpack.unpackb(row[3], ext_hook=ormsgpack.Ext, option=_KEYS)["channel_values"]
+            packed = {channel: ormsgpack.packb(value, option=_KEYS) for channel, value in values.items()}
+            for channel, data in packed.items():
+                sizes[channel] += len(data)
+                repeats[channel] += len(data) if before.get(channel) == data else 0
+            before = packed
+    assert {one.name: one.bytes for one in view.channels} == dict(sizes)
+    assert {one.name: one.repeated_bytes for one in view.channels} == dict(repeats)
+    assert view.repeated_bytes == sum(repeats.values()) > 0
+    assert view.unread_checkpoints == 0
+    assert view.threads == sum((view.done or 0, view.unfinished or 0, view.waiting, view.failed, view.unknown or 0))
+
+
+def test_a_period_has_the_checkpoints_that_were_made_in_it(database: Database) -> None:
+    """By the times in their ids: of each period, of the last hour, and since the newest."""
+    path = database("real")
+    with sqlite3.connect(path) as tables:
+        times = [unix_time(own) or 0.0 for (own,) in tables.execute("SELECT checkpoint_id FROM checkpoints")]
+    middle = sorted(times)[len(times) // 2]
+    view = look(path, now=middle + _HOUR)
+    assert view.rate == sum(1 for when in times if when >= middle)
+    for period in view.by_period:
+        begin, end = (datetime.fromisoformat(text).timestamp() if text else None for text in (period.begin, period.end))
+        made = [when for when in times if when >= (begin or 0.0) and (end is None or when < end)]
+        assert period.dated and period.checkpoints == len(made) > 0
+    assert lowest_id(middle) == lowest_id(middle)[:18]
+    assert look(path, now=max(times) + 90).idle == pytest.approx(90, abs=0.01)
+
+
+def test_the_selector_chooses_what_is_counted(database: Database) -> None:
+    """A thread, or those that fail, alone; the parts add up to the whole."""
+    path = database("real")
+    whole = look(path)
+    with sqlite3.connect(path) as tables:
+        ids = [one for (one,) in tables.execute("SELECT DISTINCT thread_id FROM checkpoints ORDER BY 1")]
+        lost = "thread_id NOT IN (SELECT thread_id FROM checkpoints)"
+        statement = f"SELECT coalesce(sum(length(value)), 0) FROM writes WHERE {lost}"
+        ((without_checkpoints,),) = tables.execute(statement)
+    alone = [look(path, threads=[one]) for one in ids]
+    assert sum(one.bytes or 0 for one in alone) + without_checkpoints == whole.bytes
+    assert sum(one.waiting for one in alone) == whole.waiting
+    assert sum(one.checkpoints for one in alone) == whole.checkpoints
+    failed = look(path, selector=SelectorOptions(status=["failed"]))
+    assert (failed.threads, failed.failed, failed.selected) == (whole.failed, whole.failed, True)
+
+
+def test_a_condition_that_does_not_hold_is_named_and_exits_with_1(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that holds is silent; a number that isn't known can't hold; what needs values says so."""
+    words = ["stats", "-d", str(database("real"))]
+    assert run([*words, "--check", "threads > 0", "--check", "bytes < 10GB"]) == 0
+    assert "check failed" not in capsys.readouterr().err
+    assert run([*words, "--check", "threads > 0", "--check", "waiting == 99", "--json"]) == 1
+    out = capsys.readouterr()
+    assert "check failed: waiting == 99 (it is " in out.err
+    assert [one["holds"] for one in json.loads(out.out)["checks"]] == [True, False]
+    assert run([*words, "--check", "done > 0"]) == 2
+    assert "--values" in capsys.readouterr().err
+    assert run([*words, "--check", "done > 0", "--values"]) == 0
+    assert run([*words, "--check", "waitng == 0"]) == 2
+    assert "did you mean waiting" in capsys.readouterr().err
+
+
+def test_every_name_of_a_condition_is_a_number_of_the_json() -> None:
+    """The names that `--check` takes are fields of the view."""
+    view = StatsView("here", False, "bytes")
+    assert all(hasattr(view, name) for name in NAMES)
+
+
+def test_agents_are_counted_by_metadata(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """By any key, as plain SQL counts the heads."""
+    path = database("real")
+    assert run(["stats", "-d", str(path), "--by", "source", "--json"]) == 0
+    agents = {one["value"]: one["threads"] for one in json.loads(capsys.readouterr().out)["agents"]}
+    with sqlite3.connect(path) as tables:
+        heads = tables.execute(
+            "SELECT json_extract(CAST(metadata AS TEXT), '$.source'), max(checkpoint_id) FROM checkpoints"
+            " WHERE checkpoint_ns = '' GROUP BY thread_id"
+        ).fetchall()
+    assert agents == Counter(source for source, _ in heads)
+
+
+def test_an_empty_answer_is_no_error(tmp_path: Path, database: Database) -> None:
+    """A selection of no threads has zeros, and nothing is unknown that is known of nothing."""
+    view = look(database("real"), selector=SelectorOptions(match="no such thread"))
+    assert (view.threads, view.checkpoints, view.bytes, view.waiting, view.oldest_waiting) == (0, 0, 0, 0, 0.0)
