@@ -61,12 +61,11 @@ def undo(session: Session, number: int | None) -> PlanView:
 
 def settle(session: Session, log: OperationLog) -> None:
     """See `Session.settle`."""
-    for operation in settling.settle(session.reader.saver, log):
-        session.say(
-            f"operation {operation.number} ({operation.verb}) was interrupted: `ckpt operations` shows how it ended"
-        )
-    for operation in settling.planned_operations(log):
-        what = f"operation {operation.number} ({operation.verb}) was interrupted"
+    settled = settling.settle(session.reader.saver, log)
+    for operation in (one for one in settled if one.part_of is None):
+        session.say(f"{operation.name} ({operation.verb}) was interrupted: `ckpt operations` shows how it ended")
+    for operation in (one for one in settling.planned_operations(log) if one.part_of is None):
+        what = f"{operation.name} ({operation.verb}) was interrupted"
         session.say(f"{what}, and no row of the database shows how it ended; it stays planned")
 
 
@@ -93,7 +92,7 @@ def _confirm_and_apply(
     side_effects.must_be_accepted(triggered, accepted, side_effects.load_accepted_times(log))
     if not options.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
         raise Refused("not confirmed; nothing was written")
-    view.operation = act(accepted)
+    view.operation = log.operation(act(accepted)).shown
     view.applied = True
     if not view.forgets:
         view.undo = _undo_command(session, view, log)

@@ -188,7 +188,7 @@ class Session:
         if not self._has_logs():
             return
         for operation in self.logs.interrupted_operations():
-            what = f"operation {operation.number} ({operation.verb}) was interrupted, or is running now"
+            what = f"{operation.name} ({operation.verb}) was interrupted, or is running now"
             self.say(
                 f"{what}: the database may contain half of it; `ckpt operations --settle` takes back what was written"
             )

@@ -11,7 +11,8 @@ from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.operations import remembered_reducers, side_effects
 from ckpt_cli.operations.changed_threads import operations_on, read_changed_threads
 from ckpt_cli.operations.forget import is_pending
-from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Operation, Phase
 from ckpt_cli.parameters.options import DryRun, Limit, SameDatabase, Yes
 from ckpt_cli.session import Session
 from ckpt_cli.views.changed_threads import ChangedNamespace

@@ -27,7 +27,7 @@ def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) ->
 def _is_made_by_ckpt(saver: Saver, log: OperationLog, ref: Ref) -> bool:
     """Whether an operation of ckpt made this checkpoint. Such an operation isn't older than the checkpoint's id."""
     made = ids.unix_time(ref.checkpoint_id) or 0.0
-    for operation in log.operations():
+    for operation in log.on_thread(ref.thread_id):
         if operation.at < made:
             return False
         if operation.rows <= _ROWS:

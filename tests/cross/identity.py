@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from ckpt_cli.app import run
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.operations.log_paths import default_path
 from tests.cross.backend import Backend, Fresh
 from tests.cross.steps import killed
