@@ -1,4 +1,4 @@
-"""The threads that a selector chooses, for commands that take many; only undecided heads are read."""
+"""The threads that a selector chooses, for commands that take many; reads only undecided heads."""
 
 from collections.abc import Callable, Iterator
 
