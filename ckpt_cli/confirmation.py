@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from ckpt_cli.errors import Refused
+from ckpt_cli.bulk_change import undo_many
+from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.model import Plan, Ref, RowChange
 from ckpt_cli.operations import recent_writes, side_effects
 from ckpt_cli.operations import settle as settling
@@ -15,6 +16,7 @@ from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.session import Session
 from ckpt_cli.values.difference import Difference
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView, RowLine
 
 _FOR_EVER = "Forget it for ever? Neither undo nor the log brings it back. [y/N] "
@@ -40,13 +42,21 @@ def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: 
     )
 
 
-def undo(session: Session, number: int | None) -> PlanView:
+def undo(
+    session: Session, number: int | None, threads: Sequence[str] = (), *, skip_refused: bool = False
+) -> PlanView | BulkView:
     """See `Session.undo`."""
     saver, log, reason = session.reader.saver, session.logs.for_undo(), session.options.reason
     if not session.options.dry_run:
         settle(session, log)
     operation = undoing.find_operation(log, number)
     session.must_be_writable()
+    if operation.parts is not None:
+        return undo_many(session, log, operation, threads, skip_refused=skip_refused)
+    if threads or skip_refused:
+        option = "--thread" if threads else "--skip-refused"
+        what = f"{option} is for operations on many threads, each in a transaction of its own"
+        raise UsageError(what, hint=f"`ckpt operations` shows operation {operation.shown}, which is one transaction")
     notes = saver.moment(lambda: undoing.undo_notes(saver, log, operation))
     if operation.forgotten:
         notes.append(f"{operation.forgotten} of its {operation.rows} rows were forgotten and don't come back")

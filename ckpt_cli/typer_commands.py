@@ -189,6 +189,7 @@ def _run(
         database=db,
         key_env=key_env,
         say=printer.say,
+        progress=printer.progress,
         options=options or ChangeOptions(),
         may_change=options is not None,
         ask=printer.confirm,

@@ -22,7 +22,7 @@ _GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "masking", "ins
 _LOGIC = {"history", "serde", "savers", "views"}
 _READING = {"layouts", "row_reading", "reading", "inspection"}
 _BELOW_COMMANDS = {"session", "operations", "plans", "output", "demo"} | _READING | _LOGIC | _GROUND
-_BESIDE_COMMANDS = {"completion", "parameters", "queries"}
+_BESIDE_COMMANDS = {"completion", "parameters", "queries", "bulk_change"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -45,9 +45,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plans": _GROUND | _READING | {"history", "operations"},
     "session": _GROUND | _LOGIC | {"reading", "operations", "output", "confirmation"},
     "confirmation": _GROUND | {"savers", "views", "operations", "session"},  # the way of a plan to the database
+    "bulk_change": _GROUND | {"savers", "views", "operations", "session"},  # the same for many threads
     "completion": _BELOW_COMMANDS,
     "parameters": _BELOW_COMMANDS | {"completion"},
-    "queries": _BELOW_COMMANDS | {"parameters"},
+    "queries": _BELOW_COMMANDS | {"parameters", "bulk_change"},
     "commands": _BELOW_COMMANDS | _BESIDE_COMMANDS,
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers

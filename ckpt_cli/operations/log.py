@@ -110,6 +110,11 @@ class OperationLog(LogFile):
         [operation] = read_operations(self, "o.number = ?", (number,))
         return operation
 
+    def shown(self, number: int) -> int | None:
+        """The number by which people know the operation with this `number`; None if it was pruned."""
+        found = read_operations(self, "o.number = ?", (number,))
+        return found[0].shown if found else None
+
     def name_of(self, number: int) -> str:
         """What messages call the operation or part with this `number`, which may be pruned since."""
         found = read_operations(self, "o.number = ?", (number,))
@@ -178,7 +183,9 @@ class OperationLog(LogFile):
     @property
     def needs_no_witnesses(self) -> bool:
         """Whether a log without witnesses is normal: all its operations are abandoned, or older than witnesses."""
-        newest = self.rows("SELECT max(number) FROM operations WHERE state <> ?", (Phase.ABANDONED,))
+        newest = self.rows(
+            "SELECT max(number) FROM operations WHERE state NOT IN (?, ?)", (Phase.ABANDONED, Phase.REFUSED)
+        )
         return not newest or (newest[0][0] or 0) <= self.last_unwitnessed
 
     @property

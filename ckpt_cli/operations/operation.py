@@ -29,7 +29,7 @@ class PartCounts(NamedTuple):
     """The parts of an operation on many threads, counted by phase.
 
     Attributes:
-        planned: the number of threads that the operation was to change, refused ones left out.
+        planned: the number of threads that were selected for the operation.
         done: the parts that are in effect.
         waiting: the parts that were interrupted, or that are being applied now.
     """

@@ -37,7 +37,7 @@ RowKeys = Callable[[], Iterator[tuple[str, Row]]]
 class Witnessing(Protocol):
     """Chooses the checkpoints that will prove a log; see `operations.witnesses`."""
 
-    def choose(self, row_keys: RowKeys, known: Collection[Ref]) -> tuple[Collection[Ref], Mapping[Ref, bytes]]:
+    def choose(self, row_keys: RowKeys, known: Collection[Ref], /) -> tuple[Collection[Ref], Mapping[Ref, bytes]]:
         """The known witnesses that the operation changes, and new witnesses with their digests."""
 
 

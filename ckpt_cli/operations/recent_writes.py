@@ -16,12 +16,17 @@ def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) ->
 
     A thread is left out if ckpt itself made that checkpoint.
     """
-    live = [ref for ref in newest if not _is_made_by_ckpt(saver, log, ref)]
+    live = [ref for ref in newest if is_live(saver, log, ref)]
     for ref in live[:_NAMED]:
         seconds = max(0, round(now - (ids.unix_time(ref.checkpoint_id) or now)))
         yield f"the thread {ref.thread_id} was last written {seconds}s ago; the application may be running"
     if len(live) > _NAMED:
         yield f"and {len(live) - _NAMED:,} more threads were also written to just now"
+
+
+def is_live(saver: Saver, log: OperationLog, newest: Ref) -> bool:
+    """Whether the application, and not ckpt, made the newest checkpoint of a thread."""
+    return not _is_made_by_ckpt(saver, log, newest)
 
 
 def _is_made_by_ckpt(saver: Saver, log: OperationLog, ref: Ref) -> bool:

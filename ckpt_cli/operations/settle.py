@@ -50,7 +50,7 @@ def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
         if Ability.ATOMIC in saver.abilities:
             has_happened = _happened(saver, log, operation.number)
         else:
-            has_happened = _complete_or_undo(saver, log, operation.number)
+            has_happened = complete_or_undo(saver, log, operation.number)
         if has_happened is None:
             continue
         if has_happened:
@@ -96,7 +96,7 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
     return False if guess is None and is_unchanged else guess
 
 
-def _complete_or_undo(saver: Saver, log: OperationLog, number: int) -> bool:
+def complete_or_undo(saver: Saver, log: OperationLog, number: int) -> bool:
     """Whether the whole operation was written; if not, the rows that were written are undone.
 
     Rows are written in order, so the last row shows whether all rows were written.

@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Sequence
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
+from time import monotonic
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from ckpt_cli import ctrl_c
@@ -20,6 +22,10 @@ from ckpt_cli.output.stdout import OutputClosedError, discard
 BUG = 70
 PIPE_CLOSED = 141
 """128 + SIGPIPE: what a shell shows for a program whose reader (``head``) closed the pipe."""
+
+_PAUSE = 0.2  # seconds between two lines of progress
+_shown = SimpleNamespace(at=0.0)
+"""When the line of progress was last written; 0 if there is none."""
 
 _MOST_CANDIDATES = 20  # as text; JSON has all of them
 
@@ -53,6 +59,21 @@ def say(text: str) -> None:
         line = "\n".join(flow(line, cells))
     sys.stderr.write(line + "\n")  # stderr can write every character: it uses backslashreplace
     sys.stderr.flush()
+
+
+def progress(text: str) -> None:
+    """Show how far long work has come, in one line that the next such line replaces; "" removes it.
+
+    Only on a terminal, and not more often than anybody can read.
+    """
+    now = monotonic()
+    if not on_terminal() or (text and now - _shown.at < _PAUSE):
+        return
+    if text or _shown.at:
+        cells = (width() or 80) - 1
+        sys.stderr.write("\r\x1b[K" + clean(text)[:cells])
+        sys.stderr.flush()
+    _shown.at = now if text else 0.0
 
 
 def report(error: Exception, *, as_json: bool = False) -> int:

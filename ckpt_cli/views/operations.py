@@ -1,11 +1,31 @@
 """The view of ``ckpt operations``: what ckpt did to this database."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.changed_threads import ChangedNamespace
 from ckpt_cli.views.side_effects import SideEffectLine
+
+
+class PartsLine(NamedTuple):
+    """The threads of an operation that changes each in a transaction of its own.
+
+    Attributes:
+        planned: the number of threads that were selected.
+        done: how many are changed and still so.
+        undone: how many were taken back.
+        refused: how many were left alone, because they couldn't be changed so or moved meanwhile.
+        abandoned: how many were interrupted before anything was written.
+        waiting: how many were interrupted, or are being changed now.
+    """
+
+    planned: int
+    done: int
+    undone: int
+    refused: int
+    abandoned: int
+    waiting: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +35,7 @@ class OperationLine:
     Attributes:
         at: when the operation was done, ISO 8601 in UTC.
         state: ``done``, ``undone``, ``abandoned`` (interrupted before anything was written), ``planned`` (interrupted;
-            the next change finds out how it ended).
+            the next change finds out how it ended); of one on many threads also ``refused`` (all threads were).
         undoes: the number of the operation that this one undoes; null if it isn't an undo.
         rows: the number of physical rows that the operation changed.
         bytes: the size of the row images that the log keeps of the operation.
@@ -26,6 +46,7 @@ class OperationLine:
         user: who made the operation; null if an older ckpt logged it.
         host: the machine on which it was made; null if an older ckpt logged it.
         version: the version of ckpt that made it; null if an older ckpt logged it.
+        parts: how many threads it changed, if it is one on many threads, each in a transaction of its own; else null.
     """
 
     number: int
@@ -44,6 +65,7 @@ class OperationLine:
     user: str | None = None
     host: str | None = None
     version: str | None = None
+    parts: PartsLine | None = None
 
 
 @dataclass

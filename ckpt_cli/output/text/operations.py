@@ -29,7 +29,7 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
         if page.width is None:
             yield _row(operation)
         else:
-            yield from _lines(operation, page, page.width)
+            yield from operation_lines(operation, page, page.width)
 
 
 def _row(operation: OperationLine) -> Line:
@@ -52,7 +52,7 @@ def _row(operation: OperationLine) -> Line:
     return row([cell] for cell in cells)
 
 
-def _lines(operation: OperationLine, page: Page, width: int) -> Iterator[Line]:
+def operation_lines(operation: OperationLine, page: Page, width: int) -> Iterator[Line]:
     """The lines of an operation. Where and by whom it was made is in the first line if there is room for it."""
     where, who = summary_spans(operation.threads, operation.namespaces, operation.where), _who(operation)
     heads = [(_head(operation, page, *parts), parts) for parts in ((where, who), (where, []), ([], []))]
@@ -60,6 +60,7 @@ def _lines(operation: OperationLine, page: Page, width: int) -> Iterator[Line]:
     yield fit(head, width)
     names = names_text(operation.threads, operation.namespaces, operation.where)
     more: list[Line] = [[] if parts[0] else where, [("muted", names)], [("", operation.summary)]]
+    more += [_parts(operation)]
     more += [[("value", quoted(operation.reason) if operation.reason else "")], [] if parts[1] else who]
     yield from (fit([("", "     "), *line], width) for line in more if line_len(line))
 
@@ -72,6 +73,17 @@ def _head(operation: OperationLine, page: Page, where: Line, who: Line) -> Line:
     head: Line = [("id", f"{operation.number:>3}"), ("", "  "), *state, ("", "  "), ("title", operation.command)]
     head += [("", " "), *where] if where else []
     return [*head, ("muted", f"  {when}  {rows}, {_kept_bytes(operation)}"), *([("", "  "), *who] if who else [])]
+
+
+def _parts(operation: OperationLine) -> Line:
+    """How the threads of an operation on many threads ended, unless all of them are done."""
+    parts = operation.parts
+    if parts is None or parts.done == parts.planned:
+        return []
+    left = parts.planned - sum(parts[1:])
+    counts = {"applied": parts.done, "undone": parts.undone, "refused": parts.refused, "interrupted": parts.waiting}
+    counts |= {"not reached": parts.abandoned + left}
+    return [("muted", ", ".join(f"{count:,} {word}" for word, count in counts.items() if count))]
 
 
 def _kept_bytes(operation: OperationLine) -> str:
