@@ -38,7 +38,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "output": _GROUND | {"views", "history"},
     "layouts": _GROUND | {"history"},
     "row_reading": _GROUND | {"history", "savers"},
-    "reading": _GROUND | _LOGIC | {"layouts", "row_reading"},
+    "reading": _GROUND | _LOGIC | {"layouts", "row_reading", "revision_search"},
+    "revision_search": _GROUND | {"history"},
     "inspection": _GROUND | {"history", "reading"},
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
