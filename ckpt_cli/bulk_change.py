@@ -21,6 +21,7 @@ from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.session import Session
+from ckpt_cli.views.base import Rows
 from ckpt_cli.views.bulk import BulkView, RowCount, ThreadLine
 
 _ROW = 600  # bytes of the log for a row, beside its images: key, hashes, names, indexes
@@ -206,7 +207,7 @@ def _add_outcome(session: Session, view: BulkView, log: OperationLog, outcome: O
         view.undo = f"ckpt undo {view.operation}{option}"
 
 
-class _Outcomes:
+class _Outcomes(Rows):
     """The lines of a plan's threads once it is applied."""
 
     def __init__(self, lines: Iterable[ThreadLine], outcome: Outcome) -> None:
@@ -222,7 +223,7 @@ class _Outcomes:
                 yield replace(line, state="applied")
 
 
-class _Lines:
+class _Lines(Rows):
     """The lines of a spool's threads; they are made when they are read, and can be read several times."""
 
     def __init__(self, spool: PlanSpool) -> None:

@@ -1,10 +1,9 @@
 """The view of a command that changes many threads: totals, a line for each thread, what became of each."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-from ckpt_cli.views.base import View
+from ckpt_cli.views.base import Rows, View
 from ckpt_cli.views.side_effects import SideEffectLine
 
 REFUSED = 7
@@ -85,7 +84,7 @@ class BulkView(View):
     moved: int = 0
     operation: int | None = None
     undo: str | None = None
-    threads: Iterable[ThreadLine] = ()
+    threads: Rows | tuple[ThreadLine, ...] = ()
 
     @property
     def exit_code(self) -> int:
