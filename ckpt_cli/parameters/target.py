@@ -1,5 +1,6 @@
 """The target of a change: one `THREAD` at a revision, or the many threads of a selector at ``--at REV``."""
 
+from collections.abc import Mapping
 from typing import Annotated, NamedTuple
 
 import typer
@@ -83,6 +84,7 @@ def parse_target(
     *,
     ns: str = "",
     default: str = "",
+    are_named: bool = False,
 ) -> Target:
     """The target that the arguments THREAD and REV, or the options, name.
 
@@ -93,6 +95,7 @@ def parse_target(
         many: the other options for many threads.
         ns: the namespace.
         default: the revision if none is given; "" if one must be given.
+        are_named: whether another option names the threads, so that those of the selector only narrow them down.
 
     Raises:
         UsageError: both were given, or neither, or a revision is missing.
@@ -102,14 +105,14 @@ def parse_target(
         raise UsageError("REV and --at name the revision twice")
     if thread is None:
         chosen = parse_selector(session, selector)
-        if chosen.is_everything:
+        if chosen.is_everything and not are_named:
             hint = "name one THREAD, or choose many with --match, --where, --status, --since, --until or --stdin"
             raise UsageError("which threads?", hint=hint)
         at = many.at or default
         if not at and not all((chosen.named or {"": ""}).values()):
             raise UsageError("which revision? --at REV names it in each thread")
         return Target("", at, ns, chosen, many.skip_refused, many.limit)
-    if selector != EVERY_THREAD:
+    if selector != EVERY_THREAD or are_named:
         raise UsageError("THREAD names one thread, and the options choose many", hint="leave one of them out")
     if many.skip_refused or many.limit:
         raise UsageError("--skip-refused and --limit are for many threads")
@@ -119,7 +122,7 @@ def parse_target(
     return Target(thread, revision, ns, None)
 
 
-def for_many(target: Target, names: dict[str, bool]) -> None:
+def for_one(target: Target, names: Mapping[str, bool]) -> None:
     """Refuse options that are only for one thread.
 
     Raises:

@@ -28,7 +28,7 @@ def change_target(session: Session, verb: str, target: Target, make: Make) -> Pl
         plan = session.make_plan(lambda reader: make(reader, reader.resolve(target.thread, target.rev, target.ns)))
         return session.change(plan)
     planned = plans_of_threads(session, target, make)
-    summary = f"to {target.rev}" if target.rev not in ("", "@") else ""
+    summary = f"{'to' if verb == 'rollback' else 'at'} {target.rev}" if target.rev not in ("", "@") else ""
     return change_many(session, verb, summary, planned, skip_refused=target.skip_refused)
 
 
