@@ -20,8 +20,8 @@ def render(view: BulkView, page: Page) -> Iterator[Line]:
     if view.applied:
         yield from _result(view, page)
     elif view.stopped:
-        what = f"Nothing written: {_of(view.refused, view.selected)} refused."
-        yield from _flowed("bad", f"{what} --skip-refused changes the others.", page, 0)
+        more = " --skip-refused changes the others." if view.changes else ""
+        yield from _flowed("bad", f"Nothing written: {_of(view.refused, view.selected)} refused.{more}", page, 0)
     elif view.changes:
         yield [("muted", "Nothing written (--dry-run).")]
 
@@ -73,9 +73,8 @@ def _result(view: BulkView, page: Page) -> Iterator[Line]:
         moved = (line for line in view.threads if line.state == "refused" and line.summary)
         yield from _thread_lines(moved, view.moved, page)
     done = f"done, operation {view.operation}: {_of(view.done, view.changes)} changed."
-    text = (
-        f"{view.undo} takes {'it' if view.done == 1 else 'them'} back; --thread THREAD only one." if view.undo else ""
-    )
+    back = "it back." if view.done == 1 else "them back; --thread THREAD only one."
+    text = f"{view.undo} takes {back}" if view.undo else ""
     if page.width is None:
         yield [("good", done), ("muted", f"  {text}")]
         return
