@@ -56,7 +56,7 @@ def change_many(
             live += any(is_live(saver, log, ref) for ref in plan.recent)
         spool.add(one)
         _count(view, one)
-        session.progress(f"{verb}: {view.selected:,} threads planned")
+        session.progress(f"{verb}: {view.selected:,} planned")
     view.summary = f"of {_threads(view.changes)}{summary and ' '}{summary}"
     view.threads = _Lines(spool)
     if live:
@@ -88,7 +88,7 @@ def undo_many(
         one = _measured_part(saver, part)
         spool.add(one)
         _count(view, one)
-        session.progress(f"undo: {view.selected:,} threads planned")
+        session.progress(f"undo: {view.selected:,} planned")
     view.summary = f"{describe(operation)}{f' on {_threads(view.changes)}' if threads else ''}"
     view.threads = _Lines(spool)
     refused = {one.thread_id: one.problem for one in spool if one.problem}

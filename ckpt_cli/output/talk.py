@@ -23,9 +23,10 @@ BUG = 70
 PIPE_CLOSED = 141
 """128 + SIGPIPE: what a shell shows for a program whose reader (``head``) closed the pipe."""
 
-_PAUSE = 0.2  # seconds between two lines of progress
-_shown = SimpleNamespace(at=0.0)
-"""When the line of progress was last written; 0 if there is none."""
+_DELAY, _PAUSE = 0.8, 0.2  # seconds before the first line of progress, and between two
+_CLEAR = "\r\x1b[K"
+_progress = SimpleNamespace(begun=0.0, shown=0.0)
+"""When long work began, and when a line of progress was last written; 0 if there is none."""
 
 _MOST_CANDIDATES = 20  # as text; JSON has all of them
 
@@ -66,14 +67,17 @@ def progress(text: str) -> None:
 
     Only on a terminal, and not more often than anybody can read.
     """
-    now = monotonic()
-    if not on_terminal() or (text and now - _shown.at < _PAUSE):
+    if not on_terminal():
         return
-    if text or _shown.at:
-        cells = (width() or 80) - 1
-        sys.stderr.write("\r\x1b[K" + clean(text)[:cells])
-        sys.stderr.flush()
-    _shown.at = now if text else 0.0
+    now = monotonic()
+    _progress.begun = _progress.begun or now
+    if text and now - max(_progress.begun + _DELAY, _progress.shown) > _PAUSE:
+        sys.stderr.write(_CLEAR + clean(text)[: (width() or 80) - 1])
+        _progress.shown = now
+    elif not text:
+        sys.stderr.write(_CLEAR if _progress.shown else "")
+        _progress.begun = _progress.shown = 0.0
+    sys.stderr.flush()
 
 
 def report(error: Exception, *, as_json: bool = False) -> int:

@@ -10,6 +10,8 @@ from ckpt_cli.output.theme import ROW_CHANGES
 from ckpt_cli.output.visible_names import visible
 from ckpt_cli.views.bulk import BulkView, ThreadLine
 
+_EXPECTED = "the thread continues from the new checkpoint"
+"""How a note begins that says of each thread what the title says of all."""
 _SHOWN = 20  # on a terminal at most so many threads have a line, and as many refused ones
 
 
@@ -47,7 +49,7 @@ def plan_lines(view: BulkView, page: Page) -> Iterator[Line]:
 
 def _titled(view: BulkView, page: Page) -> Iterator[Line]:
     text = f"{view.command} {view.summary}"
-    text += ", each by itself: one transaction for one thread" if view.changes > 1 else ""
+    text += ", each in a transaction of its own" if view.changes > 1 else ""
     first, *more = [text] if page.width is None else list(flow(text, page.width))
     yield [("title", view.command), ("", first[len(view.command) :])]
     yield from ([("", part)] for part in more)
@@ -61,10 +63,18 @@ def _thread_lines(lines: Iterable[ThreadLine], count: int, page: Page) -> Iterat
         return
     for one in islice(lines, _SHOWN):
         line: Line = [("", "  "), ("title", visible(one.thread_id)), ("", "  ")]
-        yield fit([*line, ("bad" if one.problem else "", one.problem or one.summary)], page.width)
-        yield from (fit([("", "      "), ("muted", note)], page.width) for note in one.notes if not one.problem)
+        yield fit([*line, ("bad" if one.problem else "", one.problem or without_details(one.summary))], page.width)
+        notes = [note for note in one.notes if not one.problem and not note.startswith(_EXPECTED)]
+        yield from (fit([("", "      "), ("muted", note)], page.width) for note in notes)
     if count > _SHOWN:
         yield [("muted", f"  … and {count - _SHOWN:,} more (--json lists all)")]
+
+
+def without_details(summary: str) -> str:
+    """Where a thread goes and what runs next, without what is the same for all: how the new checkpoint is made."""
+    where, colon, rest = summary.partition(": ")
+    _, semicolon, end = rest.partition("; ")
+    return f"{where}; {end}" if colon and semicolon else summary
 
 
 def _result(view: BulkView, page: Page) -> Iterator[Line]:

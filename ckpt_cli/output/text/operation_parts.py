@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ckpt_cli.output.cells import fit
 from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.text.bulk import without_details
 from ckpt_cli.output.text.operations import operation_lines
 from ckpt_cli.output.theme import OPERATION_STATES
 from ckpt_cli.output.visible_names import visible
@@ -29,4 +30,6 @@ def _row(part: PartLine) -> Line:
 def _line(part: PartLine, width: int) -> Line:
     name = _FORGOTTEN if part.thread_id is None else visible(part.thread_id)
     line: Line = [("", "  "), (OPERATION_STATES[part.state], f"{part.state:<9}"), ("", "  "), ("title", name)]
-    return fit([*line, ("", "  "), ("bad" if part.problem else "", part.problem or part.summary)], width)
+    return fit(
+        [*line, ("", "  "), ("bad" if part.problem else "", part.problem or without_details(part.summary))], width
+    )
