@@ -1,4 +1,4 @@
-"""Shows what is planned for many threads, asks once, applies it, says which command undoes it; undoes it."""
+"""Changes many threads: shows the plans, asks once, applies them as one operation; its undo."""
 
 import shutil
 from collections import Counter
@@ -75,7 +75,7 @@ def change_many(
 def undo_many(
     session: Session, log: OperationLog, operation: Operation, threads: Sequence[str], *, skip_refused: bool
 ) -> BulkView:
-    """Take back what stands of an operation on many threads, on all of them or on these, as one operation.
+    """Undo the parts of an operation that are in effect, on all its threads or on these, as one operation.
 
     Raises:
         NotFound: the operation has no such thread.
@@ -125,7 +125,7 @@ def _measured_part(saver: Saver, part: Part) -> ThreadPlan:
     try:
         rows, size = saver.moment(lambda: _count_rows(part.expand()))
     except Refused as error:
-        return ThreadPlan(part.thread_id, None, reason_of(error))
+        return ThreadPlan(part.thread_id, None, f"{reason_of(error)}{error.hint and f' (hint: {error.hint})'}")
     return ThreadPlan(part.thread_id, shown, "", size, rows)
 
 

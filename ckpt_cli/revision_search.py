@@ -1,4 +1,4 @@
-"""Finds checkpoints by what happened: before a text appeared, before a node ran, where a task failed; for revisions.
+"""Revisions by what happened: before a text appeared, before a node ran, where a task failed.
 
 It reads along one line of ancestors, and stops where the answer is known.
 """

@@ -9,10 +9,10 @@ import typer
 from ckpt_cli.completion.names import complete_task
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_edits_to_argument, apply_patch_to_state
-from ckpt_cli.history.state.paths import parse
+from ckpt_cli.history.state.editing import Edit, apply_edits, apply_edits_to_argument, apply_patch_to_state
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.parameters.edits import parse_edits
 from ckpt_cli.parameters.json_input import file_or_stdin, is_file, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, OptionalRev
@@ -33,8 +33,6 @@ from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
-
-_JSON_HINT = "text needs quotes of its own: --set 'name=\"Ada\"'"
 
 _TYPES_IN_WORDS: dict[type | tuple[type, ...], str] = {
     bool: "true or false",
@@ -81,6 +79,8 @@ _KeepTask = Annotated[
 _Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
 
 
+ChangeState = Callable[[ChannelValues], ChannelValues]
+"""Makes the new state out of the old one."""
 _Edited = tuple[Plan | None, Sequence[Difference]]
 """The plan of an edit, and how it changes the state; no plan if it changes nothing."""
 
@@ -111,49 +111,59 @@ def edit(
 
     --task edits the argument of a task that a Send started, or an entrypoint's input: paths are then inside it. What
     its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task.
-
     A patch is applied first, then --set, --append and --unset in this order. Paths are written as in `ckpt get`.
-
-    Without THREAD, the options choose many threads, each edited in a transaction of its own: in the same way, or with
-    the channels that --values-from has for it.
+    Without THREAD, the options choose many threads, each edited in a transaction of its own.
 
     Examples:
-      ckpt edit support-42
       ckpt edit support-42 --set 'messages[-1].content="Refunded."'
       ckpt edit support-42 step:3 --unset 'files["draft.md"]'
       ckpt edit support-42 --append 'log={"by": "me"}' --metadata user_id=u-7 --dry-run
       ckpt edit --match 'support-*' --status failed --set 'retries=0' --skip-refused
       ckpt edit fan-1 --task 'summarise[3]' --set 'doc="good"'
       ckpt edit flow-1 --task flow --argument '{"n": 2}' --keep-task load
-      ckpt diff support-42 step:2 step:5 --query patch > patch.json
-      ckpt edit support-41 --patch patch.json
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
-    edits, changes = _parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
-    words = (thread, rev), selector, many
-    target = parse_target(session, *words, ns=ns, default="@", are_named=values_from is not None)
+    edits, changes = parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
+    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from))
+    _must_fit_task(task, values_from, argument, keep_task)
     if task is not None:
-        if values_from is not None:
-            raise UsageError("--values-from has channels of the state, and --task edits an argument")
         made = _correction(argument, edits, patch), keep_task or (), rerun, changes
         return _apply(session, target, partial(_correct, session, task, *made))
-    if argument is not None or keep_task:
-        raise UsageError("--argument and --keep-task belong to --task TASK")
     make = _EditMaker(session, rerun=rerun, create=create, changes=changes)
     if values_from is not None:
-        of_threads = ValuesOfThreads(values_from)
-        target, also = of_threads.target(target), _state_change(edits, patch)
-        return _apply(
-            session, target, lambda r, row: make.planned(r, row, lambda s: also({**s, **of_threads[row.thread_id]}))
-        )
+        return _edit_each(session, target, make, ValuesOfThreads(values_from), _state_change(edits, patch))
     if not edits and patch is None and not metadata:
-        if target.chosen is not None:
-            raise UsageError("nothing to edit: an editor is for one THREAD", hint="--set, --values-from and the like")
-        from ckpt_cli.parameters.draft import edit_in_editor
+        return _edit_by_hand(session, target, make)
+    return _apply(session, target, partial(make.planned, apply_changes=_state_change(edits, patch)))
 
-        return edit_in_editor(session, make, target.thread, target.rev, ns)
-    change = _state_change(edits, patch)
-    return _apply(session, target, lambda reader, row: make.planned(reader, row, change))
+
+def _must_fit_task(
+    task: str | None, values_from: str | None, argument: str | None, keep_task: Sequence[str] | None
+) -> None:
+    if task is None and (argument is not None or keep_task):
+        raise UsageError("--argument and --keep-task belong to --task TASK")
+    if task is not None and values_from is not None:
+        raise UsageError("--values-from has channels of the state, and --task edits an argument")
+
+
+def _edit_by_hand(session: Session, target: Target, make: "_EditMaker") -> PlanView:
+    """Edit the state of one thread in the person's editor."""
+    if target.chosen is not None:
+        raise UsageError("nothing to edit: an editor is for one THREAD", hint="--set, --values-from and the like")
+    from ckpt_cli.parameters.draft import edit_in_editor
+
+    return edit_in_editor(session, make, target.thread, target.rev, target.ns)
+
+
+def _edit_each(
+    session: Session, target: Target, make: "_EditMaker", of_threads: ValuesOfThreads, also: ChangeState
+) -> PlanView | BulkView:
+    """Set the channels that a file has for each thread, and then edit all in the same way."""
+
+    def planned(reader: Reader, row: CheckpointRow) -> _Edited:
+        return make.planned(reader, row, lambda state: also({**state, **of_threads[row.thread_id]}))
+
+    return _apply(session, of_threads.target(target), planned)
 
 
 def _apply(session: Session, target: Target, make: "Callable[[Reader, CheckpointRow], _Edited]") -> PlanView | BulkView:
@@ -173,14 +183,6 @@ def _apply(session: Session, target: Target, make: "Callable[[Reader, Checkpoint
 
 def _nothing() -> PlanView:
     return PlanView("edit", "changes nothing")
-
-
-def _parse_edits(set_: Iterable[str], append: Iterable[str], unset: Iterable[str]) -> list[Edit]:
-    return [
-        *(_parse_assignment(Act.SET, text) for text in set_),
-        *(_parse_assignment(Act.APPEND, text) for text in append),
-        *(Edit(Act.UNSET, tuple(parse(text))) for text in unset),
-    ]
 
 
 def _state_change(edits: Sequence[Edit], patch: str | None) -> Callable[[ChannelValues], ChannelValues]:
@@ -275,24 +277,6 @@ def _type_in_words(value: Any) -> str | None:
     if isinstance(value, Node):
         return f"a {value.type}"
     return next((words for kinds, words in _TYPES_IN_WORDS.items() if isinstance(value, kinds)), None)
-
-
-def _parse_assignment(act: Act, text: str) -> Edit:
-    """The edit that ``PATH=JSON`` describes. The path ends at the first ``=`` that comes after a valid path."""
-    problem = UsageError(f"{text!r} has no =", hint=f"--{act} PATH=JSON")
-    equals = text.find("=")
-    while equals >= 0:
-        try:
-            steps = parse(text[:equals])
-        except UsageError as error:
-            problem, equals = error, text.find("=", equals + 1)
-            continue
-        data = parse_json_input(text[equals + 1 :], f"the value of {text[:equals]}", hint=_JSON_HINT)
-        try:
-            return Edit(act, tuple(steps), from_json(data))
-        except UsageError as error:
-            raise UsageError(f"the value of {text[:equals]}: {error.message}", hint=error.hint) from error
-    raise problem
 
 
 def _read_patch(name: str) -> Any:

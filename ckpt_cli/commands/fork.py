@@ -9,9 +9,10 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns
 from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, for_one, parse_target
+from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, for_one, parse_target
 from ckpt_cli.plans import fork as plans
 from ckpt_cli.plans import fork_to_thread
+from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.queries.thread_plans import change_target
 from ckpt_cli.session import Session
@@ -73,13 +74,20 @@ def fork(
     changes = metadata_changes(metadata)
     target = parse_target(session, (thread, rev), selector, many, ns=ns)
     for_one(target, {"--to": to is not None, "--shallow": shallow, "--with-pending": pending})
+    if to is not None:
+        return _fork_to(session, target, to, changes, shallow=shallow, pending=pending)
+    _must_be_alone(target.thread, target.rev, shallow=shallow, pending=pending)
+    return change_target(session, "fork", target, lambda r, row: plans.plan(r, row, Mint(session.clock), changes))
+
+
+def _fork_to(
+    session: Session, target: Target, to: str, changes: MetadataChanges, *, shallow: bool, pending: bool
+) -> PlanView:
+    """Copy a checkpoint into a new thread."""
     thread, rev = target.thread, target.rev
-    if to is None:
-        _must_be_alone(thread, rev, shallow=shallow, pending=pending)
-        return change_target(session, "fork", target, lambda r, row: plans.plan(r, row, Mint(session.clock), changes))
     if shallow and pending:
         raise UsageError("--shallow copies one checkpoint alone", hint="leave out --shallow or --with-pending")
-    if ns:
+    if target.ns:
         raise _needs_the_root_graph(thread, to)
     ways = {"shallow": shallow, "pending": pending}
     plan = session.make_plan(lambda r: fork_to_thread.plan(r, r.resolve(thread, rev), to, **ways, changes=changes))

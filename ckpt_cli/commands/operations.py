@@ -17,8 +17,7 @@ from ckpt_cli.operations.operation_list import read_parts
 from ckpt_cli.parameters.options import DryRun, Limit, SameDatabase, Yes
 from ckpt_cli.session import Session
 from ckpt_cli.views.changed_threads import ChangedNamespace
-from ckpt_cli.views.operation_parts import OperationPartsView, PartLine
-from ckpt_cli.views.operations import OperationLine, OperationsView, PartsLine
+from ckpt_cli.views.operations import OperationLine, OperationsView, PartLine, PartsLine
 from ckpt_cli.views.plan import PlanView, RowLine
 
 _DAY = 86400
@@ -75,7 +74,7 @@ def operations(
     same_database: SameDatabase = False,
     dry_run: DryRun = False,
     yes: Yes = False,
-) -> OperationsView | OperationPartsView | PlanView:
+) -> OperationsView | PlanView:
     """List what ckpt did to this database: where, when, why, how many rows, and whether it is still in effect.
 
     Each operation has its threads and namespaces, who made it (user and host) and by which version of ckpt. --thread
@@ -88,15 +87,13 @@ def operations(
 
     Examples:
       ckpt operations
-      ckpt operations --thread support-42
       ckpt operations 7
       ckpt operations --json --query "operations[?state=='done'].number"
       ckpt operations --prune --older 30 --keep 10 --dry-run
-      ckpt operations 7 --prune
       ckpt operations --forget-reducer retries
     """
-    _check_options(numbers or (), prune=prune, has_limits=(keep, older) != (None, None), confirmed=dry_run or yes)
     _must_list(thread, limit, prune=prune)
+    _check_options(numbers or (), prune=prune, has_limits=(keep, older) != (None, None), confirmed=dry_run or yes)
     session.same_database = same_database
     if numbers and not prune:
         return describe_operation(session, numbers)
@@ -105,9 +102,8 @@ def operations(
         session.settle(log)
     known = log.operations()
     pruned = operations_by_number(known, numbers or ())
-    if prune and not numbers:
-        pruned = operations_to_prune(known, session.clock(), keep, older)
     if prune:
+        pruned = pruned if numbers else operations_to_prune(known, session.clock(), keep, older)
         plan = plan_pruning(pruned)
         if dry_run:
             return plan
@@ -139,7 +135,7 @@ def _log_without(session: Session, channels: Sequence[str], *, triggers: bool) -
     return log
 
 
-def describe_operation(session: Session, numbers: Sequence[int]) -> OperationPartsView:
+def describe_operation(session: Session, numbers: Sequence[int]) -> OperationsView:
     """One operation, thread by thread.
 
     Raises:
@@ -153,7 +149,9 @@ def describe_operation(session: Session, numbers: Sequence[int]) -> OperationPar
         PartLine(one.thread_id, one.phase.value, one.summary, one.problem, one.rows, one.size, one.forgotten or 0)
         for one in read_parts(log, operation.number)
     )
-    return OperationPartsView(_line(log, operation, None), parts)
+    return OperationsView(
+        str(log.path), [_line(log, operation, None)], threads=() if operation.parts is None else parts
+    )
 
 
 def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:

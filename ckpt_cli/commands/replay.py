@@ -86,11 +86,9 @@ def replay(
       ckpt replay --status failed --commit --skip-refused
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
-    _must_fit(to, metadata, commit=commit)
-    changes = metadata_changes(metadata)
     target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@")
-    if target.chosen is not None and not commit:
-        raise UsageError("many threads can only be committed: --commit", hint="`ckpt replay THREAD` shows one")
+    _must_fit(to, metadata, target, commit=commit)
+    changes = metadata_changes(metadata)
     named, thread, rev_or_head = named_reducers(session, reducer, deferred), target.thread, target.rev
     if commit:
         return _commit(session, target, reducer, named, changes)
@@ -106,7 +104,9 @@ def replay(
     return view
 
 
-def _must_fit(to: str | None, metadata: Sequence[str] | None, *, commit: bool) -> None:
+def _must_fit(to: str | None, metadata: Sequence[str] | None, target: Target, *, commit: bool) -> None:
+    if target.chosen is not None and not commit:
+        raise UsageError("many threads can only be committed: --commit", hint="`ckpt replay THREAD` shows one")
     if metadata and not commit:
         raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
     if to is not None and commit:

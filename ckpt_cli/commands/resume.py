@@ -1,5 +1,6 @@
 """``ckpt resume``: answers the questions that a thread waits for; the application's next run uses the answers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ckpt_cli.errors import UsageError
@@ -22,6 +23,7 @@ from ckpt_cli.parameters.options import Ns
 from ckpt_cli.parameters.selector import SelectorOptions
 from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.plans import resume as plans
+from ckpt_cli.plans.answer_values import Answer
 from ckpt_cli.plans.open_questions import Question, failed_nodes, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs
 from ckpt_cli.queries.thread_plans import change_target
@@ -58,12 +60,10 @@ def resume(
     would drop the answers and ask again.
 
     A question of LangChain's human in the loop takes --approve, --edit, --reject and --respond, as far as it allows
-    them; its own word is an answer too (-i ID=approve). A word that can't be JSON is taken as text.
-
-    Without THREAD, the options choose many threads, and each gets the same answer, in a transaction of its own.
+    them; its own word is an answer too (-i ID=approve). A word that can't be JSON is taken as text. Without THREAD, the
+    options choose many threads, and each gets the same answer, in a transaction of its own.
 
     Examples:
-      ckpt resume support-42
       ckpt resume support-42 --value '{"approved": true}'
       ckpt resume mail-7 --reject "wrong address"
       ckpt resume --status waiting --match 'support-*' --value true --skip-refused
@@ -73,9 +73,7 @@ def resume(
     given = answers(decision, value, interrupt or [], every=answer_all, checked=not no_schema)
     target = _target(session, thread, selector, many, ns)
     if target.chosen is not None:
-        if not given:
-            what = "many threads need one answer for all of them"
-            raise UsageError(what, hint="`ckpt threads --status waiting` shows their questions")
+        _must_answer(given)
         return change_target(session, "resume", target, lambda r, row: plans.plan(r, row.thread_id, given, ns))
     thread = target.thread
     if not given:
@@ -89,6 +87,12 @@ def resume(
         if not given:
             return view
     return session.change(session.make_plan(lambda reader: plans.plan(reader, thread, given, ns)))
+
+
+def _must_answer(given: Sequence[Answer]) -> None:
+    if not given:
+        what = "many threads need one answer for all of them"
+        raise UsageError(what, hint="`ckpt threads --status waiting` shows their questions")
 
 
 def _target(session: Session, thread: str | None, selector: SelectorOptions, many: ManyOptions, ns: str) -> Target:

@@ -10,7 +10,7 @@ from ckpt_cli.operations import tags
 from ckpt_cli.operations.witnesses import read_witness
 from ckpt_cli.parameters.options import Ns, SameDatabase
 from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, parse_target
+from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, Target, parse_target
 from ckpt_cli.queries.many_tags import tag_many
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -26,6 +26,11 @@ _Rev = Annotated[
 ]
 
 
+_ManyName = Annotated[
+    str | None,
+    typer.Option("--name", metavar="NAME", help="The name in many threads.", rich_help_panel="Many threads"),
+]
+
 _SAID = 20  # threads that weren't tagged and are named on stderr
 
 
@@ -38,10 +43,7 @@ def tag(
     list_tags: Annotated[bool, typer.Option("--list", "-l", help="Show the tags of a thread, or all tags.")] = False,
     delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Remove a name.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Move a name from another checkpoint.")] = False,
-    many_name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="The name in many threads.", rich_help_panel="Many threads"),
-    ] = None,
+    many_name: _ManyName = None,
     selector: SelectorOptions = EVERY_THREAD,
     many: ManyOptions = ONE_THREAD,
     same_database: SameDatabase = False,
@@ -63,17 +65,7 @@ def tag(
     if many_name is not None or selector != EVERY_THREAD or many != ONE_THREAD:
         if (thread, rev, name, delete) != (None, None, None, None) or list_tags:
             raise UsageError("--name, --at and the options that choose threads are for many threads, without THREAD")
-        if many_name is None:
-            raise UsageError("which name? --name NAME is missing")
-        target = parse_target(session, (None, None), selector, many, ns=ns)
-        added, refused = tag_many(session, target, many_name, move=force)
-        view = _view("added", session, added)
-        view.refused = refused
-        for thread_id, problem in list(refused.items())[:_SAID]:
-            session.say(f"not tagged: {thread_id}: {problem}")
-        if len(refused) > _SAID:
-            session.say(f"and {len(refused) - _SAID:,} more were not tagged (--json lists all)")
-        return view
+        return _tag_many(session, parse_target(session, (None, None), selector, many, ns=ns), many_name, force=force)
     if delete is not None:
         if thread is None or rev is not None or list_tags:
             raise UsageError("to remove a name: ckpt tag THREAD --delete NAME")
@@ -84,6 +76,10 @@ def tag(
             raise UsageError("--list takes a THREAD or nothing")
         session.reader  # noqa: B018 - a database that can't be opened is an error before anything is listed
         return _view("listed", session, tags.read_tags(session.log, thread))
+    return _tag_one(session, thread, rev, name, ns, force=force)
+
+
+def _tag_one(session: Session, thread: str, rev: str | None, name: str | None, ns: str, *, force: bool) -> TagView:
     if rev is None or name is None:
         raise UsageError("REV or NAME is missing: ckpt tag THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
     row = session.read(lambda reader: reader.resolve(thread, rev, ns))
@@ -95,6 +91,19 @@ def tag(
     if old_refs and old_refs != [row.ref]:
         session.say(f"tag:{name} was on {old_refs[0].checkpoint_id}")
     return _view("added", session, [new_tag])
+
+
+def _tag_many(session: Session, target: Target, name: str | None, *, force: bool) -> TagView:
+    if name is None:
+        raise UsageError("which name? --name NAME is missing")
+    added, refused = tag_many(session, target, name, move=force)
+    view = _view("added", session, added)
+    view.refused = refused
+    for thread_id, problem in list(refused.items())[:_SAID]:
+        session.say(f"not tagged: {thread_id}: {problem}")
+    if len(refused) > _SAID:
+        session.say(f"and {len(refused) - _SAID:,} more were not tagged (--json lists all)")
+    return view
 
 
 def _view(action: str, session: Session, tags_to_show: list[tags.Tag]) -> TagView:

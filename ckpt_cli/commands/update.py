@@ -41,27 +41,27 @@ _Values = Annotated[
 ]
 
 
+_Next = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--next", metavar="NODE", help="What runs next: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated."
+    ),
+]
+_Bulk = Annotated[
+    str | None,
+    typer.Option("--bulk", metavar="FILE", help="JSON Lines, one superstep each: {values, as_node, next}, or a list."),
+]
+
+
 def update(
     session: Session,
     thread: OneThread = None,
     rev: OptionalRev = None,
     values: _Values = None,
     as_node: _AsNode = None,
-    then: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--next",
-            metavar="NODE",
-            help="What runs next: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated.",
-        ),
-    ] = None,
+    then: _Next = None,
     as_input: Annotated[bool, typer.Option("--as-input", help="Write as the graph's input.")] = False,
-    bulk: Annotated[
-        str | None,
-        typer.Option(
-            "--bulk", metavar="FILE", help="JSON Lines, one superstep each: {values, as_node, next}, or a list."
-        ),
-    ] = None,
+    bulk: _Bulk = None,
     reducer: ReducerOption = None,
     deferred: DeferredOption = None,
     finished: FinishedOption = None,
@@ -80,36 +80,49 @@ def update(
     only the edges of a node, and evaluates conditional ones anew: if that may lead elsewhere than the recorded runs, or
     if the node went on by Command(goto=...), name the next nodes with --next.
 
-    Without THREAD, the options choose many threads, each changed in a transaction of its own: all get the same values,
-    or each those that --values-from has for it.
+    Without THREAD, the options choose many threads, each changed in a transaction of its own.
 
     Examples:
       ckpt update support-42 --values '{"route": "human"}' --as-node classify
-      ckpt update --status failed --at failed --values '{"route": "human"}' --next human
       ckpt update --values-from routes.jsonl --skip-refused
       ckpt update support-42 step:3 --values @fix.json --next END
       ckpt update support-42 --values '{"retries": 0}' --reducer retries=last --remember
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     named, changes = named_reducers(session, reducer, deferred), metadata_changes(metadata)
-    words = (thread, rev), selector, many
-    steps_of: Callable[[str], list[list[Update]]]
-    target = parse_target(session, *words, ns=ns, default="@", are_named=values_from is not None)
+    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from))
     if values_from is None:
-        steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-        steps_of = lambda _: steps  # noqa: E731 - as short as the other
+        steps_of = _same_for_all(_steps(values, as_node, then, as_input=as_input, bulk=bulk))
     else:
-        if values is not None or bulk is not None:
-            raise UsageError("--values-from has the values of each thread", hint="leave out --values and --bulk")
-        of_threads, hops = ValuesOfThreads(values_from), _hops(then) if then else None
-        target, node = of_threads.target(target), INPUT if as_input else as_node
-        steps_of = lambda thread_id: [[Update(of_threads[thread_id], node, hops)]]  # noqa: E731
+        _must_be_alone(values, bulk)
+        of_threads = ValuesOfThreads(values_from)
+        target, steps_of = of_threads.target(target), _of_their_own(of_threads, as_node, then, as_input=as_input)
 
     def make_plan(reader: Reader, row: CheckpointRow) -> plans.PlannedUpdate:
         mint, steps = Mint(session.clock), steps_of(row.thread_id)
         return plans.plan(reader, row, mint, steps, reducers=named, finished=finished, changes=changes)
 
     return update_target(session, "update", target, reducer, make_plan)
+
+
+StepsOf = Callable[[str], list[list[Update]]]
+"""Gives the supersteps to write to a thread."""
+
+
+def _same_for_all(steps: list[list[Update]]) -> StepsOf:
+    return lambda _: steps
+
+
+def _of_their_own(
+    of_threads: ValuesOfThreads, as_node: str | None, then: Sequence[str] | None, *, as_input: bool
+) -> StepsOf:
+    hops, node = _hops(then) if then else None, INPUT if as_input else as_node
+    return lambda thread_id: [[Update(of_threads[thread_id], node, hops)]]
+
+
+def _must_be_alone(values: str | None, bulk: str | None) -> None:
+    if values is not None or bulk is not None:
+        raise UsageError("--values-from has the values of each thread", hint="leave out --values and --bulk")
 
 
 def _steps(

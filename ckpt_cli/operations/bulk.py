@@ -1,4 +1,4 @@
-"""Applies a change to many threads: one operation in the log; for each thread one part, in its own transaction.
+"""Applies a change to many threads: one operation, one part and one transaction for each thread.
 
 Each part is atomic, the whole isn't. A page of parts is logged in one transaction of the log, then each of its threads
 is changed, then the page is marked in one transaction of the log. After a crash `settle` decides each part alone.

@@ -1,4 +1,4 @@
-"""`Operation`: one applied plan as the log has it, its phase, its name for people; parts, one for each thread."""
+"""`Operation`: one applied plan as the log has it, or a part of it; its phase, its name for people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reads operations and their parts from the log, whichever version of ckpt wrote it; sums of the parts."""
+"""Reads operations and their parts from the log, whichever ckpt wrote it; sums of the parts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Writes operations into the log's tables, in an open transaction: the row, the images, what becomes of a phase."""
+"""Writes operations into the log in an open transaction: row, images, what becomes of phases."""
 
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ def insert(
     Args:
         connection: the log's connection, in a transaction.
         heading: the operation's description.
-        part_of: the operation of which it is a part; a part has no number that people know.
+        part_of: the operation that it is a part of; a part has no number that people know.
         parts: the number of threads that an operation with parts is to change.
     """
     shown = None if part_of is not None else _next_shown(connection)

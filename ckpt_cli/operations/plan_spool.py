@@ -1,4 +1,4 @@
-"""`PlanSpool`: the plans of many threads, kept in a file without a name between the plan shown and its application."""
+"""`PlanSpool`: the plans of many threads, kept in a file until they are applied."""
 
 import json
 from base64 import b64decode, b64encode

@@ -1,4 +1,4 @@
-"""The plans of a change for the threads that its target names: one plan, or one for each of many threads."""
+"""The plans of a change for the threads that its target names, one or many."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""The plans of `update` and `replay --commit`, of one thread or of many; the reducers that they remember."""
+"""The plans of `update` and `replay --commit`, for one thread or many; `--remember`."""
 
 from collections.abc import Callable, Sequence
 

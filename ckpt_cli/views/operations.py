@@ -1,5 +1,6 @@
 """The view of ``ckpt operations``: what ckpt did to this database."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -68,6 +69,30 @@ class OperationLine:
     parts: PartsLine | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PartLine:
+    """One thread of an operation on many threads.
+
+    Attributes:
+        thread_id: null if the thread was forgotten.
+        state: ``done``, ``undone``, ``refused`` (it changed nothing), ``abandoned`` (interrupted before anything was
+            written), ``planned`` (interrupted; the next change finds out how it ended).
+        summary: what was done to the thread.
+        problem: why it was refused.
+        rows: the number of physical rows that were changed.
+        bytes: the size of the row images that the log keeps of it.
+        forgotten: the number of its rows that were wiped from the log and can't be restored.
+    """
+
+    thread_id: str | None
+    state: str
+    summary: str
+    problem: str
+    rows: int
+    bytes: int
+    forgotten: int = 0
+
+
 @dataclass
 class OperationsView(View):
     """The operation log of one database, newest first.
@@ -77,6 +102,7 @@ class OperationsView(View):
         accepted: triggers, rules and foreign keys that the user has accepted for this database.
         pruned: the number of operations that this command has just forgotten.
         reducers: channel to the reducer that the user has named for this database with ``--remember``.
+        threads: the threads of the one operation that was asked for, if each was changed in a transaction of its own.
         to_wipe: whether the log still contains forgotten data, because a crash interrupted the wiping.
     """
 
@@ -89,3 +115,4 @@ class OperationsView(View):
     to_wipe: bool = False
     accepted: list[SideEffectLine] = field(default_factory=list)
     reducers: dict[str, str] = field(default_factory=dict)
+    threads: Iterable[PartLine] = ()

@@ -1,4 +1,4 @@
-"""Shows a plan for many threads: totals, a line for each thread (on a terminal the first), and what became of it."""
+"""Shows a plan for many threads: totals, a line for each thread, and what became of it."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
