@@ -191,6 +191,7 @@ def _run(
         key_env=key_env,
         say=printer.say,
         show_status=printer.show_status,
+        progress=printer.progress,
         options=options or ChangeOptions(),
         may_change=options is not None,
         ask=printer.confirm,

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.model import CheckpointRow, Ref, Row, Scalar, WriteKey
-from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Operation, Phase
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 
@@ -107,11 +108,9 @@ def _existed_before(row: CheckpointRow, operation: Operation, restored: Restored
 
 
 def _added_later(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref]:
-    """The checkpoints that later operations added."""
+    """The checkpoints that later operations added to threads of this one."""
     added = set[Ref]()
-    for later in log.operations():
-        if later.number <= operation.number:
-            break
+    for later in log.later_on_threads(operation):
         for relation, key, before, after in log.hashes(later.number):
             name = saver.record_of(relation, key)
             if isinstance(name, Ref) and before is None and after is not None:
@@ -143,9 +142,7 @@ def removed_later(saver: Saver, log: OperationLog, operation: Operation) -> dict
     Left out are those that exist again, and those that the undo of this operation brings back.
     """
     removed: dict[Ref, Operation] = {}
-    for later in log.operations():
-        if later.number <= operation.number:
-            break
+    for later in log.later_on_threads(operation):
         for ref in _removed(saver, log, later) if later.phase is Phase.DONE else ():
             removed.setdefault(ref, later)
     for ref in _removed(saver, log, operation) if removed else ():

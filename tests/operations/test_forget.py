@@ -23,9 +23,10 @@ from ckpt_cli.operations import forget, undo
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.copies import Copies, find_copies
 from ckpt_cli.operations.forget import leave_out
-from ckpt_cli.operations.log import Heading, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_file import LogFile
 from ckpt_cli.operations.log_paths import default_path
+from ckpt_cli.operations.operation import Heading, Phase
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.operations.survey import survey
 from ckpt_cli.savers.memory import MemorySaver
@@ -348,7 +349,7 @@ def test_numbers_are_forgotten_with_their_undo(ckpt: Callable[..., Any], path: P
     assert left(state, sought)
     assert "settle" in ckpt("operations", "7", "--prune", "--dry-run", code=7)
     assert "no operation 99" in ckpt("operations", "99", "--prune", "--yes", code=4)
-    for words in (["4"], ["4", "--prune", "--keep", "1"], ["--prune"]):
+    for words in (["4", "5"], ["4", "--prune", "--keep", "1"], ["--prune"]):
         ckpt("operations", *words, code=2)
     assert [row["before"] for row in ckpt("operations", "4", "--prune", "--dry-run")["rows"]] != []
     assert ckpt("operations", "4", "--prune", "--yes")["pruned"] == 2

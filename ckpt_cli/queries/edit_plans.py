@@ -1,0 +1,140 @@
+"""What `edit` plans for one checkpoint: another state, or another argument of a task."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.diff.diff import differences
+from ckpt_cli.history.state.editing import ARGUMENT
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.plans import edit as plans
+from ckpt_cli.plans.metadata import MetadataChanges
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.reruns import must_run_once
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values.difference import Difference
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.state import ChannelValues
+from ckpt_cli.views.plan import PlanView
+
+ChangeValues = Callable[[ChannelValues], ChannelValues]
+"""Makes new values out of the old ones."""
+
+Edited = tuple[Plan | None, Sequence[Difference]]
+"""A plan, and what it changes; no plan if the edit changes nothing."""
+
+_TYPES_IN_WORDS: dict[type | tuple[type, ...], str] = {
+    bool: "true or false",
+    (int, float): "a number",
+    str: "text",
+    bytes: "bytes",
+    (list, tuple): "a list",
+    dict: "an object",
+}
+
+
+class EditMaker:
+    """Plans an edit inside a consistent read.
+
+    Attributes:
+        subject: what is edited, before the id of a checkpoint.
+    """
+
+    subject = "the state of"
+
+    def __init__(self, session: Session, *, rerun: bool, create: bool, changes: MetadataChanges) -> None:
+        self._session = session
+        self._rerun = rerun
+        self._create = create
+        self._changes = changes
+
+    def values(self, reader: Reader, row: CheckpointRow) -> ChannelValues:
+        """The user's channels."""
+        return Inspection(reader, row.ref).values()
+
+    def plan(self, reader: Reader, row: CheckpointRow, apply_changes: ChangeValues) -> Callable[[], PlanView]:
+        """Plan the edit. The returned function applies the plan; if the edit changes nothing, its view says so."""
+        plan, changes = self.planned(reader, row, apply_changes)
+        return nothing if plan is None else lambda: self._session.change(plan, changes)
+
+    def planned(self, reader: Reader, row: CheckpointRow, apply_changes: ChangeValues) -> Edited:
+        """The plan of the edit, and how it changes the values."""
+        before = self.values(reader, row)
+        after = apply_changes(before)
+        changes = differences(before, after)
+        if not changes and not self._changes.has_effect_on(reader.state(row.ref).metadata):
+            return None, ()
+        mint = Mint(self._session.clock)
+        plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create, changes=self._changes)
+        return plan._replace(notes=(*plan.notes, *_type_changes(changes))), changes
+
+    def check_allowed(self, reader: Reader, row: CheckpointRow) -> None:
+        """Refuse before the user starts to edit, if `plan` would refuse the edit afterwards."""
+        must_run_once(reader, Inspection(reader, row.ref).snapshot(), row, rerun=self._rerun)
+
+
+class ArgumentMaker(EditMaker):
+    """Plans another argument for a task. Its values have one item, the argument."""
+
+    subject = "the argument of the task that starts at"
+
+    def __init__(
+        self, session: Session, task: str, *, keep: Sequence[str], rerun: bool, changes: MetadataChanges
+    ) -> None:
+        super().__init__(session, rerun=rerun, create=False, changes=changes)
+        self._task = task
+        self._keep = keep
+
+    def values(self, reader: Reader, row: CheckpointRow) -> ChannelValues:
+        """The argument as it is stored."""
+        from ckpt_cli.plans.edit_argument import find_argument
+
+        return {ARGUMENT: find_argument(reader, row, self._task).value}
+
+    def planned(self, reader: Reader, row: CheckpointRow, apply_changes: ChangeValues) -> Edited:
+        """The plan of the new argument, and how it differs from the old one."""
+        before = self.values(reader, row)
+        after = apply_changes(before)
+        if after.keys() != before.keys():
+            raise UsageError(f"the text must have one key, {ARGUMENT!r}")
+        shown = differences(before, after)
+        return (self._plan(reader, row, after[ARGUMENT]), shown) if shown else (None, ())
+
+    def check_allowed(self, reader: Reader, row: CheckpointRow) -> None:
+        """Refuse before the user starts to edit, if `plan` would refuse another argument afterwards."""
+        self._plan(reader, row, self.values(reader, row)[ARGUMENT])
+
+    def _plan(self, reader: Reader, row: CheckpointRow, value: Any) -> Plan:
+        from ckpt_cli.plans import edit_argument
+
+        argument = edit_argument.find_argument(reader, row, self._task)
+        options: dict[str, Any] = {"rerun": self._rerun, "keep": self._keep, "changes": self._changes}
+        return edit_argument.plan(reader, row, argument, value, Mint(self._session.clock), **options)
+
+
+def nothing() -> PlanView:
+    """The view of an edit that changes nothing."""
+    return PlanView("edit", "changes nothing")
+
+
+def _type_changes(changes: Iterable[Difference]) -> Iterator[str]:
+    """A line about each value whose type changes; the graph may not expect the new type."""
+    for difference in changes:
+        yield from _type_changes(difference.parts)
+        old_type, new_type = _type_in_words(difference.before), _type_in_words(difference.after)
+        if difference.parts or old_type == new_type or None in (old_type, new_type):
+            continue
+        if isinstance(difference.before, Node) and not isinstance(difference.after, Node):
+            path, name = difference.path, difference.before.type
+            yield f'{path} was a {name} and is plain JSON now: {{"$type": …}} keeps a class'
+        else:
+            yield f"{difference.path} was {old_type} and is {new_type} now"
+
+
+def _type_in_words(value: Any) -> str | None:
+    """The type of a value in words; None for null."""
+    if isinstance(value, Node):
+        return f"a {value.type}"
+    return next((words for kinds, words in _TYPES_IN_WORDS.items() if isinstance(value, kinds)), None)
