@@ -21,8 +21,8 @@ from ckpt_cli.parameters.edits import parse_edits
 from ckpt_cli.parameters.json_input import file_or_stdin, is_file, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, OptionalRev
-from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, parse_target
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
+from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.parameters.values_from import ValuesFrom, ValuesOfThreads
 from ckpt_cli.queries.edit_plans import ArgumentMaker, ChangeValues, Edited, EditMaker, nothing
 from ckpt_cli.queries.thread_plans import change_target
@@ -84,7 +84,7 @@ def edit(
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
     metadata: MetadataOption = None,
     values_from: ValuesFrom = None,
-    selector: SelectorOptions = EVERY_THREAD,
+    selector: SelectorOptions = NOTHING_TYPED,
     many: ManyOptions = ONE_THREAD,
     ns: Ns = "",
 ) -> PlanView | BulkView:

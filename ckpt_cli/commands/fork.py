@@ -8,8 +8,8 @@ from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns
-from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, for_one, parse_target
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
+from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, Target, for_one, parse_target
 from ckpt_cli.plans import fork as plans
 from ckpt_cli.plans import fork_to_thread
 from ckpt_cli.plans.metadata import MetadataChanges
@@ -40,7 +40,7 @@ def fork(
             metavar="REV", help="The checkpoint to continue from.", autocompletion=complete_revision, show_default=False
         ),
     ] = None,
-    selector: SelectorOptions = EVERY_THREAD,
+    selector: SelectorOptions = NOTHING_TYPED,
     many: ManyOptions = ONE_THREAD,
     to: _To = None,
     shallow: _Shallow = False,

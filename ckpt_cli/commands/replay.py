@@ -15,8 +15,8 @@ from ckpt_cli.model import NULL_TASK, CheckpointRow
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns
 from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, named_reducers, remember
-from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, parse_target
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
+from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update
 from ckpt_cli.plans.metadata import MetadataChanges
@@ -63,7 +63,7 @@ def replay(
     reducer: ReducerOption = None,
     deferred: DeferredOption = None,
     metadata: MetadataOption = None,
-    selector: SelectorOptions = EVERY_THREAD,
+    selector: SelectorOptions = NOTHING_TYPED,
     many: ManyOptions = ONE_THREAD,
     ns: Ns = "",
 ) -> PlanView | BulkView | ReplayView | PlayedView:

@@ -20,8 +20,8 @@ from ckpt_cli.parameters.answers import (
 )
 from ckpt_cli.parameters.interview import can_be_asked, interview
 from ckpt_cli.parameters.options import Ns
-from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, parse_target
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
+from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.answer_values import Answer
 from ckpt_cli.plans.open_questions import Question, failed_nodes, questions
@@ -49,7 +49,7 @@ def resume(
     ignore: Ignore = False,
     answer_all: AnswerAll = False,
     no_schema: NoSchema = False,
-    selector: SelectorOptions = EVERY_THREAD,
+    selector: SelectorOptions = NOTHING_TYPED,
     many: ManyOptions = ONE_THREAD,
     ns: Ns = "",
 ) -> PlanView | BulkView | QuestionsView:

@@ -7,8 +7,8 @@ import typer
 from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns
-from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, parse_target
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
+from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, parse_target
 from ckpt_cli.plans import rollback as plans
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.queries.thread_plans import change_target
@@ -26,7 +26,7 @@ def rollback(
             metavar="REV", help="The checkpoint to go back to.", autocompletion=complete_revision, show_default=False
         ),
     ] = None,
-    selector: SelectorOptions = EVERY_THREAD,
+    selector: SelectorOptions = NOTHING_TYPED,
     many: ManyOptions = ONE_THREAD,
     metadata: MetadataOption = None,
     ns: Ns = "",

@@ -9,8 +9,8 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.operations import tags
 from ckpt_cli.operations.witnesses import read_witness
 from ckpt_cli.parameters.options import Ns, SameDatabase
-from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, Target, parse_target
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
+from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, Target, parse_target
 from ckpt_cli.queries.many_tags import tag_many
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -44,7 +44,7 @@ def tag(
     delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Remove a name.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Move a name from another checkpoint.")] = False,
     many_name: _ManyName = None,
-    selector: SelectorOptions = EVERY_THREAD,
+    selector: SelectorOptions = NOTHING_TYPED,
     many: ManyOptions = ONE_THREAD,
     same_database: SameDatabase = False,
 ) -> TagView:
@@ -62,7 +62,7 @@ def tag(
       ckpt tag support-42 --delete before-refund
     """
     session.same_database = same_database
-    if many_name is not None or selector != EVERY_THREAD or many != ONE_THREAD:
+    if many_name is not None or selector != NOTHING_TYPED or many != ONE_THREAD:
         if (thread, rev, name, delete) != (None, None, None, None) or list_tags:
             raise UsageError("--name, --at and the options that choose threads are for many threads, without THREAD")
         return _tag_many(session, parse_target(session, (None, None), selector, many, ns=ns), many_name, force=force)

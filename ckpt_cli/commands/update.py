@@ -11,8 +11,8 @@ from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, OptionalRev
 from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, named_reducers
-from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, parse_target
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
+from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, parse_target
 from ckpt_cli.parameters.values_from import ValuesFrom, ValuesOfThreads
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
@@ -67,7 +67,7 @@ def update(
     finished: FinishedOption = None,
     metadata: MetadataOption = None,
     values_from: ValuesFrom = None,
-    selector: SelectorOptions = EVERY_THREAD,
+    selector: SelectorOptions = NOTHING_TYPED,
     many: ManyOptions = ONE_THREAD,
     ns: Ns = "",
 ) -> PlanView | BulkView:

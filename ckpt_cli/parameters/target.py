@@ -7,7 +7,7 @@ import typer
 
 from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.selector import SelectorOptions, ThreadSelection, parse_selector
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.session import Session
 
 _PANEL = "Many threads"
@@ -48,9 +48,8 @@ class ManyOptions(NamedTuple):
     ] = 0
 
 
-EVERY_THREAD = SelectorOptions()
 ONE_THREAD = ManyOptions()
-"""The defaults of the two groups of options."""
+"""The default of a command's parameter."""
 
 
 class Target(NamedTuple):
@@ -104,7 +103,7 @@ def parse_target(
     if rev is not None and many.at is not None:
         raise UsageError("REV and --at name the revision twice")
     if thread is None:
-        chosen = parse_selector(session, selector)
+        chosen = parse_selector(session, selector)._replace(sure=True)
         if chosen.is_everything and not are_named:
             hint = "name one THREAD, or choose many with --match, --where, --status, --since, --until or --stdin"
             raise UsageError("which threads?", hint=hint)
@@ -112,7 +111,7 @@ def parse_target(
         if not at and not all((chosen.named or {"": ""}).values()):
             raise UsageError("which revision? --at REV names it in each thread")
         return Target("", at, ns, chosen, many.skip_refused, many.limit)
-    if selector != EVERY_THREAD or are_named:
+    if selector != NOTHING_TYPED or are_named:
         raise UsageError("THREAD names one thread, and the options choose many", hint="leave one of them out")
     if many.skip_refused or many.limit:
         raise UsageError("--skip-refused and --limit are for many threads")
