@@ -17,7 +17,7 @@ from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN, START
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, snapshot
-from ckpt_cli.history.tasks.task_ids import PULL, PUSH, interrupt_id, split_call
+from ckpt_cli.history.tasks.task_ids import PUSH, interrupt_id, pull_path, push_path, split_call
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Write
@@ -130,7 +130,7 @@ class Carrier:
     def _calls(self, keep: Sequence[str], siblings: Sequence[Task]) -> tuple[dict[str, "_Call"], list[str]]:
         """The calls to keep, by id, and the ids of the other finished calls of tasks that run again."""
         ended = [task.path for task in siblings if task.status is Status.FINISHED]
-        callers = {task.path: task for task in self._tasks.tasks if task.path}
+        callers = {path: task for task in self._tasks.tasks if (path := self._path(task))}
         kept: dict[str, _Call] = {}
         dropped = list[str]()
         for task_id, writes in sorted(self._by_task.items(), key=lambda item: len(item[1][0].row.task_path)):
@@ -146,6 +146,16 @@ class Carrier:
         if missing := [name for name in keep if name not in {call.name for call in kept.values()}]:
             raise NotFound(f"no finished call of a @task {missing[0]!r} is stored there; nothing was written")
         return kept, dropped
+
+    def _path(self, task: Task) -> str:
+        """The path of a task. One that was killed before it wrote has the path that its node or its Send gives it."""
+        if task.path or task.node is None:
+            return task.path
+        return pull_path(task.node) if task.packet is None else push_path(self._sent.index(task))
+
+    @cached_property
+    def _sent(self) -> list[Task]:
+        return [task for task in self._tasks.tasks if task.packet is not None]
 
     def _named_call(
         self, task_id: str, path: str, callers: Mapping[str, Task], keep: Sequence[str]
@@ -168,7 +178,7 @@ class Carrier:
             yield callers[parts[0]], *parts
         elif not path and self._changed.packet is None:
             for number in range(len(self._by_task)):
-                yield self._changed, f"~{PULL}, {self._changed.node}", number
+                yield self._changed, pull_path(self._changed.node or ""), number
 
     def _notes(self, siblings: Iterable[Task], calls: Mapping[str, "_Call"], dropped: int) -> Iterator[str]:
         if carried := task_names(siblings, lambda task: str(task.status)):

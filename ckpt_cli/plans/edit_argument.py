@@ -41,12 +41,14 @@ class Argument:
         task: the one of them whose argument it is.
         steps: the path of the argument in the checkpoint's channels.
         value: the argument as it is stored.
+        is_unchecked: whether nothing stored shows the task's name, so that a wrong name isn't noticed.
     """
 
     tasks: Snapshot
     task: Task
     steps: tuple[Any, ...]
     value: Any
+    is_unchecked: bool = False
 
     @property
     def channel(self) -> str:
@@ -57,6 +59,12 @@ class Argument:
     def name(self) -> str:
         """The name of the task for people."""
         return numbered(self.task.node or "the input", self.task.packet)
+
+    @property
+    def doubts(self) -> list[str]:
+        """A line if a wrong name of the task wouldn't be noticed."""
+        doubt = f"nothing stored shows the workflow's name, so {self.name!r} isn't checked"
+        return [doubt] if self.is_unchecked else []
 
 
 def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
@@ -71,13 +79,15 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
     tasks = checkpoint_tasks.tasks
     if is_javascript(state):
         raise NotSupported("the arguments of LangGraph.js tasks can't be corrected; nothing was written")
-    if START in state.values and len(tasks) == 1 and tasks[0].node is None:
+    is_nameless = START in state.values and len(tasks) == 1 and tasks[0].node is None
+    if is_nameless:
         tasks = [_named_entrypoint(reader, state, tasks[0], name)]
         checkpoint_tasks = checkpoint_tasks._replace(tasks=tasks)
     task = _find_task(tasks, name)
     if task.packet is None:
         if START in state.values and len(tasks) == 1:
-            return Argument(checkpoint_tasks, task, (START,), state.values[START])
+            unchecked = is_nameless and not task.writes
+            return Argument(checkpoint_tasks, task, (START,), state.values[START], unchecked)
         raise NotFound(
             f"{name!r} has no argument of its own: it reads the state",
             hint=f"`{command('ckpt edit', row.thread_id, options=['--set', 'CHANNEL=JSON'])}` changes that",
@@ -110,11 +120,16 @@ def _find_task(tasks: Sequence[Task], name: str) -> Task:
 
 
 def _named_entrypoint(reader: Reader, state: State, task: Task, name: str) -> Task:
-    """The entrypoint, which has no name in a database without task paths: its id proves the name that a person gave."""
+    """The entrypoint if nothing stored names it: the person who names it knows the application's graph.
+
+    Its id hashes the name, so it finds the writes of the task only if the name is right.
+    """
     start = place(state)
     expected = next(start.pull(name, [START])) if start else None
     writes = [write for write in reader.writes(state.ref) if write.task_id == expected]
-    return task._replace(id=expected, node=name, writes=writes) if writes else task
+    if task.writes and not writes:
+        return task
+    return task._replace(id=expected, node=name, writes=writes)
 
 
 def _fits(task: Task, name: str) -> bool:
@@ -160,6 +175,7 @@ def plan(
         f"{short(new.checkpoint_id)}, source update, step {origin.step + 1}; next: {', '.join(task_names(again))}",
         notes=(
             *carried.notes,
+            *argument.doubts,
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_changes(origin.metadata, changes),

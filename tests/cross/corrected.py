@@ -20,6 +20,7 @@ class Corrected(NamedTuple):
     Attributes:
         ran: what the next run runs.
         asks: the questions that wait after it.
+        first: words of an earlier correction, after which nothing ran.
         end: the values in the end, when each question was answered with "yes".
     """
 
@@ -29,6 +30,7 @@ class Corrected(NamedTuple):
     ran: tuple[str, ...]
     asks: tuple[str, ...]
     end: Any
+    first: tuple[str, ...] = ()
 
 
 def documents(saver: Any, ran: list[str]) -> Graph:
@@ -95,5 +97,14 @@ CORRECTED = {
     ),
     "an input, with kept results": Corrected(
         flow, 3, ("--task", "main", "--argument", "10", "--keep-task", "double"), ("main",), ("go on?",), [6, 8, "yes"]
+    ),
+    "an input that was corrected before": Corrected(
+        flow,
+        3,
+        ("--task", "main", "--argument", "10", "--keep-task", "double"),
+        ("main",),
+        ("go on?",),
+        [6, 8, "yes"],
+        ("--task", "main", "--argument", "7", "--keep-task", "double"),
     ),
 }

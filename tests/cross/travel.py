@@ -417,13 +417,17 @@ class Travel:
         with backend.official() as official:
             graph = case.build(official, ran)
             start(graph, MINE, case.given)
+            if case.first:
+                ckpt(backend, ["edit", *case.first], capsys)
             before, old = contents(backend), contents_of(backend, MINE)
             ckpt(backend, ["edit", *case.words], capsys)
             ckpt(backend, ["undo"], capsys, thread=False)
             assert contents(backend) == before
             ckpt(backend, ["edit", *case.words], capsys)
             assert all(one in kept for mine, kept in zip(old, contents_of(backend, MINE), strict=True) for one in mine)
-            asked = {one.id for one in graph.get_state(on(MINE)).interrupts}
+            now = graph.get_state(on(MINE))
+            asked = {one.id for one in now.interrupts}
+            assert sorted(ckpt(backend, ["show"], capsys)["next"]) == sorted(now.next)
             ran.clear()
             with contextlib.suppress(ValueError):
                 graph.invoke(None, on(MINE))
@@ -492,10 +496,10 @@ def contents_of(backend: Backend, thread_id: str) -> Any:
 
 
 def ckpt(backend: Backend, words: list[str], capsys: pytest.CaptureFixture[str], *, thread: bool = True) -> Any:
-    """What a changing command prints as JSON, which must succeed."""
+    """What a command prints as JSON, which must succeed."""
     verb, *rest = words
     capsys.readouterr()
-    asked = [] if verb == "threads" else ["--yes"]
+    asked = [] if verb in ("threads", "show", "writes") else ["--yes"]
     code = run([verb, *([MINE] if thread else []), *rest, "-d", backend.url, *asked, "--json"])
     seen = capsys.readouterr()
     assert code == 0, seen.err
