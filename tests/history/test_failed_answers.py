@@ -1,5 +1,6 @@
 """A task that took its answer and failed is FAILED; a task that failed and then asked is WAITING."""
 
+import json
 import operator
 from collections.abc import Iterator
 from contextlib import suppress
@@ -126,12 +127,21 @@ def head(path: Path) -> Snapshot:
     ],
 )
 def test_what_failed_is_told_from_what_waits(
-    kind: str, answers: list[Any], status: Status, questions: list[str], saver: SqliteSaver, path: Path
+    kind: str,
+    answers: list[Any],
+    status: Status,
+    questions: list[str],
+    saver: SqliteSaver,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A question waits until its answer was taken, also if its task had failed before."""
+    """A question waits until its answer was taken, also if its task had failed before; `show` and `writes` agree."""
     app = ran(kind, saver, *answers)
     found = head(path)
     assert (found.status, [one.value for one in found.interrupts]) == (status, questions)
+    for verb in ("show", "writes"):
+        assert run([verb, "t", "-d", str(path), "--json", "--query", "tasks[?status].status"]) == 0
+        assert json.loads(capsys.readouterr().out) == [status]
     (task,) = app.get_state(CONFIG).tasks
     assert (task.error is not None) is (status is Status.FAILED or kind == "late")
 
