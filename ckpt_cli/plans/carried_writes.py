@@ -23,6 +23,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Write
 from ckpt_cli.plans.new_checkpoint import Origin
 from ckpt_cli.plans.reruns import tasks_in_subgraphs
+from ckpt_cli.plans.wording import describe_unfinished_again
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import State, TaskWrite
@@ -53,7 +54,8 @@ class Carrier:
     def carry(self, keep: Sequence[str], *, rerun: bool) -> Carried:
         """The writes of the siblings, and of the calls whose names are in `keep`."""
         started = self._started(rerun=rerun)
-        siblings = [task for task in self._others if task.writes and task.id not in started]
+        ids = {task.id for task in started}
+        siblings = [task for task in self._others if task.writes and task.id not in ids]
         self._must_have_ids(siblings)
         kept_calls, dropped = self._calls(keep, siblings)
         if dropped and not rerun:
@@ -69,14 +71,15 @@ class Carrier:
             for w in self._by_task.get(NULL_TASK, ())
             if w.channel not in (RESUME, INTERRUPT)
         ]
-        return Carried(tuple(writes), tuple(self._notes(siblings, kept_calls, len(dropped))))
+        again = describe_unfinished_again(self._reader, self._origin.stored.row, self._tasks.only(started))
+        return Carried(tuple(writes), (*self._notes(siblings, kept_calls, len(dropped)), *again))
 
     @property
     def _id(self) -> str:
         return self._child.ref.checkpoint_id
 
-    def _started(self, *, rerun: bool) -> set[str | None]:
-        """The ids of siblings that stopped in a subgraph: they start again, if `rerun` allows it."""
+    def _started(self, *, rerun: bool) -> list[Task]:
+        """The siblings that stopped in a subgraph: they start again, if `rerun` allows it."""
         started = list(tasks_in_subgraphs(self._reader, self._others, self._origin.stored.row))
         if started and not rerun:
             raise Refused(
@@ -84,7 +87,7 @@ class Carrier:
                 "another one in the new checkpoint",
                 hint="--rerun lets it start again",
             )
-        return {task.id for task in started}
+        return started
 
     @cached_property
     def _new_ids(self) -> Mapping[str, str]:

@@ -5,11 +5,12 @@ The argument of a Send is in the channel ``__pregel_tasks`` of its step's checkp
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import NotFound, NotSupported, UsageError
+from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import START, TASKS, order
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
 from ckpt_cli.history.tasks.node_names import is_javascript, place
@@ -23,6 +24,7 @@ from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
+from ckpt_cli.plans.own_memory import describe_memories, find_memories
 from ckpt_cli.plans.wording import describe_new_head, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -176,12 +178,19 @@ def plan(
         notes=(
             *carried.notes,
             *argument.doubts,
+            *_describe_memories(reader, row, argument.tasks.only(again), short),
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", ""),  # with a checkpoint's id, the library would run all tasks again
     )
+
+
+def _describe_memories(reader: Reader, row: CheckpointRow, again: Snapshot, short: ShortIds) -> Iterator[str]:
+    """Lines about subgraphs with their own memory: one that a due task calls may drop the new argument."""
+    memories, also = find_memories(reader, row), ", but every task of the step runs again"
+    yield from describe_memories(reader, row, again, memories, short, also=also)
 
 
 def _make_corrected(

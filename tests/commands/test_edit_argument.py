@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Send
 
 from ckpt_cli.app import run
 from tests.cross.corrected import documents
 from tests.cross.pending import calls, flow, siblings
-from tests.graphs.building import on
+from tests.graphs import Graph
+from tests.graphs.building import Bag, line, on
 
 Said = Callable[..., tuple[int, str]]
 
@@ -86,6 +89,32 @@ def test_a_sibling_in_a_subgraph_starts_again_only_if_allowed(said: Said) -> Non
     assert code == 7 and "child [3/4] stopped in a subgraph" in text
     code, text = said(calls, _START, *words, "--rerun")
     assert code == 0 and "kept: child [2, 4 of 4] (finished)" in text
+
+
+def test_a_sibling_that_starts_again_is_named(said: Said) -> None:
+    """Its answer or question isn't kept, so the plan says that its subgraph runs and asks again."""
+    _, text = said(calls, _START, "--task", "child[1]", "--set", "n=5", "--rerun")
+    assert "child [3/4] waits for an answer at that checkpoint; after the new one it runs again and asks again" in text
+    assert "child [3/4] (a subgraph) ran in part; after the new checkpoint it starts again" in text
+
+
+def remembers(saver: Any, _: list[str]) -> Graph:
+    """A fan-out, then a subgraph with its own memory."""
+    memory = line(True, "pre", nodes={"pre": lambda s: {"log": [s["n"]]}})
+    builder = StateGraph(Bag).add_node("split", lambda _: {"log": []}).add_node("work", lambda s: {"log": [s["n"]]})
+    builder.add_node("memory", memory).add_edge(START, "split").add_edge("work", "memory")
+    builder.add_conditional_edges("split", lambda s: [Send("work", {"n": n, "log": []}) for n in range(2)], ["work"])
+    return builder.compile(checkpointer=saver)
+
+
+def test_an_own_memory_that_stays_is_named(said: Said, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A subgraph of a later step keeps the memory of the abandoned run, as the plan of a fork from there says too."""
+    code, text = said(remembers, _START, "step:1", "--task", "work[2]", "--set", "n=7")
+    assert code == 0
+    assert run(["fork", "t", "step:1", "-d", str(tmp_path / "threads.sqlite"), "--dry-run"]) == 0
+    forked = [one for one in capsys.readouterr().out.splitlines() if "memory" in one]
+    assert forked and forked[0] in text.splitlines()
+    assert f"{forked[1]}, but every task of the step runs again" in text.splitlines()
 
 
 def test_calls_are_kept_by_name_or_run_again(said: Said) -> None:
