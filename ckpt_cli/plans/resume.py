@@ -49,8 +49,8 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         UsageError: an answer fits several questions, or two answers fit one question.
         Refused: the question can't be answered.
     """
-    head = reader.head(thread_id).ref
     waiting = questions(reader, thread_id, ns)
+    head = reader.head(thread_id).ref
     if not waiting:
         raise nothing_waits(reader, head)
     answered_by = [(question, answer) for answer in answers for question in answered_questions(waiting, answer)]
