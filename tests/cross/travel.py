@@ -419,6 +419,8 @@ class Travel:
             start(graph, MINE, case.given)
             if case.first:
                 ckpt(backend, ["edit", *case.first], capsys)
+                notes = ckpt(backend, ["fork", "@", "--dry-run"], capsys)["notes"]
+                assert notes[0].startswith("2 calls of main finished at that checkpoint; the results are not copied")
             before, old = contents(backend), contents_of(backend, MINE)
             ckpt(backend, ["edit", *case.words], capsys)
             ckpt(backend, ["undo"], capsys, thread=False)
