@@ -17,7 +17,7 @@ from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.history.tasks.snapshot import Snapshot
-from ckpt_cli.history.tasks.task_names import counted
+from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
@@ -36,6 +36,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import ChannelValues, Version
 
+_RUN_WITH = "run with the arguments of their Sends, each of which stays"
 _MOST_SEARCHED = 50  # a channel that the edited checkpoint lacks is searched in this many of the newest checkpoints
 
 
@@ -96,6 +97,18 @@ def _describe_tasks(reader: Reader, row: CheckpointRow, snapshot: Snapshot, shor
     yield from describe_reruns(reader, row, snapshot, memories)
     yield from describe_memories(reader, row, snapshot, memories, short, is_editable=True)
     yield from describe_not_inherited(reader, without_memory(snapshot, memories), row)
+    yield from _describe_arguments(row, snapshot)
+
+
+def _describe_arguments(row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:
+    """A line about the next tasks that don't read the edited state: those that Sends started."""
+    sent = [task for task in snapshot.tasks if task.packet is not None]
+    if sent and not snapshot.consumed:
+        runs = "runs with the argument of its Send, which stays" if len(sent) == 1 else _RUN_WITH
+        packet = sent[0].packet
+        number = f"[{packet.number}]" if packet is not None and packet.of > 1 else ""
+        change = command_at("ckpt edit", row.ref, "--task", f"{sent[0].node}{number}", "--set", "PATH=JSON", rev="@")
+        yield f"{', '.join(task_names(sent))} {runs} as it is: {change} changes {'it' if len(sent) == 1 else 'one'}"
 
 
 def _make_edited(
