@@ -73,6 +73,14 @@ _KeepTask = Annotated[
     list[str] | None,
     _option("--keep-task", "NAME", "With --task: keep the finished calls of a @task function; may be repeated."),
 ]
+_Again = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="With --task: start the task anew with the argument that it has; what it asked, it asks again.",
+        rich_help_panel="Edits",
+    ),
+]
 _Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
 
 
@@ -87,8 +95,11 @@ def edit(
     task: _Task = None,
     argument: _WholeArgument = None,
     keep_task: _KeepTask = None,
+    again: _Again = False,
     rerun: _Rerun = False,
-    create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
+    create: Annotated[
+        bool, typer.Option("--create", help="Allow channels, or keys of an argument, that were never there.")
+    ] = False,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
@@ -98,7 +109,8 @@ def edit(
     ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
 
     --task edits the argument of a task that a Send started, or an entrypoint's input: paths are then inside it. What
-    its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task.
+    its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task. --again starts
+    one task anew without any edit, such as one that failed with its answer; its siblings are kept in the same way.
 
     A patch is applied first, then --set, --append and --unset in this order. Paths are written as in `ckpt get`.
 
@@ -109,16 +121,20 @@ def edit(
       ckpt edit support-42 --append 'log={"by": "me"}' --metadata user_id=u-7 --dry-run
       ckpt edit fan-1 --task 'summarise[3]' --set 'doc="good"'
       ckpt edit flow-1 --task flow --argument '{"n": 2}' --keep-task load
+      ckpt edit fan-1 --task 'summarise[3]' --again
       ckpt diff support-42 step:2 step:5 --query patch > patch.json
       ckpt edit support-41 --patch patch.json
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
     edits, changes = _parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
     if task is not None:
-        made = _correction(argument, edits, patch), keep_task or (), rerun, changes
+        correct = None if again else _correction(argument, edits, patch)
+        if again and (edits or patch is not None or argument is not None):
+            raise UsageError("--again starts the task with the argument that it has: leave out --again, or the edit")
+        made = correct, keep_task or (), rerun, changes, create or argument is not None
         return session.make_plan(partial(_correct, session, thread, rev, ns, task, *made))()
-    if argument is not None or keep_task:
-        raise UsageError("--argument and --keep-task belong to --task TASK")
+    if argument is not None or keep_task or again:
+        raise UsageError("--argument, --keep-task and --again belong to --task TASK")
     make = _EditMaker(session, rerun=rerun, create=create, changes=changes)
     if not edits and patch is None and not metadata:
         from ckpt_cli.parameters.draft import edit_in_editor
@@ -145,7 +161,8 @@ def _state_change(edits: Sequence[Edit], patch: str | None) -> Callable[[Channel
 def _correction(argument: str | None, edits: Sequence[Edit], patch: str | None) -> Callable[[Any], Any]:
     """Makes the new argument of a task out of the old one."""
     if patch is not None or (argument is None) == (not edits):
-        raise UsageError("--task needs either --set, --append and --unset, or --argument JSON")
+        hint = "--again starts the task anew with the argument that it has"
+        raise UsageError("--task needs either --set, --append and --unset, or --argument JSON", hint=hint)
     if argument is None:
         return lambda given: apply_edits_to_argument(given, edits)
     whole = from_json(parse_json_input(argument, "the argument"))
@@ -158,23 +175,27 @@ def _correct(
     rev: str,
     ns: str,
     task: str,
-    correct: Callable[[Any], Any],
+    correct: Callable[[Any], Any] | None,
     keep: Sequence[str],
     rerun: bool,
     changes: MetadataChanges,
+    create: bool,
     reader: Reader,
 ) -> Callable[[], PlanView]:
-    """Plan another argument for a task; the returned function applies the plan."""
+    """Plan another argument for a task, or its new start if `correct` is None; the returned function applies it."""
     from ckpt_cli.plans import edit_argument
 
     row = reader.resolve(thread, rev, ns)
-    argument = edit_argument.find_argument(reader, row, task)
-    value = correct(argument.value)
+    argument = edit_argument.find_argument(reader, row, task, again=correct is None)
+    value = argument.value if correct is None else correct(argument.value)
     shown = differences({"argument": argument.value}, {"argument": value})
-    if not shown:
-        return lambda: PlanView("edit", "changes nothing")
+    if not shown and correct is not None:
+        return lambda: PlanView("edit", "changes nothing; --again starts the task with the argument that it has")
+    if not create:
+        edit_argument.must_have_its_keys(argument, value)
     mint = Mint(session.clock)
     plan = edit_argument.plan(reader, row, argument, value, mint, rerun=rerun, keep=keep, changes=changes)
+    plan = plan._replace(notes=(*plan.notes, *_type_changes(shown)))
     return lambda: session.change(plan, shown)
 
 

@@ -118,17 +118,27 @@ class Carrier:
         """
         ns = self._origin.ref.ns
         inside = f"{ns}|{task.node}" if ns else task.node
-        old_id, edits = interrupt_id(f"{inside}:{task.id}"), list[Edit]()
+        edits, new_ids = list[Edit](), self._question_ids(task, inside, new_id)
         for at, one in enumerate(interrupts(write.value)):
             steps = ("asked", *([at] if isinstance(write.value, list | tuple) else []))
-            if one.id == old_id:
-                edits.append(Edit(Act.SET, (*steps, "id"), interrupt_id(f"{inside}:{new_id}")))
+            if one.id in new_ids:
+                edits.append(Edit(Act.SET, (*steps, "id"), new_ids[one.id]))
             if one.ns:
                 parts = [part.replace(task.id or "", new_id) for part in one.ns]
                 edits.append(Edit(Act.SET, (*steps, "ns"), parts))
         value = apply_edits({"asked": write.value}, edits)["asked"]
         payload = write.row.payload
         return self._reader.codec.encode(value, payload) if edits and payload is not None else payload
+
+    def _question_ids(self, task: Task, inside: str | None, new_id: str) -> dict[str | None, str]:
+        """The ids of a task's questions, each with the one that it has in the child.
+
+        Since langgraph 1.2.20, the id of a later question contains the number of earlier answers.
+        """
+        answers = [w.value for w in self._by_task.get(task.id or "", ()) if w.channel == RESUME and w.read]
+        count = len(answers[0]) if answers and isinstance(answers[0], list) else len(answers)
+        ends = ["", *(f"|{number}" for number in range(1, count + 1))]
+        return {interrupt_id(f"{inside}:{task.id}{end}"): interrupt_id(f"{inside}:{new_id}{end}") for end in ends}
 
     def _calls(self, keep: Sequence[str], siblings: Sequence[Task]) -> tuple[dict[str, "_Call"], list[str]]:
         """The calls to keep, by id, and the ids of the other finished calls of tasks that run again."""

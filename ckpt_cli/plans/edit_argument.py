@@ -1,15 +1,16 @@
-"""The plan of ``ckpt edit --task``: a child in which one task has another argument.
+"""The plan of ``ckpt edit --task``: a child in which one task has another argument, or starts anew with its own.
 
 The argument of a Send is in the channel ``__pregel_tasks`` of its step's checkpoint, the input of an entrypoint in
 ``__start__``. Both get a new version, so that values that other checkpoints share stay as they are.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
-from ckpt_cli.errors import NotFound, NotSupported, UsageError
+from ckpt_cli.errors import NotFound, NotSupported, PathNotFound, UsageError
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import START, TASKS, order
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
@@ -29,6 +30,7 @@ from ckpt_cli.plans.wording import describe_new_head, recently_written, short_id
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.langgraph_values import items
+from ckpt_cli.values.parts import inside
 from ckpt_cli.values.state import State
 
 _NAMED = r"(.+?)\s*\[(\d+)(?:/\d+)?\]"
@@ -41,7 +43,7 @@ class Argument:
     Attributes:
         tasks: the tasks of the checkpoint.
         task: the one of them whose argument it is.
-        steps: the path of the argument in the checkpoint's channels.
+        steps: the path of the argument in the checkpoint's channels; () if the task reads the state instead.
         value: the argument as it is stored.
         is_unchecked: whether nothing stored shows the task's name, so that a wrong name isn't noticed.
     """
@@ -69,11 +71,11 @@ class Argument:
         return [doubt] if self.is_unchecked else []
 
 
-def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
+def find_argument(reader: Reader, row: CheckpointRow, name: str, *, again: bool = False) -> Argument:
     """The argument of the task that a person named: by node, by node and number (``summarise[3]``), or by id.
 
     Raises:
-        NotFound: no such task, or a task that has no argument of its own.
+        NotFound: no such task, or a task that has no argument of its own, unless it only starts `again`.
         UsageError: several tasks fit.
         NotSupported: this generation of LangGraph stores the Sends of a checkpoint with its parent.
     """
@@ -90,6 +92,8 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
         if START in state.values and len(tasks) == 1:
             unchecked = is_nameless and not task.writes
             return Argument(checkpoint_tasks, task, (START,), state.values[START], unchecked)
+        if again:
+            return Argument(checkpoint_tasks, task, (), None)
         raise NotFound(
             f"{name!r} has no argument of its own: it reads the state",
             hint=f"`{command('ckpt edit', row.thread_id, options=['--set', 'CHANNEL=JSON'])}` changes that",
@@ -106,6 +110,20 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
     if at >= len(stored):
         raise NotFound(f"the Send of {name!r} isn't stored in that checkpoint")
     return Argument(checkpoint_tasks, task, (TASKS, at, "arg"), task.packet.argument)
+
+
+def must_have_its_keys(argument: Argument, value: Any) -> None:
+    """Check that a corrected argument has no new key: the node's input has such keys as the Send gave it.
+
+    Raises:
+        PathNotFound: with the nearest key.
+    """
+    before, after = inside(argument.value), inside(value)
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in after.keys() - before.keys():
+            near = get_close_matches(str(key), [str(one) for one in before], n=1)
+            hint = f"did you mean {near[0]}? If not, --create adds the key" if near else "--create adds the key"
+            raise PathNotFound(f"no {key} in the argument of {argument.name}", hint=hint)
 
 
 def _find_task(tasks: Sequence[Task], name: str) -> Task:
@@ -167,13 +185,15 @@ def plan(
     carried = Carrier(reader, origin, argument.tasks, argument.task, reader.decode(made)).carry(keep, rerun=rerun)
     new, short = made.row.ref, short_ids(reader, row.ref, made.row.checkpoint_id)
     again = [task for task in argument.tasks.tasks if task.status is not Status.FINISHED or task is argument.task]
+    is_same = value is argument.value
+    what, how = (argument.name, ", which starts again") if is_same else (f"the argument of {argument.name}", "")
     return Plan(
         reason="",
         add=(made, *carried.writes),
         basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="edit",
-        summary=f"the argument of {argument.name} at {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "
+        summary=f"{what} at {short(row.checkpoint_id)} (step {origin.step}){how}: new checkpoint "
         f"{short(new.checkpoint_id)}, source update, step {origin.step + 1}; next: {', '.join(task_names(again))}",
         notes=(
             *carried.notes,
@@ -202,13 +222,7 @@ def _make_corrected(
     value: Any,
     metadata: MetadataChanges,
 ) -> Checkpoint:
-    body = {**origin.body, **own.edits}
-    versions = body["channel_versions"]
-    highest = max(versions.values(), key=order, default=None)
-    changed = {
-        "channel_values": apply_edits(dict(body["channel_values"]), [Edit(Act.SET, argument.steps, value)]),
-        "channel_versions": {**versions, argument.channel: mint.version(highest)},
-    }
+    changed = {} if value is argument.value else _changed({**origin.body, **own.edits}, mint, argument, value)
     return make_child(
         reader,
         mint,
@@ -220,3 +234,13 @@ def _make_corrected(
         source="update",
         metadata=metadata,
     )
+
+
+def _changed(body: Mapping[str, Any], mint: Mint, argument: Argument, value: Any) -> dict[str, Any]:
+    """The channels with another argument, and their versions."""
+    versions = body["channel_versions"]
+    highest = max(versions.values(), key=order, default=None)
+    return {
+        "channel_values": apply_edits(dict(body["channel_values"]), [Edit(Act.SET, argument.steps, value)]),
+        "channel_versions": {**versions, argument.channel: mint.version(highest)},
+    }

@@ -7,7 +7,8 @@ from typing import Any
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
 from ckpt_cli.history.tasks.next_tasks import Packet
-from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
+from ckpt_cli.history.tasks.node_names import is_javascript
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import handled, pulled
 from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.inspection import Inspection
@@ -141,7 +142,8 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
     failed, answered = snapshot.failed, [task for task in snapshot.all_tasks if task.status is Status.ANSWERED]
     if answered and not failed:
         given = "; ".join(
-            f"{task.node or 'a task'} has the answer {', '.join(map(spell_value, task.answers)) or '(unreadable)'}"
+            f"{numbered(task.node or 'a task', task.packet)} has the answer "
+            f"{', '.join(map(spell_value, task.answers)) or '(unreadable)'}"
             for task in answered
         )
         hint = "graph.invoke(None, config) continues with it; to answer otherwise, `ckpt operations --thread "
@@ -152,10 +154,24 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
     names = ", ".join(task_names(failed))
     fork = f"`{command('ckpt fork', head.thread_id, '@')}`"
     if any(task.answered for task in failed):
-        hint = f"it failed with its answer, and keeps it: after {fork} it asks again"
+        hint = f"it failed with its answer, and keeps it: {_ask_again(reader, head, snapshot, fork)}"
     else:
         replay = f"`{command('ckpt replay', head.thread_id)}`"
         hint = (
             f"graph.invoke(None, config) runs it again; {replay} shows what finished beside it; {fork} redoes the step"
         )
     return NotFound(f"nothing waits for an answer there: {names} failed", hint=hint)
+
+
+def _ask_again(reader: Reader, head: Ref, snapshot: Snapshot, fork: str) -> str:
+    """The command after which a task that failed with its answer asks again, and what runs again beside it."""
+    task = next(task for task in snapshot.failed if task.answered)
+    others = task_names(one for one in snapshot.tasks if one.status is Status.FINISHED)
+    state = reader.state(head)
+    if task.node is None or state.sends or is_javascript(state):
+        also = f", and {', '.join(others)} run again too" if others else ""
+        return f"after {fork} it asks again{also}"
+    number = f"[{task.packet.number}]" if task.packet is not None and task.packet.of > 1 else ""
+    again = command("ckpt edit", head.thread_id, options=["--task", f"{task.node}{number}", "--again"])
+    keeps = f", and what {', '.join(others)} finished is kept" if others else ""
+    return f"after `{again}` it asks again{keeps}"

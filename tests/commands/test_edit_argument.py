@@ -65,7 +65,12 @@ def test_the_plan_names_what_is_kept(said: Said) -> None:
         (["--task", "read[2]"], 2, "--task needs either"),
         (["--task", "read[2]", "--set", "n=7", "--argument", "1"], 2, "--task needs either"),
         (["--argument", "1"], 2, "belong to --task"),
-        (["--task", "read[2]", "--set", "n=1"], 0, "changes nothing"),
+        (["--task", "read[2]", "--set", "n=1"], 0, "changes nothing; --again starts the task"),
+        (["--task", "read[2]", "--again", "--set", "n=7"], 2, "leave out --again, or the edit"),
+        (["--again"], 2, "belong to --task"),
+        (["--task", "read[2]", "--set", "nn=7"], 4, "did you mean n? If not, --create adds the key"),
+        (["--task", "read[2]", "--set", "nn=7", "--create"], 0, "argument.nn"),
+        (["--task", "read[2]", "--argument", "[1]"], 0, "argument was an object and is a list now"),
         (["--task", "read[2]", "--set", "other.deep=1"], 4, "other"),
         (["--task", "read[2]", "--set", "n=7", "--keep-task", "load"], 4, "no finished call of a @task 'load'"),
     ],
@@ -74,6 +79,15 @@ def test_what_is_meant_must_be_clear(words: list[str], code: int, text: str, sai
     """A name that fits no task or several, an argument that isn't one, and options that don't fit are refused."""
     assert (result := said(documents, _START, *words))[0] == code
     assert text in result[1]
+
+
+def test_what_else_runs_is_said(said: Said, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An edit of the state doesn't reach the tasks of Sends; a run that takes an answer runs the failed task too."""
+    text = said(documents, _START, "--set", "n=9", "--rerun")[1]
+    assert "read (4 tasks) run with the arguments of their Sends, each of which stays as it is" in text
+    assert "`ckpt edit t @ --task 'read[1]' --set PATH=JSON` changes one" in text
+    assert run(["resume", "t", "--value", "1", "-d", str(tmp_path / "threads.sqlite"), "--dry-run"]) == 0
+    assert "that run runs read [2/4] (failed) too" in capsys.readouterr().out
 
 
 def test_a_task_of_an_edge_reads_the_state(said: Said) -> None:

@@ -67,6 +67,28 @@ def documents(saver: Any, ran: list[str]) -> Graph:
     return builder.compile(checkpointer=saver)
 
 
+def deciders(saver: Any, ran: list[str]) -> Graph:
+    """Three tasks that ask twice each; one fails with the answer "bad"."""
+
+    def decide(state: Bag) -> dict[str, Any]:
+        n = state["n"]
+        ran.append(f"decide {n}")
+        answers = [interrupt(f"first {n}?"), interrupt(f"second {n}?")]
+        if "bad" in answers:
+            raise ValueError("bad")
+        ran.append(f"decided {n}")
+        return {"log": [n, *answers]}
+
+    builder = StateGraph(Bag)
+    builder.add_node("split", lambda _: {"log": []})
+    builder.add_node("decide", decide)
+    builder.add_edge(START, "split")
+    builder.add_conditional_edges(
+        "split", lambda s: [Send("decide", {"n": n, "log": []}) for n in range(3)], ["decide"]
+    )
+    return builder.compile(checkpointer=saver)
+
+
 CORRECTED = {
     "one of several": Corrected(
         documents,
