@@ -84,6 +84,11 @@ _Again = Annotated[
 _Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
 
 
+_Create = Annotated[
+    bool, typer.Option("--create", help="Allow channels, or keys of an argument, that were never there.")
+]
+
+
 def edit(
     session: Session,
     thread: Thread,
@@ -97,9 +102,7 @@ def edit(
     keep_task: _KeepTask = None,
     again: _Again = False,
     rerun: _Rerun = False,
-    create: Annotated[
-        bool, typer.Option("--create", help="Allow channels, or keys of an argument, that were never there.")
-    ] = False,
+    create: _Create = False,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
@@ -109,8 +112,7 @@ def edit(
     ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
 
     --task edits the argument of a task that a Send started, or an entrypoint's input: paths are then inside it. What
-    its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task. --again starts
-    one task anew without any edit, such as one that failed with its answer; its siblings are kept in the same way.
+    its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task.
 
     A patch is applied first, then --set, --append and --unset in this order. Paths are written as in `ckpt get`.
 
@@ -121,17 +123,12 @@ def edit(
       ckpt edit support-42 --append 'log={"by": "me"}' --metadata user_id=u-7 --dry-run
       ckpt edit fan-1 --task 'summarise[3]' --set 'doc="good"'
       ckpt edit flow-1 --task flow --argument '{"n": 2}' --keep-task load
-      ckpt edit fan-1 --task 'summarise[3]' --again
       ckpt diff support-42 step:2 step:5 --query patch > patch.json
       ckpt edit support-41 --patch patch.json
-      ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
     edits, changes = _parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
     if task is not None:
-        correct = None if again else _correction(argument, edits, patch)
-        if again and (edits or patch is not None or argument is not None):
-            raise UsageError("--again starts the task with the argument that it has: leave out --again, or the edit")
-        made = correct, keep_task or (), rerun, changes, create or argument is not None
+        made = _correction(argument, edits, patch, again=again), keep_task or (), rerun, changes, create
         return session.make_plan(partial(_correct, session, thread, rev, ns, task, *made))()
     if argument is not None or keep_task or again:
         raise UsageError("--argument, --keep-task and --again belong to --task TASK")
@@ -158,8 +155,14 @@ def _state_change(edits: Sequence[Edit], patch: str | None) -> Callable[[Channel
     return lambda state: apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
 
-def _correction(argument: str | None, edits: Sequence[Edit], patch: str | None) -> Callable[[Any], Any]:
-    """Makes the new argument of a task out of the old one."""
+def _correction(
+    argument: str | None, edits: Sequence[Edit], patch: str | None, *, again: bool
+) -> Callable[[Any], Any] | None:
+    """Makes the new argument of a task out of the old one; None if the task starts `again` with the old one."""
+    if again:
+        if edits or patch is not None or argument is not None:
+            raise UsageError("--again starts the task with the argument that it has: leave out --again, or the edit")
+        return None
     if patch is not None or (argument is None) == (not edits):
         hint = "--again starts the task anew with the argument that it has"
         raise UsageError("--task needs either --set, --append and --unset, or --argument JSON", hint=hint)

@@ -109,8 +109,7 @@ def run(
     )
     if ns and snapshot.tasks and row.checkpoint_id == lineage.head:
         _add_from_above(view, reader, row.ref)
-    if view.config_to_go_on is not None and any(task.status is Status.DUE for task in snapshot.tasks):
-        view.own_memory = _own_memory(reader, row, snapshot)
+    view.own_memory = _own_memory(reader, row, snapshot) if view.config_to_go_on is not None else []
     view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
     return view
 
@@ -128,7 +127,8 @@ def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:
 
 def _own_memory(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> list[str]:
     """What the next run does with the subgraphs with their own memory that its first tasks call, if any has one."""
-    if all(not ns or ":" in ns for ns in reader.namespaces(row.thread_id)):
+    is_due = any(task.status is Status.DUE for task in snapshot.tasks)
+    if not is_due or all(not ns or ":" in ns for ns in reader.namespaces(row.thread_id)):
         return []
     from ckpt_cli.plans.own_memory import describe_called_memories
 

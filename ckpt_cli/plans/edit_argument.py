@@ -1,4 +1,4 @@
-"""The plan of ``ckpt edit --task``: a child in which one task has another argument, or starts anew with its own.
+"""The plan of ``ckpt edit --task``: a child in which one task has another argument, or starts again.
 
 The argument of a Send is in the channel ``__pregel_tasks`` of its step's checkpoint, the input of an entrypoint in
 ``__start__``. Both get a new version, so that values that other checkpoints share stay as they are.
