@@ -54,7 +54,9 @@ def _asked(question: QuestionLine, ask: Ask, say: Callable[[str], None]) -> Answ
         except CkptError as error:
             if isinstance(error, _InputEndedError):
                 raise
-            say("\n".join([error.message, *error.candidates, *([f"hint: {error.hint}"] if error.hint else [])]))
+            hint = f"hint: {error.hint}" if error.hint else ""
+            for line in "\n".join(filter(None, [error.message, *error.candidates, hint])).split("\n"):
+                say(line)
             shown = None
 
 

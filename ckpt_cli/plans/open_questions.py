@@ -1,5 +1,6 @@
 """The questions that wait at the head of a thread; what to do if nothing waits."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,10 +99,20 @@ def _path(question: Question) -> list[str]:
 def _names(question: Question) -> set[str]:
     """The names of a question beside its id: each node of its path, and every ``caller › node`` at the path's end.
 
-    `ckpt threads` names the outermost node, because it reads no subgraph.
+    `ckpt threads` names the outermost node, because it reads no subgraph. If a Send started the outermost node's task,
+    this node with the number of the Send is a name too: ``assess [1/5]``, ``assess[1]``.
     """
     path = _path(question) if question.node else _path(question)[:-1]
-    return {*path, *(" › ".join(path[start:]) for start in range(len(path)))}
+    names = {*path, *(" › ".join(path[start:]) for start in range(len(path)))}
+    if question.packet is not None and path:
+        first = f"{path[0]}[{question.packet.number}]"
+        names |= {first, " › ".join([first, *path[1:]])}
+    return names
+
+
+def _without_total(name: str) -> str:
+    """``assess[1]`` for ``assess [1/5]``: the number of a Send without the blank and the number of all."""
+    return re.sub(r"\s*\[(\d+)(?:/\d+)?\]", r"[\1]", name, count=1)
 
 
 def find_question(waiting: Sequence[Question], name: str | None) -> Question:
@@ -114,7 +125,7 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
     if name is None:
         fitting = list(waiting)
     else:
-        exact = [q for q in waiting if name == q.id] or [q for q in waiting if name in _names(q)]
+        exact = [q for q in waiting if name == q.id] or [q for q in waiting if {name, _without_total(name)} & _names(q)]
         fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
     if not fitting:
         thread = next((q.source.write.row.thread_id for q in waiting if q.source), None)
