@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.completion.names import complete_task
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import PathNotFound, UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_edits_to_argument, apply_patch_to_state
 from ckpt_cli.history.state.paths import parse
@@ -216,7 +216,10 @@ class _EditMaker:
     ) -> Callable[[], PlanView]:
         """Plan the edit. The returned function applies the plan; if the edit changes nothing, its view says so."""
         before = Inspection(reader, row.ref).values()
-        after = apply_changes(before)
+        try:
+            after = apply_changes(before)
+        except PathNotFound as error:
+            raise plans.explain_missing_path(reader, row, error) from error
         changes = differences(before, after)
         if not changes and not self._changes.has_effect_on(reader.state(row.ref).metadata):
             return lambda: PlanView("edit", "changes nothing")

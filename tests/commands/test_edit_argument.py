@@ -90,6 +90,13 @@ def test_what_else_runs_is_said(said: Said, tmp_path: Path, capsys: pytest.Captu
     assert "that run runs read [2/4] (failed) too" in capsys.readouterr().out
 
 
+def test_an_input_is_no_state_yet(said: Said) -> None:
+    """An edit of the state of a workflow that has not ended names the command that edits its input."""
+    for words in (("--set", "pages[1]=7"), ("--set", "pages=7"), ("--unset", "pages")):
+        code, text = said(flow, 3, *words, "--rerun")
+        assert code == 4 and "`ckpt edit t @ --task main --set PATH=JSON` changes the input" in text
+
+
 def test_a_task_of_an_edge_reads_the_state(said: Said) -> None:
     """A task that no Send started has no argument; the hint names the edit of the state."""
     code, text = said(siblings, {"log": []}, "--task", "asks", "--set", "log=[]")
