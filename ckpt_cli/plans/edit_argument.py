@@ -93,23 +93,31 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str, *, again: bool 
             unchecked = is_nameless and not task.writes
             return Argument(checkpoint_tasks, task, (START,), state.values[START], unchecked)
         if again:
+            _must_know_the_step(state, row, checkpoint_tasks)
             return Argument(checkpoint_tasks, task, (), None)
         raise NotFound(
             f"{name!r} has no argument of its own: it reads the state",
             hint=f"`{command('ckpt edit', row.thread_id, options=['--set', 'CHANNEL=JSON'])}` changes that",
         )
-    if state.sends:
-        hint = f"`{command('ckpt fork', row.thread_id, f'{row.checkpoint_id}^')}` makes the step that sent them anew"
-        raise NotSupported(
-            "this generation of LangGraph stores a checkpoint's Sends with its parent, so a new checkpoint can't have "
-            "others; nothing was written",
-            hint=hint,
-        )
+    _must_know_the_step(state, row, checkpoint_tasks)
     stored = items(state.values.get(TASKS)) or []
     at = [one for one in tasks if one.packet is not None].index(task)
     if at >= len(stored):
         raise NotFound(f"the Send of {name!r} isn't stored in that checkpoint")
     return Argument(checkpoint_tasks, task, (TASKS, at, "arg"), task.packet.argument)
+
+
+def _must_know_the_step(state: State, row: CheckpointRow, tasks: Snapshot) -> None:
+    """Check that a new checkpoint has the same tasks, and that all of them are known."""
+    fork = f"`{command('ckpt fork', row.thread_id, f'{row.checkpoint_id}^')}`"
+    if state.sends:
+        raise NotSupported(
+            "this generation of LangGraph stores a checkpoint's Sends with its parent, so a new checkpoint can't have "
+            "others; nothing was written",
+            hint=f"{fork} makes the step that sent them anew",
+        )
+    if not tasks.complete:
+        raise NotSupported("not all tasks of that step are known; nothing was written", hint=f"{fork} makes it anew")
 
 
 def must_have_its_keys(argument: Argument, value: Any) -> None:

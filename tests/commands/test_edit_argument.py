@@ -146,14 +146,15 @@ def test_calls_are_kept_by_name_or_run_again(said: Said) -> None:
     assert code == 0 and "kept: the results of 2 calls (double)" in text
 
 
+@pytest.mark.parametrize("words", [["--set", "x=1"], ["--again"]], ids=" ".join)
 @pytest.mark.parametrize("source", ["legacy/py-0.3.34", "js"])
 def test_older_generations_are_refused(
-    source: str, database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+    source: str, words: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where Sends are stored with the parent, and for LangGraph.js, nothing is written, and the reason is named."""
     thread = "send-suspended" if source != "js" else "js-chat"
     task = "work[1]" if source != "js" else "agent"
-    code = run(["edit", thread, "--task", task, "--set", "x=1", "-d", str(database(source)), "--dry-run"])
+    code = run(["edit", thread, "--task", task, *words, "-d", str(database(source)), "--dry-run"])
     error = capsys.readouterr().err
     assert code == 6 and "nothing was written" in error
 
