@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT, missing, unwrapped, user_channels
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, unwrapped, user_channels
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
 from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, levels, node
 from ckpt_cli.history.tasks.next_tasks import Wiring
@@ -46,6 +46,7 @@ class Inspection:
             namespaces=self.namespaces,
             ended=self.returned,
             below=lambda ns: self._reader.writes(self._reader.head(self._ref.thread_id, ns).ref),
+            earlier=self._earlier_input_taker,
         )
 
     def names(self, written: list[TaskWrite] | None = None) -> Names:
@@ -84,6 +85,26 @@ class Inspection:
     def taken(self, parent: State, stored: Sequence[TaskWrite]) -> BranchWrites:
         """The writes stored on the parent that are in this checkpoint; `stored` are all of them."""
         return branch_writes(self._reader.state(self._ref), parent, stored, self._siblings())
+
+    def _earlier_input_taker(self) -> str | None:
+        """The node that took the input at a checkpoint from which this one was forked or edited; None if unknown."""
+        with suppress(PayloadCorrupt):
+            for state in self._states(self._originals()):
+                if START in state.values and (node := Inspection(self._reader, state.ref).names().input_taker):
+                    return node
+        return None
+
+    def _originals(self) -> Iterator[str]:
+        """The checkpoints of which this one may be a copy, and those of which these may be copies."""
+        lineage = self._lineage
+        for state in self._states(lineage.line(self._ref.checkpoint_id)):
+            if state.source not in ("update", "fork"):
+                return
+            own_id = state.ref.checkpoint_id
+            parent = lineage.parent(own_id)
+            siblings = lineage.roots if parent is None else lineage.children[parent]
+            yield from (other for other in siblings if other < own_id)
+            yield from [parent] if parent else []
 
     @property
     def _lineage(self) -> Lineage:

@@ -66,7 +66,18 @@ _KeepTask = Annotated[
     list[str] | None,
     _option("--keep-task", "NAME", "With --task: keep the finished calls of a @task function; may be repeated."),
 ]
+_Again = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="With --task: start the task anew with the argument that it has; what it asked, it asks again.",
+        rich_help_panel="Edits",
+    ),
+]
 _Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
+_Create = Annotated[
+    bool, typer.Option("--create", help="Allow channels, or keys of an argument, that were never there.")
+]
 
 
 def edit(
@@ -80,8 +91,9 @@ def edit(
     task: _Task = None,
     argument: _WholeArgument = None,
     keep_task: _KeepTask = None,
+    again: _Again = False,
     rerun: _Rerun = False,
-    create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
+    create: _Create = False,
     metadata: MetadataOption = None,
     values_from: ValuesFrom = None,
     selector: SelectorOptions = NOTHING_TYPED,
@@ -109,25 +121,30 @@ def edit(
     """
     edits, changes = parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
     target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from))
-    _must_fit_task(task, values_from, argument, keep_task)
+    _must_fit_task(task, values_from, argument is not None or bool(keep_task) or again)
+    _must_be_alone(argument is not None or patch is not None or bool(edits), again=again)
     make = EditMaker(session, rerun=rerun, create=create, changes=changes)
     if task is not None:
-        make = ArgumentMaker(session, task, keep=keep_task or (), rerun=rerun, changes=changes)
+        options = {"rerun": rerun, "create": create, "again": again}
+        make = ArgumentMaker(session, task, keep=keep_task or (), changes=changes, **options)
     if values_from is not None:
         return _edit_each(session, target, make, ValuesOfThreads(values_from), _state_change(edits, patch))
-    if not edits and patch is None and argument is None and (task is not None or not metadata):
+    if not edits and patch is None and argument is None and not again and (task is not None or not metadata):
         return _edit_by_hand(session, target, make)
     change = _state_change(edits, patch) if task is None else _correction(argument, edits, patch)
-    return _apply(session, target, partial(make.planned, apply_changes=change))
+    return _apply(session, target, partial(make.planned, apply_changes=change), make.unchanged)
 
 
-def _must_fit_task(
-    task: str | None, values_from: str | None, argument: str | None, keep_task: Sequence[str] | None
-) -> None:
-    if task is None and (argument is not None or keep_task):
-        raise UsageError("--argument and --keep-task belong to --task TASK")
+def _must_fit_task(task: str | None, values_from: str | None, of_task: bool) -> None:
+    if task is None and of_task:
+        raise UsageError("--argument, --keep-task and --again belong to --task TASK")
     if task is not None and values_from is not None:
         raise UsageError("--values-from has channels of the state, and --task edits an argument")
+
+
+def _must_be_alone(has_edits: bool, *, again: bool) -> None:
+    if again and has_edits:
+        raise UsageError("--again starts the task with the argument that it has: leave out --again, or the edit")
 
 
 def _edit_by_hand(session: Session, target: Target, make: EditMaker) -> PlanView:
@@ -147,14 +164,16 @@ def _edit_each(
     def planned(reader: Reader, row: CheckpointRow) -> Edited:
         return make.planned(reader, row, lambda state: also({**state, **of_threads[row.thread_id]}))
 
-    return _apply(session, of_threads.target(target), planned)
+    return _apply(session, of_threads.target(target), planned, make.unchanged)
 
 
-def _apply(session: Session, target: Target, make: Callable[[Reader, CheckpointRow], Edited]) -> PlanView | BulkView:
+def _apply(
+    session: Session, target: Target, make: Callable[[Reader, CheckpointRow], Edited], unchanged: str
+) -> PlanView | BulkView:
     """Apply an edit to one thread, whose view shows what changes, or to many."""
     if target.chosen is None:
         plan, changes = session.make_plan(lambda r: make(r, r.resolve(target.thread, target.rev, target.ns)))
-        return nothing() if plan is None else session.change(plan, changes)
+        return nothing(unchanged) if plan is None else session.change(plan, changes)
 
     def plan_one(reader: Reader, row: CheckpointRow) -> Plan:
         plan, _ = make(reader, row)
@@ -173,7 +192,7 @@ def _state_change(edits: Sequence[Edit], patch: str | None) -> ChangeValues:
 
 def _correction(argument: str | None, edits: Sequence[Edit], patch: str | None) -> ChangeValues:
     """Makes the new argument of a task out of the old one: the patch is applied first."""
-    if argument is None:
+    if argument is None:  # also to start the task again with the argument that it has
         operations = None if patch is None else _read_patch(patch)
         return lambda given: apply_edits_to_argument(
             given if operations is None else apply_patch_to_argument(given, operations), edits

@@ -24,7 +24,7 @@ from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
 from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.answer_values import Answer
-from ckpt_cli.plans.open_questions import Question, failed_nodes, questions
+from ckpt_cli.plans.open_questions import Question, failed_nodes, nothing_waits, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs
 from ckpt_cli.queries.thread_plans import change_target
 from ckpt_cli.reading import Reader
@@ -78,6 +78,8 @@ def resume(
     thread = target.thread
     if not given:
         view = session.read(lambda reader: run(reader, thread, ns))
+        if view.nothing and session.ask_line is None:
+            session.say(view.nothing)
         if session.ask_line is None or not can_be_asked(view):
             return view
         if view.old_answers:
@@ -107,8 +109,11 @@ def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     open_questions = questions(reader, thread, ns)
     changed_subgraphs = ChangedSubgraphs(reader, thread)
     lines = [_line(changed_subgraphs, question) for question in open_questions]
-    old_answers = Inspection(reader, reader.head(thread).ref).snapshot().old_answers
-    return QuestionsView(thread, lines, ns, [] if lines else failed_nodes(reader, thread), [*old_answers])
+    head = reader.head(thread).ref
+    old_answers = Inspection(reader, head).snapshot().old_answers
+    view = QuestionsView(thread, lines, ns, [] if lines else failed_nodes(reader, thread), [*old_answers])
+    view.nothing = "" if lines else nothing_waits(reader, head).message.replace(" there", "", 1)
+    return view
 
 
 def _line(changed_subgraphs: ChangedSubgraphs, question: Question) -> QuestionLine:

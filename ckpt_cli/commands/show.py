@@ -110,6 +110,7 @@ def run(
     )
     if ns and snapshot.tasks and row.checkpoint_id == lineage.head:
         _add_from_above(view, reader, row.ref)
+    view.own_memory = _own_memory(reader, row, snapshot) if view.config_to_go_on is not None else []
     view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
     return view
 
@@ -123,6 +124,18 @@ def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:
         view.not_continued = None if left else why_not_continued(reader, ref)
         if any(task.status == "waiting" for task in view.tasks) and view.not_continued is None:
             view.old_answers = Inspection(reader, reader.head(ref.thread_id).ref).snapshot().old_answers
+
+
+def _own_memory(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> list[str]:
+    """What the next run does with the subgraphs with their own memory that its first tasks call, if any has one."""
+    is_due = any(task.status is Status.DUE for task in snapshot.tasks)
+    if not is_due or all(not ns or ":" in ns for ns in reader.namespaces(row.thread_id)):
+        return []
+    from ckpt_cli.plans.own_memory import describe_called_memories
+
+    with suppress(PayloadCorrupt, CheckpointNotFound):
+        return list(describe_called_memories(reader, row, snapshot))
+    return []
 
 
 def _readable_row(reader: Reader, thread: str, rev: str, ns: str) -> CheckpointRow:

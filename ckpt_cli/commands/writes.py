@@ -1,5 +1,7 @@
 """``ckpt writes``: shows what the tasks of a step wrote, including tasks that didn't finish."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
@@ -10,7 +12,7 @@ from ckpt_cli.history.state import channels
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.task_ids import Place, with_id
+from ckpt_cli.history.tasks.task_ids import Place, caller, with_id
 from ckpt_cli.history.tasks.write_attribution import is_call, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
@@ -79,8 +81,9 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
 def _with_state(reader: Reader, ref: Ref) -> WritesView:
     state, names = reader.state(ref), Inspection(reader, ref).names()
     due_tasks = {task.id: task for task in Inspection(reader, ref).snapshot().all_tasks}
+    by_node = {task.node: task.status for task in due_tasks.values() if task.node and task.packet is None}
     tasks = [
-        _task(task_id, names.node(task_id), task_writes, place(state), due_tasks.get(task_id))
+        _task(task_id, names.node(task_id), task_writes, place(state), due_tasks.get(task_id), by_node)
         for task_id, task_writes in _by_task(reader, ref).items()
     ]
     return _view(reader, ref, state.step, tasks, state.damage or None)
@@ -92,7 +95,7 @@ def _without_state(reader: Reader, ref: Ref, problem: str) -> WritesView:
     any_format = 4  # the ids that are compared with this place don't depend on it
     start = Place(ref.checkpoint_id, ref.ns, -1 if step is None else step + 1, any_format) if _is_uuid(ref) else None
     tasks = [
-        _task(task_id, None if _is_no_task(task_writes) else step_nodes.node(task_writes[0]), task_writes, start, None)
+        _task(task_id, None if _is_no_task(task_writes) else step_nodes.node(task_writes[0]), task_writes, start)
         for task_id, task_writes in _by_task(reader, ref).items()
     ]
     return _view(reader, ref, step, tasks, problem)
@@ -128,15 +131,33 @@ def _view(reader: Reader, ref: Ref, step: int | None, tasks: list[TaskWrites], p
 
 
 def _task(
-    task_id: str, node: str | None, task_writes: list[TaskWrite], start: Place | None, due_task: Task | None
+    task_id: str,
+    node: str | None,
+    task_writes: list[TaskWrite],
+    start: Place | None,
+    due_task: Task | None = None,
+    statuses: Mapping[str, Status] = MappingProxyType({}),
 ) -> TaskWrites:
+    """The view of one task's writes; `statuses` are those of the nodes that may have called it."""
     node = node or (due_task.node if due_task else None)
     path = next((write.row.task_path for write in task_writes), "")
     by = _kind_of_writer(task_id, task_writes, start)
-    answered = due_task is not None and due_task.status is Status.ANSWERED
-    status = str(Status.ANSWERED if answered else status_of(task_writes)) if by in ("task", "call") else ""
+    known = due_task.status if due_task else statuses.get(caller(path) or "")
+    status = _status(task_writes, known) if by in ("task", "call") else ""
     send = send_view(due_task.packet if due_task else None)
-    return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in task_writes], send)
+    return TaskWrites(task_id, node, by, str(status), path, [_written(write, node) for write in task_writes], send)
+
+
+def _status(task_writes: list[TaskWrite], known: Status | None) -> Status:
+    """The status of a task or a call.
+
+    If it asked, `known`, its own status in the snapshot or that of its caller, says whether the question is still open.
+    """
+    status = status_of(task_writes)
+    if status is not Status.WAITING or known not in (Status.ANSWERED, Status.FAILED):
+        return status
+    has_failed = any(write.channel == channels.ERROR for write in task_writes)
+    return known if known is Status.ANSWERED or has_failed else status
 
 
 def _kind_of_writer(task_id: str, task_writes: list[TaskWrite], start: Place | None) -> str:

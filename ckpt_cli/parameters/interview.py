@@ -64,7 +64,8 @@ def _asked(question: QuestionLine, ask: Ask, say: Say) -> Answer | None:
 
 
 def _explain(error: CkptError, say: Say) -> None:
-    for line in (error.message, *error.candidates, *([f"hint: {error.hint}"] if error.hint else [])):
+    hint = f"hint: {error.hint}" if error.hint else ""
+    for line in "\n".join(filter(None, [error.message, *error.candidates, hint])).split("\n"):
         say(line)
 
 

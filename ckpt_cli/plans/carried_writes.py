@@ -17,12 +17,13 @@ from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN, START
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, snapshot
-from ckpt_cli.history.tasks.task_ids import PULL, PUSH, interrupt_id, split_call
+from ckpt_cli.history.tasks.task_ids import PUSH, interrupt_id, pull_path, push_path, split_call
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Write
 from ckpt_cli.plans.new_checkpoint import Origin
 from ckpt_cli.plans.reruns import tasks_in_subgraphs
+from ckpt_cli.plans.wording import describe_unfinished_again
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import State, TaskWrite
@@ -53,7 +54,8 @@ class Carrier:
     def carry(self, keep: Sequence[str], *, rerun: bool) -> Carried:
         """The writes of the siblings, and of the calls whose names are in `keep`."""
         started = self._started(rerun=rerun)
-        siblings = [task for task in self._others if task.writes and task.id not in started]
+        ids = {task.id for task in started}
+        siblings = [task for task in self._others if task.writes and task.id not in ids]
         self._must_have_ids(siblings)
         kept_calls, dropped = self._calls(keep, siblings)
         if dropped and not rerun:
@@ -69,14 +71,15 @@ class Carrier:
             for w in self._by_task.get(NULL_TASK, ())
             if w.channel not in (RESUME, INTERRUPT)
         ]
-        return Carried(tuple(writes), tuple(self._notes(siblings, kept_calls, len(dropped))))
+        again = describe_unfinished_again(self._reader, self._origin.stored.row, self._tasks.only(started))
+        return Carried(tuple(writes), (*self._notes(siblings, kept_calls, len(dropped)), *again))
 
     @property
     def _id(self) -> str:
         return self._child.ref.checkpoint_id
 
-    def _started(self, *, rerun: bool) -> set[str | None]:
-        """The ids of siblings that stopped in a subgraph: they start again, if `rerun` allows it."""
+    def _started(self, *, rerun: bool) -> list[Task]:
+        """The siblings that stopped in a subgraph: they start again, if `rerun` allows it."""
         started = list(tasks_in_subgraphs(self._reader, self._others, self._origin.stored.row))
         if started and not rerun:
             raise Refused(
@@ -84,7 +87,7 @@ class Carrier:
                 "another one in the new checkpoint",
                 hint="--rerun lets it start again",
             )
-        return {task.id for task in started}
+        return started
 
     @cached_property
     def _new_ids(self) -> Mapping[str, str]:
@@ -115,11 +118,11 @@ class Carrier:
         """
         ns = self._origin.ref.ns
         inside = f"{ns}|{task.node}" if ns else task.node
-        old_id, edits = interrupt_id(f"{inside}:{task.id}"), list[Edit]()
+        edits, new_ids = list[Edit](), self._question_ids(task, inside, new_id)
         for at, one in enumerate(interrupts(write.value)):
             steps = ("asked", *([at] if isinstance(write.value, list | tuple) else []))
-            if one.id == old_id:
-                edits.append(Edit(Act.SET, (*steps, "id"), interrupt_id(f"{inside}:{new_id}")))
+            if one.id in new_ids:
+                edits.append(Edit(Act.SET, (*steps, "id"), new_ids[one.id]))
             if one.ns:
                 parts = [part.replace(task.id or "", new_id) for part in one.ns]
                 edits.append(Edit(Act.SET, (*steps, "ns"), parts))
@@ -127,10 +130,20 @@ class Carrier:
         payload = write.row.payload
         return self._reader.codec.encode(value, payload) if edits and payload is not None else payload
 
+    def _question_ids(self, task: Task, inside: str | None, new_id: str) -> dict[str | None, str]:
+        """The ids of a task's questions, each with the one that it has in the child.
+
+        Since langgraph 1.2.20, the id of a later question contains the number of earlier answers.
+        """
+        answers = [w.value for w in self._by_task.get(task.id or "", ()) if w.channel == RESUME and w.read]
+        count = len(answers[0]) if answers and isinstance(answers[0], list) else len(answers)
+        ends = ["", *(f"|{number}" for number in range(1, count + 1))]
+        return {interrupt_id(f"{inside}:{task.id}{end}"): interrupt_id(f"{inside}:{new_id}{end}") for end in ends}
+
     def _calls(self, keep: Sequence[str], siblings: Sequence[Task]) -> tuple[dict[str, "_Call"], list[str]]:
         """The calls to keep, by id, and the ids of the other finished calls of tasks that run again."""
         ended = [task.path for task in siblings if task.status is Status.FINISHED]
-        callers = {task.path: task for task in self._tasks.tasks if task.path}
+        callers = {path: task for task in self._tasks.tasks if (path := self._path(task))}
         kept: dict[str, _Call] = {}
         dropped = list[str]()
         for task_id, writes in sorted(self._by_task.items(), key=lambda item: len(item[1][0].row.task_path)):
@@ -146,6 +159,16 @@ class Carrier:
         if missing := [name for name in keep if name not in {call.name for call in kept.values()}]:
             raise NotFound(f"no finished call of a @task {missing[0]!r} is stored there; nothing was written")
         return kept, dropped
+
+    def _path(self, task: Task) -> str:
+        """The path of a task. One that was killed before it wrote has the path that its node or its Send gives it."""
+        if task.path or task.node is None:
+            return task.path
+        return pull_path(task.node) if task.packet is None else push_path(self._sent.index(task))
+
+    @cached_property
+    def _sent(self) -> list[Task]:
+        return [task for task in self._tasks.tasks if task.packet is not None]
 
     def _named_call(
         self, task_id: str, path: str, callers: Mapping[str, Task], keep: Sequence[str]
@@ -168,7 +191,7 @@ class Carrier:
             yield callers[parts[0]], *parts
         elif not path and self._changed.packet is None:
             for number in range(len(self._by_task)):
-                yield self._changed, f"~{PULL}, {self._changed.node}", number
+                yield self._changed, pull_path(self._changed.node or ""), number
 
     def _notes(self, siblings: Iterable[Task], calls: Mapping[str, "_Call"], dropped: int) -> Iterator[str]:
         if carried := task_names(siblings, lambda task: str(task.status)):

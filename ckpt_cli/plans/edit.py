@@ -10,14 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refused, UsageError
+from ckpt_cli.errors import ChannelNotFound, NotSupported, PathNotFound, PayloadCorrupt, Refused, UsageError
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven
-from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
+from ckpt_cli.history.state.channels import INTERRUPT, PREVIOUS, START, is_control, order, user_channels
+from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.history.tasks.snapshot import Snapshot
-from ckpt_cli.history.tasks.task_names import counted
+from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
@@ -33,9 +34,11 @@ from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_re
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.parts import fields
 from ckpt_cli.values.same import same
-from ckpt_cli.values.state import ChannelValues, Version
+from ckpt_cli.values.state import ChannelValues, State, Version
 
+_RUN_WITH = "run with the arguments of their Sends, each of which stays"
 _MOST_SEARCHED = 50  # a channel that the edited checkpoint lacks is searched in this many of the newest checkpoints
 
 
@@ -96,6 +99,18 @@ def _describe_tasks(reader: Reader, row: CheckpointRow, snapshot: Snapshot, shor
     yield from describe_reruns(reader, row, snapshot, memories)
     yield from describe_memories(reader, row, snapshot, memories, short, is_editable=True)
     yield from describe_not_inherited(reader, without_memory(snapshot, memories), row)
+    yield from _describe_arguments(row, snapshot)
+
+
+def _describe_arguments(row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:
+    """A line about the next tasks that don't read the edited state: those that Sends started."""
+    sent = [task for task in snapshot.tasks if task.packet is not None]
+    if sent and not snapshot.consumed:
+        runs = "runs with the argument of its Send, which stays" if len(sent) == 1 else _RUN_WITH
+        packet = sent[0].packet
+        number = f"[{packet.number}]" if packet is not None and packet.of > 1 else ""
+        change = command_at("ckpt edit", row.ref, "--task", f"{sent[0].node}{number}", "--set", "PATH=JSON", rev="@")
+        yield f"{', '.join(task_names(sent))} {runs} as it is: {change} changes {'it' if len(sent) == 1 else 'one'}"
 
 
 def _make_edited(
@@ -181,9 +196,31 @@ def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, c
             continue
         known = _channels_nearby(reader, origin)
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else "--create creates it"
+            near = get_close_matches(name, known, n=1) or _paths_to(name, origin)
+            hint = f"did you mean {near[0]}?" if near else _input_hint(reader, origin.state) or "--create creates it"
             raise ChannelNotFound(f"no channel {name!r}: the thread never had one", hint=hint)
+
+
+def _paths_to(name: str, origin: Origin) -> list[str]:
+    """The paths of a channel's part with this name, such as ``__previous__.n`` of an entrypoint's saved value."""
+    values = {c: value for c, value in origin.state.values.items() if c == PREVIOUS or not is_control(c, origin.state)}
+    holders = (channel for channel, value in values.items() if name in fields(value))
+    return [spell([channel, name]) for channel in sorted(holders, key=lambda one: one != PREVIOUS)]
+
+
+def explain_missing_path(reader: Reader, row: CheckpointRow, error: PathNotFound) -> PathNotFound:
+    """The error for a path that isn't there; if an input still waits to be taken in, with the command that edits it."""
+    hint = _input_hint(reader, reader.state(row.ref))
+    return PathNotFound("there is no state yet, only an input", hint=hint) if hint else error
+
+
+def _input_hint(reader: Reader, state: State) -> str:
+    """The command that edits the input, if a checkpoint has nothing but an input; else ""."""
+    tasks = Inspection(reader, state.ref).snapshot().tasks if START in state.values else []
+    if len(tasks) != 1 or user_channels(state):
+        return ""
+    change = command_at("ckpt edit", state.ref, "--task", tasks[0].node or "NAME", "--set", "PATH=JSON", rev="@")
+    return f"{change} changes the input"
 
 
 def _channels_nearby(reader: Reader, origin: Origin) -> list[str]:

@@ -1,15 +1,17 @@
-"""The plan of ``ckpt edit --task``: a child in which one task has another argument.
+"""The plan of ``ckpt edit --task``: a child in which one task has another argument, or starts again.
 
 The argument of a Send is in the channel ``__pregel_tasks`` of its step's checkpoint, the input of an entrypoint in
 ``__start__``. Both get a new version, so that values that other checkpoints share stay as they are.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
-from ckpt_cli.errors import NotFound, NotSupported, UsageError
+from ckpt_cli.errors import NotFound, NotSupported, PathNotFound, UsageError
+from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import START, TASKS, order
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
 from ckpt_cli.history.tasks.node_names import is_javascript, place
@@ -23,10 +25,12 @@ from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
+from ckpt_cli.plans.own_memory import describe_memories, find_memories
 from ckpt_cli.plans.wording import describe_new_head, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.langgraph_values import items
+from ckpt_cli.values.parts import inside
 from ckpt_cli.values.state import State
 
 _NAMED = r"(.+?)\s*\[(\d+)(?:/\d+)?\]"
@@ -39,14 +43,16 @@ class Argument:
     Attributes:
         tasks: the tasks of the checkpoint.
         task: the one of them whose argument it is.
-        steps: the path of the argument in the checkpoint's channels.
+        steps: the path of the argument in the checkpoint's channels; () if the task reads the state instead.
         value: the argument as it is stored.
+        is_unchecked: whether nothing stored shows the task's name, so that a wrong name isn't noticed.
     """
 
     tasks: Snapshot
     task: Task
     steps: tuple[Any, ...]
     value: Any
+    is_unchecked: bool = False
 
     @property
     def channel(self) -> str:
@@ -58,12 +64,18 @@ class Argument:
         """The name of the task for people."""
         return numbered(self.task.node or "the input", self.task.packet)
 
+    @property
+    def doubts(self) -> list[str]:
+        """A line if a wrong name of the task wouldn't be noticed."""
+        doubt = f"nothing stored shows the workflow's name, so {self.name!r} isn't checked"
+        return [doubt] if self.is_unchecked else []
 
-def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
+
+def find_argument(reader: Reader, row: CheckpointRow, name: str, *, again: bool = False) -> Argument:
     """The argument of the task that a person named: by node, by node and number (``summarise[3]``), or by id.
 
     Raises:
-        NotFound: no such task, or a task that has no argument of its own.
+        NotFound: no such task, or a task that has no argument of its own, unless it only starts `again`.
         UsageError: several tasks fit.
         NotSupported: this generation of LangGraph stores the Sends of a checkpoint with its parent.
     """
@@ -71,29 +83,55 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str) -> Argument:
     tasks = checkpoint_tasks.tasks
     if is_javascript(state):
         raise NotSupported("the arguments of LangGraph.js tasks can't be corrected; nothing was written")
-    if START in state.values and len(tasks) == 1 and tasks[0].node is None:
+    is_nameless = START in state.values and len(tasks) == 1 and tasks[0].node is None
+    if is_nameless:
         tasks = [_named_entrypoint(reader, state, tasks[0], name)]
         checkpoint_tasks = checkpoint_tasks._replace(tasks=tasks)
     task = _find_task(tasks, name)
     if task.packet is None:
         if START in state.values and len(tasks) == 1:
-            return Argument(checkpoint_tasks, task, (START,), state.values[START])
+            unchecked = is_nameless and not task.writes
+            return Argument(checkpoint_tasks, task, (START,), state.values[START], unchecked)
+        if again:
+            _must_know_the_step(state, row, checkpoint_tasks)
+            return Argument(checkpoint_tasks, task, (), None)
         raise NotFound(
             f"{name!r} has no argument of its own: it reads the state",
             hint=f"`{command('ckpt edit', row.thread_id, options=['--set', 'CHANNEL=JSON'])}` changes that",
         )
-    if state.sends:
-        hint = f"`{command('ckpt fork', row.thread_id, f'{row.checkpoint_id}^')}` makes the step that sent them anew"
-        raise NotSupported(
-            "this generation of LangGraph stores a checkpoint's Sends with its parent, so a new checkpoint can't have "
-            "others; nothing was written",
-            hint=hint,
-        )
+    _must_know_the_step(state, row, checkpoint_tasks)
     stored = items(state.values.get(TASKS)) or []
     at = [one for one in tasks if one.packet is not None].index(task)
     if at >= len(stored):
         raise NotFound(f"the Send of {name!r} isn't stored in that checkpoint")
     return Argument(checkpoint_tasks, task, (TASKS, at, "arg"), task.packet.argument)
+
+
+def _must_know_the_step(state: State, row: CheckpointRow, tasks: Snapshot) -> None:
+    """Check that a new checkpoint has the same tasks, and that all of them are known."""
+    fork = f"`{command('ckpt fork', row.thread_id, f'{row.checkpoint_id}^')}`"
+    if state.sends:
+        raise NotSupported(
+            "this generation of LangGraph stores a checkpoint's Sends with its parent, so a new checkpoint can't have "
+            "others; nothing was written",
+            hint=f"{fork} makes the step that sent them anew",
+        )
+    if not tasks.complete:
+        raise NotSupported("not all tasks of that step are known; nothing was written", hint=f"{fork} makes it anew")
+
+
+def must_have_its_keys(argument: Argument, value: Any) -> None:
+    """Check that a corrected argument has no new key: the node's input has such keys as the Send gave it.
+
+    Raises:
+        PathNotFound: with the nearest key.
+    """
+    before, after = inside(argument.value), inside(value)
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in after.keys() - before.keys():
+            near = get_close_matches(str(key), [str(one) for one in before], n=1)
+            hint = f"did you mean {near[0]}? If not, --create adds the key" if near else "--create adds the key"
+            raise PathNotFound(f"no {key} in the argument of {argument.name}", hint=hint)
 
 
 def _find_task(tasks: Sequence[Task], name: str) -> Task:
@@ -110,11 +148,16 @@ def _find_task(tasks: Sequence[Task], name: str) -> Task:
 
 
 def _named_entrypoint(reader: Reader, state: State, task: Task, name: str) -> Task:
-    """The entrypoint, which has no name in a database without task paths: its id proves the name that a person gave."""
+    """The entrypoint if nothing stored names it: the person who names it knows the application's graph.
+
+    Its id hashes the name, so it finds the writes of the task only if the name is right.
+    """
     start = place(state)
     expected = next(start.pull(name, [START])) if start else None
     writes = [write for write in reader.writes(state.ref) if write.task_id == expected]
-    return task._replace(id=expected, node=name, writes=writes) if writes else task
+    if task.writes and not writes:
+        return task
+    return task._replace(id=expected, node=name, writes=writes)
 
 
 def _fits(task: Task, name: str) -> bool:
@@ -150,22 +193,32 @@ def plan(
     carried = Carrier(reader, origin, argument.tasks, argument.task, reader.decode(made)).carry(keep, rerun=rerun)
     new, short = made.row.ref, short_ids(reader, row.ref, made.row.checkpoint_id)
     again = [task for task in argument.tasks.tasks if task.status is not Status.FINISHED or task is argument.task]
+    is_same = value is argument.value
+    what, how = (argument.name, ", which starts again") if is_same else (f"the argument of {argument.name}", "")
     return Plan(
         reason="",
         add=(made, *carried.writes),
         basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="edit",
-        summary=f"the argument of {argument.name} at {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "
+        summary=f"{what} at {short(row.checkpoint_id)} (step {origin.step}){how}: new checkpoint "
         f"{short(new.checkpoint_id)}, source update, step {origin.step + 1}; next: {', '.join(task_names(again))}",
         notes=(
             *carried.notes,
+            *argument.doubts,
+            *_describe_memories(reader, row, argument.tasks.only(again), short),
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", ""),  # with a checkpoint's id, the library would run all tasks again
     )
+
+
+def _describe_memories(reader: Reader, row: CheckpointRow, again: Snapshot, short: ShortIds) -> Iterator[str]:
+    """Lines about subgraphs with their own memory: one that a due task calls may drop the new argument."""
+    memories, also = find_memories(reader, row), ", but every task of the step runs again"
+    yield from describe_memories(reader, row, again, memories, short, also=also)
 
 
 def _make_corrected(
@@ -177,13 +230,7 @@ def _make_corrected(
     value: Any,
     metadata: MetadataChanges,
 ) -> Checkpoint:
-    body = {**origin.body, **own.edits}
-    versions = body["channel_versions"]
-    highest = max(versions.values(), key=order, default=None)
-    changed = {
-        "channel_values": apply_edits(dict(body["channel_values"]), [Edit(Act.SET, argument.steps, value)]),
-        "channel_versions": {**versions, argument.channel: mint.version(highest)},
-    }
+    changed = {} if value is argument.value else _changed({**origin.body, **own.edits}, mint, argument, value)
     return make_child(
         reader,
         mint,
@@ -195,3 +242,13 @@ def _make_corrected(
         source="update",
         metadata=metadata,
     )
+
+
+def _changed(body: Mapping[str, Any], mint: Mint, argument: Argument, value: Any) -> dict[str, Any]:
+    """The channels with another argument, and their versions."""
+    versions = body["channel_versions"]
+    highest = max(versions.values(), key=order, default=None)
+    return {
+        "channel_values": apply_edits(dict(body["channel_values"]), [Edit(Act.SET, argument.steps, value)]),
+        "channel_versions": {**versions, argument.channel: mint.version(highest)},
+    }

@@ -6,7 +6,7 @@ checkpoint itself, and the subgraphs that its tasks called. With them, the copy 
 is a hash of the checkpoint's id and namespace, not of the thread's id, so finished tasks and questions are found again.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ def plan(
         UsageError: the new id is empty.
         Refused: the thread exists already, or the value of a delta channel of a shallow copy isn't known.
     """
-    _must_be_free(reader, row, to)
+    _must_be_free(reader, row, to, ["--shallow"] * shallow + ["--with-pending"] * pending)
     copied = {"": {row.checkpoint_id}} if shallow else _find_copied(reader, row, pending=pending)
     rename = _Rename(reader, row.thread_id, to, changes)
     without = None if pending else row
@@ -94,19 +94,20 @@ def _counted(records: Iterable[Record]) -> str:
     return f"{count} checkpoint{'' if count == 1 else 's'}"
 
 
-def _must_be_free(reader: Reader, row: CheckpointRow, to: str) -> None:
+def _must_be_free(reader: Reader, row: CheckpointRow, to: str, options: Sequence[str]) -> None:
     if not to:
         raise UsageError("a thread id can't be empty")
     if reader.saver.thread(to) is not None:
-        raise Refused(f"there is a thread {to!r} already; nothing was written", hint=_hint_free_id(reader, row, to))
+        hint = _hint_free_id(reader, row, to, options)
+        raise Refused(f"there is a thread {to!r} already; nothing was written", hint=hint)
 
 
-def _hint_free_id(reader: Reader, row: CheckpointRow, to: str) -> str:
+def _hint_free_id(reader: Reader, row: CheckpointRow, to: str, options: Sequence[str]) -> str:
     free = next((one for one in (f"{to}-{n}" for n in range(2, 9)) if reader.saver.thread(one) is None), None)
     if free is None:
         return "name one that doesn't exist"
     rev = reader.short(row.thread_id)(row.checkpoint_id)
-    return f"{command_at('ckpt fork', row.ref, '--to', free, rev=rev)}: there is no thread of this name"
+    return f"{command_at('ckpt fork', row.ref, '--to', free, *options, rev=rev)}: there is no thread of this name"
 
 
 def _basis(reader: Reader, row: CheckpointRow, copied: CopiedIds, *, pending: bool) -> Iterator[Seen]:

@@ -1,5 +1,6 @@
 """The questions that wait at the head of a thread; what to do if nothing waits."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
 from ckpt_cli.history.tasks.next_tasks import Packet
-from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
+from ckpt_cli.history.tasks.node_names import is_javascript
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import handled, pulled
 from ckpt_cli.history.tasks.task_names import nested, numbered, task_names
 from ckpt_cli.inspection import Inspection
@@ -97,10 +99,20 @@ def _path(question: Question) -> list[str]:
 def _names(question: Question) -> set[str]:
     """The names of a question beside its id: each node of its path, and every ``caller › node`` at the path's end.
 
-    `ckpt threads` names the outermost node, because it reads no subgraph.
+    `ckpt threads` names the outermost node, because it reads no subgraph. If a Send started the outermost node's task,
+    this node with the number of the Send is a name too: ``assess [1/5]``, ``assess[1]``.
     """
     path = _path(question) if question.node else _path(question)[:-1]
-    return {*path, *(nested(path[start], path[start + 1 :]) for start in range(len(path)))}
+    names = {*path, *(nested(path[start], path[start + 1 :]) for start in range(len(path)))}
+    if question.packet is not None and path:
+        first = f"{path[0]}[{question.packet.number}]"
+        names |= {first, nested(first, path[1:])}
+    return names
+
+
+def _without_total(name: str) -> str:
+    """``assess[1]`` for ``assess [1/5]``: the number of a Send without the blank and the number of all."""
+    return re.sub(r"\s*\[(\d+)(?:/\d+)?\]", r"[\1]", name, count=1)
 
 
 def find_question(waiting: Sequence[Question], name: str | None) -> Question:
@@ -113,7 +125,7 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
     if name is None:
         fitting = list(waiting)
     else:
-        exact = [q for q in waiting if name == q.id] or [q for q in waiting if name in _names(q)]
+        exact = [q for q in waiting if name == q.id] or [q for q in waiting if {name, _without_total(name)} & _names(q)]
         fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
     if not fitting:
         thread = next((q.source.write.row.thread_id for q in waiting if q.source), None)
@@ -141,7 +153,8 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
     failed, answered = snapshot.failed, [task for task in snapshot.all_tasks if task.status is Status.ANSWERED]
     if answered and not failed:
         given = "; ".join(
-            f"{task.node or 'a task'} has the answer {', '.join(map(spell_value, task.answers)) or '(unreadable)'}"
+            f"{numbered(task.node or 'a task', task.packet)} has the answer "
+            f"{', '.join(map(spell_value, task.answers)) or '(unreadable)'}"
             for task in answered
         )
         hint = "graph.invoke(None, config) continues with it; to answer otherwise, `ckpt operations --thread "
@@ -152,10 +165,24 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
     names = ", ".join(task_names(failed))
     fork = f"`{command('ckpt fork', head.thread_id, '@')}`"
     if any(task.answered for task in failed):
-        hint = f"it failed with its answer, and keeps it: after {fork} it asks again"
+        hint = f"it failed with its answer, and keeps it: {_ask_again(reader, head, snapshot, fork)}"
     else:
         replay = f"`{command('ckpt replay', head.thread_id)}`"
         hint = (
             f"graph.invoke(None, config) runs it again; {replay} shows what finished beside it; {fork} redoes the step"
         )
     return NotFound(f"nothing waits for an answer there: {names} failed", hint=hint)
+
+
+def _ask_again(reader: Reader, head: Ref, snapshot: Snapshot, fork: str) -> str:
+    """The command after which a task that failed with its answer asks again, and what runs again beside it."""
+    task = next(task for task in snapshot.failed if task.answered)
+    others = task_names(one for one in snapshot.tasks if one.status is Status.FINISHED)
+    state = reader.state(head)
+    if task.node is None or state.sends or is_javascript(state):
+        also = f", and {', '.join(others)} run again too" if others else ""
+        return f"after {fork} it asks again{also}"
+    number = f"[{task.packet.number}]" if task.packet is not None and task.packet.of > 1 else ""
+    again = command("ckpt edit", head.thread_id, options=["--task", f"{task.node}{number}", "--again"])
+    keeps = f", and what {', '.join(others)} finished is kept" if others else ""
+    return f"after `{again}` it asks again{keeps}"

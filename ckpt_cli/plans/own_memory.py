@@ -76,6 +76,7 @@ def describe_memories(
     checkpoint: str = "the new checkpoint",
     is_child: bool = True,
     is_editable: bool = False,
+    also: str = "",
 ) -> Iterator[str]:
     """Lines about the subgraphs with their own memory that the next run calls, or whose memory is newer than `row`.
 
@@ -88,6 +89,7 @@ def describe_memories(
         checkpoint: the checkpoint whose id in a run's config lets the subgraph run anew.
         is_child: whether this checkpoint is `row`, or its child or sibling: then the library finds the older memory.
         is_editable: whether ``--ns`` of the same verb changes the subgraph's own state.
+        also: what else a run does if its config has the id of this checkpoint.
     """
     called = {task.node for task in due.tasks}
     for nodes, memory in memories.items():
@@ -104,7 +106,16 @@ def describe_memories(
         else:
             continue
         if anew and not row.ns:
-            yield f"with the checkpoint_id of {checkpoint}, {name} {anew} ({_SINCE})"
+            yield f"with the checkpoint_id of {checkpoint}, {name} {anew} ({_SINCE}){also}"
+
+
+def describe_called_memories(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:
+    """Lines about the subgraphs with their own memory that the due tasks of a thread's head call."""
+    due = snapshot.only(task for task in snapshot.tasks if task.status is Status.DUE)
+    nodes = {task.node for task in due.tasks}
+    called = {node: memory for node, memory in find_memories(reader, row).items() if node in nodes}
+    short = reader.short(row.thread_id)
+    yield from describe_memories(reader, row, due, called, short, checkpoint="this checkpoint")
 
 
 def _continued(reader: Reader, memory: OwnMemory, newest_id: str) -> str:

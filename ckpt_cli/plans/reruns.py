@@ -60,7 +60,8 @@ def finished_calls(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> li
     result_writes = [write.row for write in reader.writes(row.ref, values=0) if write.channel == RETURN]
     only = next(iter(unfinished)) if len(unfinished) == 1 else None
     callers = Counter(caller(write.task_path) or only or "a task" for write in result_writes)
-    counts = {name: count for name, count in callers.items() if name in unfinished or name == "a task"}
+    is_any = None in unfinished  # a task whose node isn't known may have made every call
+    counts = {name: count for name, count in callers.items() if is_any or name in unfinished or name == "a task"}
     return [f"{count} call{'' if count == 1 else 's'} of {name}" for name, count in counts.items()]
 
 

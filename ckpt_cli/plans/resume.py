@@ -15,6 +15,9 @@ from typing import Any
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, left_answers, mark_untaken
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status
+from ckpt_cli.history.tasks.task_names import task_names
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.answer_values import Answer, answer_value, answered_questions
@@ -49,8 +52,8 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         UsageError: an answer fits several questions, or two answers fit one question.
         Refused: the question can't be answered.
     """
-    head = reader.head(thread_id).ref
     waiting = questions(reader, thread_id, ns)
+    head = reader.head(thread_id).ref
     if not waiting:
         raise nothing_waits(reader, head)
     answered_by = [(question, answer) for answer in answers for question in answered_questions(waiting, answer)]
@@ -67,6 +70,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     change.notes += [f"still waits: {describe_question(q)}" for q in open_questions[:_MOST_NAMED]]
     if (unnamed := len(open_questions) - _MOST_NAMED) > 0:
         change.notes.append(f"{unnamed:,} more still wait" if unnamed > 1 else "1 more still waits")
+    change.notes += _runs_too(Inspection(reader, head).snapshot())
     names = ", ".join(describe_question(question) for question, _ in chosen)
     count = "1 answer" if len(chosen) == 1 else f"{len(chosen)} answers"
     return Plan(
@@ -81,6 +85,14 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         notes=tuple(change.notes),
         result=Ref(thread_id, "", ""),
     )
+
+
+def _runs_too(snapshot: Snapshot) -> list[str]:
+    """A line about the other tasks that the next run runs: they failed, or left nothing."""
+    others = [task for task in snapshot.all_tasks if task.status in (Status.FAILED, Status.DUE)]
+    others = [task for task in others if task.id not in snapshot.handlers]
+    names = task_names(others, lambda task: str(task.status))
+    return [f"that run runs {', '.join(names)} too"] if names else []
 
 
 def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:

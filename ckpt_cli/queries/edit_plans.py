@@ -1,9 +1,9 @@
 """What `edit` plans for one checkpoint: another state, or another argument of a task."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import PathNotFound, UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.state.editing import ARGUMENT
 from ckpt_cli.inspection import Inspection
@@ -18,6 +18,9 @@ from ckpt_cli.values.difference import Difference
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
+
+if TYPE_CHECKING:
+    from ckpt_cli.plans.edit_argument import Argument
 
 ChangeValues = Callable[[ChannelValues], ChannelValues]
 """Makes new values out of the old ones."""
@@ -40,9 +43,11 @@ class EditMaker:
 
     Attributes:
         subject: what is edited, before the id of a checkpoint.
+        unchanged: what an edit that changes nothing does.
     """
 
     subject = "the state of"
+    unchanged = "changes nothing"
 
     def __init__(self, session: Session, *, rerun: bool, create: bool, changes: MetadataChanges) -> None:
         self._session = session
@@ -57,12 +62,15 @@ class EditMaker:
     def plan(self, reader: Reader, row: CheckpointRow, apply_changes: ChangeValues) -> Callable[[], PlanView]:
         """Plan the edit. The returned function applies the plan; if the edit changes nothing, its view says so."""
         plan, changes = self.planned(reader, row, apply_changes)
-        return nothing if plan is None else lambda: self._session.change(plan, changes)
+        return (lambda: nothing(self.unchanged)) if plan is None else lambda: self._session.change(plan, changes)
 
     def planned(self, reader: Reader, row: CheckpointRow, apply_changes: ChangeValues) -> Edited:
         """The plan of the edit, and how it changes the values."""
         before = self.values(reader, row)
-        after = apply_changes(before)
+        try:
+            after = apply_changes(before)
+        except PathNotFound as error:
+            raise plans.explain_missing_path(reader, row, error) from error
         changes = differences(before, after)
         if not changes and not self._changes.has_effect_on(reader.state(row.ref).metadata):
             return None, ()
@@ -76,47 +84,68 @@ class EditMaker:
 
 
 class ArgumentMaker(EditMaker):
-    """Plans another argument for a task. Its values have one item, the argument."""
+    """Plans another argument for a task, or its new start with the old one. Its values have one item, the argument."""
 
     subject = "the argument of the task that starts at"
+    unchanged = "changes nothing; --again starts the task with the argument that it has"
 
     def __init__(
-        self, session: Session, task: str, *, keep: Sequence[str], rerun: bool, changes: MetadataChanges
+        self,
+        session: Session,
+        task: str,
+        *,
+        keep: Sequence[str],
+        rerun: bool,
+        create: bool,
+        again: bool,
+        changes: MetadataChanges,
     ) -> None:
-        super().__init__(session, rerun=rerun, create=False, changes=changes)
+        super().__init__(session, rerun=rerun, create=create, changes=changes)
         self._task = task
         self._keep = keep
+        self._again = again
 
     def values(self, reader: Reader, row: CheckpointRow) -> ChannelValues:
         """The argument as it is stored."""
-        from ckpt_cli.plans.edit_argument import find_argument
-
-        return {ARGUMENT: find_argument(reader, row, self._task).value}
+        return {ARGUMENT: self._find(reader, row).value}
 
     def planned(self, reader: Reader, row: CheckpointRow, apply_changes: ChangeValues) -> Edited:
         """The plan of the new argument, and how it differs from the old one."""
-        before = self.values(reader, row)
-        after = apply_changes(before)
+        from ckpt_cli.plans.edit_argument import must_have_its_keys
+
+        argument = self._find(reader, row)
+        before = {ARGUMENT: argument.value}
+        after = before if self._again else apply_changes(before)
         if after.keys() != before.keys():
             raise UsageError(f"the text must have one key, {ARGUMENT!r}")
         shown = differences(before, after)
-        return (self._plan(reader, row, after[ARGUMENT]), shown) if shown else (None, ())
+        if not shown and not self._again:
+            return None, ()
+        if not self._create:
+            must_have_its_keys(argument, after[ARGUMENT])
+        plan = self._plan(reader, row, argument, after[ARGUMENT])
+        return plan._replace(notes=(*plan.notes, *_type_changes(shown))), shown
 
     def check_allowed(self, reader: Reader, row: CheckpointRow) -> None:
         """Refuse before the user starts to edit, if `plan` would refuse another argument afterwards."""
-        self._plan(reader, row, self.values(reader, row)[ARGUMENT])
+        argument = self._find(reader, row)
+        self._plan(reader, row, argument, argument.value)
 
-    def _plan(self, reader: Reader, row: CheckpointRow, value: Any) -> Plan:
+    def _find(self, reader: Reader, row: CheckpointRow) -> "Argument":
+        from ckpt_cli.plans.edit_argument import find_argument
+
+        return find_argument(reader, row, self._task, again=self._again)
+
+    def _plan(self, reader: Reader, row: CheckpointRow, argument: "Argument", value: Any) -> Plan:
         from ckpt_cli.plans import edit_argument
 
-        argument = edit_argument.find_argument(reader, row, self._task)
         options: dict[str, Any] = {"rerun": self._rerun, "keep": self._keep, "changes": self._changes}
         return edit_argument.plan(reader, row, argument, value, Mint(self._session.clock), **options)
 
 
-def nothing() -> PlanView:
+def nothing(summary: str) -> PlanView:
     """The view of an edit that changes nothing."""
-    return PlanView("edit", "changes nothing")
+    return PlanView("edit", summary)
 
 
 def _type_changes(changes: Iterable[Difference]) -> Iterator[str]:

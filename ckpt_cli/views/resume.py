@@ -48,6 +48,9 @@ class QuestionsView(View):
     asked = False
     """Whether the person has seen the questions already and left them open."""
 
+    nothing = ""
+    """If no question waits: that none does, with the answers that are recorded or the tasks that failed."""
+
     verb: ClassVar[str] = "resume"
     rows_field: ClassVar[str] = "questions"
 

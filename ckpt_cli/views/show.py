@@ -120,6 +120,7 @@ class ShowView(View):
             if everything can be read.
         not_continued: for the head of a subgraph with tasks, why the next run doesn't continue it; null if it may.
         old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
+        own_memory: what the next run does with the subgraphs with their own memory that are due at this head.
     """
 
     verb: ClassVar[str] = "show"
@@ -154,3 +155,4 @@ class ShowView(View):
     old_answers: Sequence[Any] = ()
     not_continued: str | None = None
     config_to_go_on: dict[str, Any] | None = None
+    own_memory: Sequence[str] = ()

@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Send
 
 from ckpt_cli.app import run
 from tests.cross.corrected import documents
 from tests.cross.pending import calls, flow, siblings
-from tests.graphs.building import on
+from tests.graphs import Graph
+from tests.graphs.building import Bag, line, on
 
 Said = Callable[..., tuple[int, str]]
 
@@ -65,7 +68,12 @@ def test_the_plan_names_what_is_kept(said: Said) -> None:
         (["--task", "read[2]", "--patch", "[]", "--argument", "1"], 2, "--argument is the whole argument"),
         (["--task", "read[2]", "--patch", '[{"op": "replace", "path": "/gone", "value": 7}]'], 4, "gone"),
         (["--argument", "1"], 2, "belong to --task"),
-        (["--task", "read[2]", "--set", "n=1"], 0, "changes nothing"),
+        (["--task", "read[2]", "--set", "n=1"], 0, "changes nothing; --again starts the task"),
+        (["--task", "read[2]", "--again", "--set", "n=7"], 2, "leave out --again, or the edit"),
+        (["--again"], 2, "belong to --task"),
+        (["--task", "read[2]", "--set", "nn=7"], 4, "did you mean n? If not, --create adds the key"),
+        (["--task", "read[2]", "--set", "nn=7", "--create"], 0, "argument.nn"),
+        (["--task", "read[2]", "--argument", "[1]"], 0, "argument was an object and is a list now"),
         (["--task", "read[2]", "--set", "other.deep=1"], 4, "other"),
         (["--task", "read[2]", "--set", "n=7", "--keep-task", "load"], 4, "no finished call of a @task 'load'"),
     ],
@@ -96,6 +104,22 @@ def test_every_way_to_edit(words: list[str], said: Said, monkeypatch: pytest.Mon
     assert ("the argument of the task that starts at" in text) is (not words)
 
 
+def test_what_else_runs_is_said(said: Said, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An edit of the state doesn't reach the tasks of Sends; a run that takes an answer runs the failed task too."""
+    text = said(documents, _START, "--set", "n=9", "--rerun")[1]
+    assert "read (4 tasks) run with the arguments of their Sends, each of which stays as it is" in text
+    assert "`ckpt edit t @ --task 'read[1]' --set PATH=JSON` changes one" in text
+    assert run(["resume", "t", "--value", "1", "-d", str(tmp_path / "threads.sqlite"), "--dry-run"]) == 0
+    assert "that run runs read [2/4] (failed) too" in capsys.readouterr().out
+
+
+def test_an_input_is_no_state_yet(said: Said) -> None:
+    """An edit of the state of a workflow that has not ended names the command that edits its input."""
+    for words in (("--set", "pages[1]=7"), ("--set", "pages=7"), ("--unset", "pages")):
+        code, text = said(flow, 3, *words, "--rerun")
+        assert code == 4 and "`ckpt edit t @ --task main --set PATH=JSON` changes the input" in text
+
+
 def test_a_task_of_an_edge_reads_the_state(said: Said) -> None:
     """A task that no Send started has no argument; the hint names the edit of the state."""
     code, text = said(siblings, {"log": []}, "--task", "asks", "--set", "log=[]")
@@ -111,6 +135,32 @@ def test_a_sibling_in_a_subgraph_starts_again_only_if_allowed(said: Said) -> Non
     assert code == 0 and "kept: child [2, 4 of 4] (finished)" in text
 
 
+def test_a_sibling_that_starts_again_is_named(said: Said) -> None:
+    """Its answer or question isn't kept, so the plan says that its subgraph runs and asks again."""
+    _, text = said(calls, _START, "--task", "child[1]", "--set", "n=5", "--rerun")
+    assert "child [3/4] waits for an answer at that checkpoint; after the new one it runs again and asks again" in text
+    assert "child [3/4] (a subgraph) ran in part; after the new checkpoint it starts again" in text
+
+
+def remembers(saver: Any, _: list[str]) -> Graph:
+    """A fan-out, then a subgraph with its own memory."""
+    memory = line(True, "pre", nodes={"pre": lambda s: {"log": [s["n"]]}})
+    builder = StateGraph(Bag).add_node("split", lambda _: {"log": []}).add_node("work", lambda s: {"log": [s["n"]]})
+    builder.add_node("memory", memory).add_edge(START, "split").add_edge("work", "memory")
+    builder.add_conditional_edges("split", lambda s: [Send("work", {"n": n, "log": []}) for n in range(2)], ["work"])
+    return builder.compile(checkpointer=saver)
+
+
+def test_an_own_memory_that_stays_is_named(said: Said, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A subgraph of a later step keeps the memory of the abandoned run, as the plan of a fork from there says too."""
+    code, text = said(remembers, _START, "step:1", "--task", "work[2]", "--set", "n=7")
+    assert code == 0
+    assert run(["fork", "t", "step:1", "-d", str(tmp_path / "threads.sqlite"), "--dry-run"]) == 0
+    forked = [one for one in capsys.readouterr().out.splitlines() if "memory" in one]
+    assert forked and forked[0] in text.splitlines()
+    assert f"{forked[1]}, but every task of the step runs again" in text.splitlines()
+
+
 def test_calls_are_kept_by_name_or_run_again(said: Said) -> None:
     """The results of @task calls are neither lost nor kept unasked."""
     code, text = said(flow, 3, "--task", "main", "--argument", "10")
@@ -119,14 +169,15 @@ def test_calls_are_kept_by_name_or_run_again(said: Said) -> None:
     assert code == 0 and "kept: the results of 2 calls (double)" in text
 
 
+@pytest.mark.parametrize("words", [["--set", "x=1"], ["--again"]], ids=" ".join)
 @pytest.mark.parametrize("source", ["legacy/py-0.3.34", "js"])
 def test_older_generations_are_refused(
-    source: str, database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+    source: str, words: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where Sends are stored with the parent, and for LangGraph.js, nothing is written, and the reason is named."""
     thread = "send-suspended" if source != "js" else "js-chat"
     task = "work[1]" if source != "js" else "agent"
-    code = run(["edit", thread, "--task", task, "--set", "x=1", "-d", str(database(source)), "--dry-run"])
+    code = run(["edit", thread, "--task", task, *words, "-d", str(database(source)), "--dry-run"])
     error = capsys.readouterr().err
     assert code == 6 and "nothing was written" in error
 

@@ -39,3 +39,19 @@ def _refuse_steps(path: Path, saver: SqliteSaver, capsys: pytest.CaptureFixture[
     assert flow.invoke(2, on("saved")) == 42
     assert run(["resume", "asks", "--value", "5", "--yes", "-d", str(path)]) == 0
     assert flow.invoke(None, on("asks")) == 6
+
+
+def test_what_was_saved_is_found_by_its_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A key of the saved value is no channel; the hint has the path that leads to it, and it changes the next run."""
+    path = tmp_path / "flow.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+
+        @entrypoint(checkpointer=SqliteSaver(connection))
+        def count(given: int, *, previous: dict[str, int] | None = None) -> dict[str, int]:
+            return {"n": given + (previous or {"n": 0})["n"]}
+
+        count.invoke(1, on("t"))
+        assert run(["edit", "t", "--set", "n=5", "-d", str(path)]) == 4
+        assert "did you mean __previous__.n?" in capsys.readouterr().err
+        assert run(["edit", "t", "--set", "__previous__.n=5", "--yes", "-d", str(path)]) == 0
+        assert count.invoke(1, on("t")) == {"n": 6}

@@ -67,6 +67,31 @@ def test_a_thread_by_the_start_of_its_id(length: int, said: Said) -> None:
     assert f"did you mean {whole}?" in said("show", whole[:length], code=4)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["resume", "wait-999"],
+        ["resume", "wait-999", "--approve"],
+        ["resume", "wait-999", "-i", "x=1", "--ns", "sub"],
+        ["edit", "wait-999", "--set", "n=1"],
+        ["edit", "wait-999", "--task", "a", "--set", "n=1"],
+        ["update", "wait-999", "--as-node", "a", "--values", "{}"],
+        ["fork", "wait-999", "@"],
+        ["fork", "wait-999", "@", "--to", "copy"],
+        ["rollback", "wait-999", "@"],
+        ["replay", "wait-999"],
+        ["tag", "wait-999", "@", "x"],
+        ["writes", "wait-999"],
+        ["log", "wait-999"],
+        ["tree", "wait-999"],
+    ],
+)
+def test_a_thread_that_is_not_there(words: list[str], said: Said) -> None:
+    """Every verb says that there is no such thread, and speaks of no namespace that nobody named."""
+    text = said(*words, code=4)
+    assert "no thread 'wait-999'" in text and "did you mean wait-" in text and "namespace" not in text
+
+
 def test_a_bounded_search_says_so(path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     """If a limit left threads unread, `replay` doesn't say that no recorded step shows a channel."""
 

@@ -20,6 +20,7 @@ class Corrected(NamedTuple):
     Attributes:
         ran: what the next run runs.
         asks: the questions that wait after it.
+        first: words of an earlier correction, after which nothing ran.
         end: the values in the end, when each question was answered with "yes".
     """
 
@@ -29,6 +30,7 @@ class Corrected(NamedTuple):
     ran: tuple[str, ...]
     asks: tuple[str, ...]
     end: Any
+    first: tuple[str, ...] = ()
 
 
 def documents(saver: Any, ran: list[str]) -> Graph:
@@ -65,6 +67,28 @@ def documents(saver: Any, ran: list[str]) -> Graph:
     return builder.compile(checkpointer=saver)
 
 
+def deciders(saver: Any, ran: list[str]) -> Graph:
+    """Three tasks that ask twice each; one fails with the answer "bad"."""
+
+    def decide(state: Bag) -> dict[str, Any]:
+        n = state["n"]
+        ran.append(f"decide {n}")
+        answers = [interrupt(f"first {n}?"), interrupt(f"second {n}?")]
+        if "bad" in answers:
+            raise ValueError("bad")
+        ran.append(f"decided {n}")
+        return {"log": [n, *answers]}
+
+    builder = StateGraph(Bag)
+    builder.add_node("split", lambda _: {"log": []})
+    builder.add_node("decide", decide)
+    builder.add_edge(START, "split")
+    builder.add_conditional_edges(
+        "split", lambda s: [Send("decide", {"n": n, "log": []}) for n in range(3)], ["decide"]
+    )
+    return builder.compile(checkpointer=saver)
+
+
 CORRECTED = {
     "one of several": Corrected(
         documents,
@@ -95,5 +119,14 @@ CORRECTED = {
     ),
     "an input, with kept results": Corrected(
         flow, 3, ("--task", "main", "--argument", "10", "--keep-task", "double"), ("main",), ("go on?",), [6, 8, "yes"]
+    ),
+    "an input that was corrected before": Corrected(
+        flow,
+        3,
+        ("--task", "main", "--argument", "10", "--keep-task", "double"),
+        ("main",),
+        ("go on?",),
+        [6, 8, "yes"],
+        ("--task", "main", "--argument", "7", "--keep-task", "double"),
     ),
 }

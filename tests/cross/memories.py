@@ -1,5 +1,6 @@
 """Subgraphs with their own memory (``checkpointer=True``): what a plan says that they do is what the next run does."""
 
+import json
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
+from ckpt_cli.app import run
 from tests.cross.backend import Backend, Fresh
 from tests.cross.travel import MINE, ckpt, contents
 from tests.graphs import Graph
@@ -104,6 +106,8 @@ class Memories:
             config = plan["config"] if way == "the printed config" else on(plan["config"]["configurable"]["thread_id"])
             thread, notes = config["configurable"]["thread_id"], " / ".join(plan["notes"])
             state, memory, head = graph.get_state(on(thread)), _memory(saver, thread), _newest(saver, thread)
+            alone = "sub has its own memory: with thread_id alone, "
+            assert _lines(alone, _show(backend, thread, capsys)["own_memory"]) == _lines(alone, plan["notes"])
             ran.clear()
             result = graph.invoke(None, config)
             asked = [one.value for one in result.get("__interrupt__", ())]
@@ -180,6 +184,15 @@ def _memory_then(saver: Any, graph: Graph, step: str) -> list[Any]:
 def _newest(saver: Any, thread: str) -> str | None:
     found = saver.get_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": "sub"}})
     return found.checkpoint["id"] if found else None
+
+
+def _show(backend: Backend, thread: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    assert run(["show", thread, "-d", backend.url, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def _lines(start: str, lines: list[str]) -> list[str]:
+    return [line for line in lines if line.startswith(start)]
 
 
 def _named(notes: str, checkpoint_id: str | None) -> bool:

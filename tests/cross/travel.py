@@ -22,7 +22,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.plans import other_threads
 from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
-from tests.cross.corrected import CORRECTED
+from tests.cross.corrected import CORRECTED, deciders
 from tests.cross.pending import HALF_DONE, flow, with_memory
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says
@@ -417,13 +417,19 @@ class Travel:
         with backend.official() as official:
             graph = case.build(official, ran)
             start(graph, MINE, case.given)
+            if case.first:
+                ckpt(backend, ["edit", *case.first], capsys)
+                notes = ckpt(backend, ["fork", "@", "--dry-run"], capsys)["notes"]
+                assert notes[0].startswith("2 calls of main finished at that checkpoint; the results are not copied")
             before, old = contents(backend), contents_of(backend, MINE)
             ckpt(backend, ["edit", *case.words], capsys)
             ckpt(backend, ["undo"], capsys, thread=False)
             assert contents(backend) == before
             ckpt(backend, ["edit", *case.words], capsys)
             assert all(one in kept for mine, kept in zip(old, contents_of(backend, MINE), strict=True) for one in mine)
-            asked = {one.id for one in graph.get_state(on(MINE)).interrupts}
+            now = graph.get_state(on(MINE))
+            asked = {one.id for one in now.interrupts}
+            assert sorted(ckpt(backend, ["show"], capsys)["next"]) == sorted(now.next)
             ran.clear()
             with contextlib.suppress(ValueError):
                 graph.invoke(None, on(MINE))
@@ -437,6 +443,31 @@ class Travel:
                 values = graph.get_state(on(MINE)).values
                 assert (values["log"] if isinstance(values, dict) else values)[: len(case.end)] == case.end
             assert case.end is None or graph.get_state(on(MINE)).next == ()
+
+    def test_a_task_that_failed_with_its_answer_asks_again(
+        self, backend: Backend, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """`resume` names the command; its siblings keep what they finished, and the question that waits."""
+        ran = list[str]()
+        with backend.official() as official:
+            graph = deciders(official, ran)
+            start(graph, MINE, {"log": [], "n": 0})
+            by_question = {one.value: one.id for one in graph.get_state(on(MINE)).interrupts}
+            first = {"first 0?": "a", "first 1?": "b", "first 2?": "bad"}
+            graph.invoke(Command(resume={by_question[asked]: answer for asked, answer in first.items()}), on(MINE))
+            by_question = {one.value: one.id for one in graph.get_state(on(MINE)).interrupts}
+            second = {"second 0?": "c", "second 2?": "d"}
+            with contextlib.suppress(ValueError):
+                graph.invoke(Command(resume={by_question[asked]: a for asked, a in second.items()}), on(MINE))
+            ckpt(backend, ["edit", "--task", "decide[3]", "--again"], capsys)
+            ran.clear()
+            graph.invoke(None, on(MINE))
+            waiting = {one.value: one.id for one in graph.get_state(on(MINE)).interrupts}
+            assert sorted(ran) == ["decide 1", "decide 2"] and sorted(waiting) == ["first 2?", "second 1?"]
+            graph.invoke(Command(resume={waiting["first 2?"]: "x", waiting["second 1?"]: "y"}), on(MINE))
+            graph.invoke(answers(graph, on(MINE)), on(MINE))
+            assert graph.get_state(on(MINE)).values["log"] == [0, "a", "c", 1, "b", "y", 2, "x", "yes"]
+            assert "decided 0" not in ran
 
     def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """A thread forked with its ancestry continues to the same end as the one it was forked from."""
@@ -492,10 +523,10 @@ def contents_of(backend: Backend, thread_id: str) -> Any:
 
 
 def ckpt(backend: Backend, words: list[str], capsys: pytest.CaptureFixture[str], *, thread: bool = True) -> Any:
-    """What a changing command prints as JSON, which must succeed."""
+    """What a command prints as JSON, which must succeed."""
     verb, *rest = words
     capsys.readouterr()
-    asked = [] if verb == "threads" else ["--yes"]
+    asked = [] if verb in ("threads", "show", "writes") else ["--yes"]
     code = run([verb, *([MINE] if thread else []), *rest, "-d", backend.url, *asked, "--json"])
     seen = capsys.readouterr()
     assert code == 0, seen.err

@@ -1,5 +1,6 @@
 """A task that took its answer and failed is FAILED; a task that failed and then asked is WAITING."""
 
+import json
 import operator
 from collections.abc import Iterator
 from contextlib import suppress
@@ -126,23 +127,35 @@ def head(path: Path) -> Snapshot:
     ],
 )
 def test_what_failed_is_told_from_what_waits(
-    kind: str, answers: list[Any], status: Status, questions: list[str], saver: SqliteSaver, path: Path
+    kind: str,
+    answers: list[Any],
+    status: Status,
+    questions: list[str],
+    saver: SqliteSaver,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A question waits until its answer was taken, also if its task had failed before."""
+    """A question waits until its answer was taken, also if its task had failed before; `show` and `writes` agree."""
     app = ran(kind, saver, *answers)
     found = head(path)
     assert (found.status, [one.value for one in found.interrupts]) == (status, questions)
+    for verb in ("show", "writes"):
+        assert run([verb, "t", "-d", str(path), "--json", "--query", "tasks[?status].status"]) == 0
+        assert json.loads(capsys.readouterr().out) == [status]
     (task,) = app.get_state(CONFIG).tasks
     assert (task.error is not None) is (status is Status.FAILED or kind == "late")
 
 
+@pytest.mark.parametrize("words", [["edit", "t", "--task", "node1", "--again"], ["fork", "t", "@"]], ids=" ".join)
 @pytest.mark.parametrize("kind", ["node", "subgraph", "next node of a subgraph"])
-def test_a_fork_has_it_ask_anew(kind: str, saver: SqliteSaver, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A task that failed with an answer takes no other; the fork that the hint names asks again and runs to the end."""
+def test_it_asks_anew(
+    kind: str, words: list[str], saver: SqliteSaver, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A task that failed with an answer takes no other; after the command in the hint it asks again and ends."""
     app = ran(kind, saver, "bad")
     assert run(["resume", "t", "--value", '"good"', "--yes", "-d", str(path)]) == 4
-    assert "`ckpt fork t @`" in capsys.readouterr().err
-    assert run(["fork", "t", "@", "--yes", "-d", str(path)]) == 0
+    assert f"`ckpt {' '.join(words)}`" in capsys.readouterr().err or words[0] == "fork"
+    assert run([*words, "--yes", "-d", str(path)]) == 0
     app.invoke(None, CONFIG)
     assert [one.value for one in head(path).interrupts] == ["first?"]
     while app.get_state(CONFIG).next:

@@ -170,7 +170,8 @@ class Finder:
         listed = lineage.branches[:_LISTED]
         described = self._described([branch.tip for branch in listed])
         known = [f"branch:{branch.number}  up to {tip}" for branch, tip in zip(listed, described, strict=True)]
-        raise CheckpointNotFound(f"no branch {number}: there are {len(lineage.branches)}", candidates=known)
+        count = "is only 1" if len(lineage.branches) == 1 else f"are {len(lineage.branches)}"
+        raise CheckpointNotFound(f"no branch {number}: there {count}", candidates=known)
 
     def _tagged(self, name: str) -> CheckpointRow:
         tags = self._rows.tags()

@@ -75,7 +75,7 @@ class Names:
         if due.packet is not None:
             return self._sent(due.node or "", due.packet)
         if due.node is None:
-            return self._entrypoint()
+            return self.input_task(lambda: None)[0]
         recorded = self._by_node.get(due.node, [])
         expected = self._expected(due.node, due.fired)
         if expected in recorded or not recorded:
@@ -116,6 +116,26 @@ class Names:
         recorded = self._of_this_step
         ends = [i for i in recorded if any(w.channel in (END, PREVIOUS) for w in self._writes[i])]
         return ends or [i for i in recorded if any(w.channel != RETURN for w in self._writes[i])]
+
+    def input_task(self, earlier: Callable[[], str | None]) -> tuple[str | None, str | None]:
+        """The id and the node of the task that takes the input, if `versions_seen` doesn't show them.
+
+        The task's own writes show the node, its finished calls, or a subgraph that it called; else `earlier` may.
+        """
+        if (task_id := self._entrypoint()) is not None and (node := self.node(task_id)):
+            return task_id, node
+        node = self.input_taker or earlier()
+        return task_id or (self._input_id(node) if node else None), node
+
+    @cached_property
+    def input_taker(self) -> str | None:
+        """The node that takes the input, as the writes or namespaces of this checkpoint show it."""
+        by_call = (caller(path) for path in self._paths.values())
+        named = self.node(self._entrypoint()) or next(filter(None, by_call), None)
+        return named or next((node for i, node in self._called.items() if i == self._input_id(node)), None)
+
+    def _input_id(self, node: str) -> str | None:
+        return next(self._place.pull(node, [START])) if self._place and self._recipe_known else None
 
     @property
     def _recipe_known(self) -> bool:

@@ -170,6 +170,7 @@ def snapshot(
     namespaces: Callable[[], Iterable[str]] = tuple,
     ended: Callable[[], bool] = bool,
     below: Below | None = None,
+    earlier: Callable[[], str | None] = lambda: None,
 ) -> Snapshot:
     """What runs next at a checkpoint, and how far its tasks have come.
 
@@ -183,6 +184,7 @@ def snapshot(
             nothing else shows the end.
         below: gives, for a subgraph's namespace, the writes on its newest checkpoint. Answers to questions that were
             asked in the subgraph are stored there.
+        earlier: gives the node that took this input at a checkpoint that this one copies; called if nothing else does.
     """
     wiring = Wiring(state, history)
     complete = wiring.learn_until(lambda: is_settled(state, wiring) and is_start_settled(state, wiring))
@@ -192,7 +194,7 @@ def snapshot(
         wiring.learn_until(lambda: False)  # learn from all other checkpoints
         names = Names(state, writes, wiring, namespaces)
     recorded = _by_task(writes)
-    tasks = list(_due(state, wiring, names, recorded))
+    tasks = list(_due(state, wiring, names, recorded, earlier))
     handled = names.handlers
     handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in handled.items()]
     if not complete:
@@ -209,13 +211,15 @@ def snapshot(
     return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else (), by_failed)
 
 
-def _due(state: State, wiring: Wiring, names: Names, recorded: dict[str, list[TaskWrite]]) -> Iterator[Task]:
+def _due(
+    state: State, wiring: Wiring, names: Names, recorded: dict[str, list[TaskWrite]], earlier: Callable[[], str | None]
+) -> Iterator[Task]:
     """The tasks that are due, each with its writes, which are taken out of `recorded`."""
     sends = packets(state)
     for due in due_tasks(state, wiring):
-        task_id = names.task_of(due)
+        task_id, node = (names.task_of(due), due.node) if due.node else names.input_task(earlier)
         own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due.node is None else [])
-        task = _task(task_id, due.node or names.node(task_id), own)
+        task = _task(task_id, node, own)
         yield task if due.packet is None else task._replace(packet=sends[due.packet])
 
 

@@ -38,6 +38,16 @@ def sent(task_path: str) -> int | None:
     return int(match[1]) if match and handled(task_path) is None else None
 
 
+def pull_path(node: str) -> str:
+    """The path of the task that an edge, or the input, starts."""
+    return f"~{PULL}, {node}"
+
+
+def push_path(index: int) -> str:
+    """The path of the task that a Send starts, by the index of the Send in its step."""
+    return f"~{PUSH}, {index:010d}"
+
+
 def handled(task_path: str) -> str | None:
     """The path of the failed task that an error handler's task handles; None for tasks of other kinds."""
     return task_path.removesuffix(_HANDLER_END) if task_path.endswith(_HANDLER_END) else None

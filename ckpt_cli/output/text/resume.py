@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
+from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_names import numbered
 from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.answer_commands import answer_lines
 from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.questions import cell
-from ckpt_cli.output.text.sends import argument, beside_questions, send_cells
+from ckpt_cli.output.text.sends import argument, argument_lines, beside_questions, send_cells
 from ckpt_cli.output.text.tasks import old_answers, questions
 from ckpt_cli.output.theme import FAILED, WAITING
 from ckpt_cli.shell_words import command
@@ -41,10 +42,12 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
 
 def question_lines(question_line: QuestionLine, page: Page) -> Iterator[Line]:
     """The lines of one question, whole."""
-    head = _head(question_line)
-    yield fit(
-        [*head, *argument(beside_questions(question_line.send, [question_line]), None, reveal=page.reveal)], page.width
-    )
+    head, send = _head(question_line), beside_questions(question_line.send, [question_line])
+    if question_line.ns:
+        yield fit(head, page.width)
+        yield from argument_lines(send, "waiting", page, 4)
+    else:
+        yield fit([*head, *argument(send, None, reveal=page.reveal)], page.width)
     schema = question_line.response_schema
     one = InterruptView(question_line.id, question_line.value, question_line.requests, None, schema)
     yield from questions([one], page, 4, 4, is_open=True, full=True)
@@ -55,7 +58,7 @@ def question_lines(question_line: QuestionLine, page: Page) -> Iterator[Line]:
 def _nothing(view: QuestionsView, width: int) -> Iterator[Line]:
     """That nothing waits; for a thread that failed, what can be done instead."""
     if not view.failed:
-        yield [("muted", "nothing waits for an answer")]
+        yield from ([("muted", part)] for part in flow(view.nothing or "nothing waits for an answer", width))
         return
     names = ", ".join(dict.fromkeys(node or "a task" for node in view.failed))
     yield [("muted", "nothing waits for an answer: "), ("bad", f"{FAILED} {names} failed")]
@@ -71,10 +74,10 @@ def _nothing(view: QuestionsView, width: int) -> Iterator[Line]:
 
 
 def _head(question_line: QuestionLine) -> Line:
-    line: Line = [
-        ("waiting", f"{WAITING} "),
-        ("node", numbered(question_line.node or "unknown node", question_line.send)),
-    ]
+    callers = graph_of(question_line.ns).split("|") if question_line.ns else []
+    first, *inner = [*callers, question_line.node or "unknown node"]
+    names = [numbered(first, question_line.send), *inner]
+    line: Line = [("waiting", f"{WAITING} "), ("node", " › ".join(names))]
     if question_line.answers:
         line += [("muted", f"  question {question_line.answers + 1} of its task")]
     return [*line, *([("muted", f"  in {question_line.ns}")] if question_line.ns else [])]

@@ -7,18 +7,30 @@ from ckpt_cli.output.cells import line_len, pad
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.values import value_after
+from ckpt_cli.values.parts import fields
 from ckpt_cli.views.sends import SendView
+
+
+class _Request(Protocol):
+    """A tool call about which a person decides."""
+
+    @property
+    def tool(self) -> str: ...
+
+    @property
+    def args(self) -> dict[str, Any]: ...
 
 
 class _Question(Protocol):
     """What the views of questions have in common."""
 
     @property
-    def requests(self) -> Sequence[Any]: ...
+    def requests(self) -> Sequence[_Request]: ...
 
 
 GIVEN = "given"
 """The label of an argument."""
+_MOST_PARTS = 1000  # a tool call is searched in this many parts of an argument
 _TO_RUN = ("failed", "answered", "due")
 
 
@@ -30,8 +42,23 @@ def argument(send: SendView | None, cells: int | None, *, reveal: bool = False) 
 
 
 def beside_questions(send: SendView | None, questions: Sequence[_Question]) -> SendView | None:
-    """The Send, unless a question about tool calls beside it shows what it was given."""
-    return None if any(question.requests for question in questions) else send
+    """The Send, unless its argument holds the tool calls of a question beside it, which shows them."""
+    requests = [request for question in questions for request in question.requests]
+    if send is None or not requests:
+        return send
+    return None if all(_holds(send.argument, request) for request in requests) else send
+
+
+def _holds(given: Any, request: _Request) -> bool:
+    """Whether a tool call is somewhere in an argument, as a dict with the tool and its arguments among its values."""
+    parts, left = [given], _MOST_PARTS
+    while parts and left:
+        part, left = parts.pop(), left - 1
+        inner = list(part) if isinstance(part, list | tuple) else list(fields(part).values())
+        if request.tool in inner and request.args in inner:
+            return True
+        parts += inner
+    return False
 
 
 def argument_lines(

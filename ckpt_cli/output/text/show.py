@@ -195,9 +195,9 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
     column = max(map(cell_len, names), default=0)
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=view.consumed, full=view.full)
-    if view.not_continued:
-        room = max((page.width or len(view.not_continued) + 2) - 2, 20)
-        yield from ([("", "  "), ("waiting", part)] for part in wrap(view.not_continued, room))
+    for remark in [*([view.not_continued] if view.not_continued else []), *view.own_memory]:
+        room = max((page.width or len(remark) + 2) - 2, 20)
+        yield from ([("", "  "), ("waiting", part)] for part in wrap(remark, room))
     yield from old_answers(view.old_answers, page)
     if not view.consumed and any(task.status == "finished" for task in view.tasks):
         yield from _unapplied(view, page)

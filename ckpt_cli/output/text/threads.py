@@ -56,7 +56,8 @@ def render(view: ThreadsView, page: Page) -> Iterator[Line]:
 def _nothing(view: ThreadsView) -> str:
     if view.narrowed:
         return "no thread fits"
-    return f"no thread is {' or '.join(view.asked)}" if view.asked else "no threads"
+    states = ("has failed" if status == "failed" else f"is {status}" for status in view.asked)
+    return f"no thread {' or '.join(states)}" if view.asked else "no threads"
 
 
 def _plain(one: ThreadView) -> Line:
