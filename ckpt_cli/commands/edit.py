@@ -112,7 +112,6 @@ def edit(
 
     Examples:
       ckpt edit support-42 --set 'messages[-1].content="Refunded."'
-      ckpt edit support-42 step:3 --unset 'files["draft.md"]'
       ckpt edit support-42 --append 'log={"by": "me"}' --metadata user_id=u-7 --dry-run
       ckpt edit --match 'support-*' --status failed --set 'retries=0' --skip-refused
       ckpt edit fan-1 --task 'summarise[3]' --set 'doc="good"'
@@ -123,10 +122,8 @@ def edit(
     target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from))
     _must_fit_task(task, values_from, argument is not None or bool(keep_task) or again)
     _must_be_alone(argument is not None or patch is not None or bool(edits), again=again)
-    make = EditMaker(session, rerun=rerun, create=create, changes=changes)
-    if task is not None:
-        options = {"rerun": rerun, "create": create, "again": again}
-        make = ArgumentMaker(session, task, keep=keep_task or (), changes=changes, **options)
+    of_task = partial(ArgumentMaker, session, task or "", keep=keep_task or (), again=again)
+    make = (partial(EditMaker, session) if task is None else of_task)(rerun=rerun, create=create, changes=changes)
     if values_from is not None:
         return _edit_each(session, target, make, ValuesOfThreads(values_from), _state_change(edits, patch))
     if not edits and patch is None and argument is None and not again and (task is not None or not metadata):

@@ -78,17 +78,22 @@ def resume(
     thread = target.thread
     if not given:
         view = session.read(lambda reader: run(reader, thread, ns))
-        if view.nothing and session.ask_line is None:
-            session.say(view.nothing)
-        if session.ask_line is None or not can_be_asked(view):
-            return view
-        if view.old_answers:
-            session.say(f"stored already: {spell_value(view.old_answers[0])}, which an earlier Command(resume=…) left")
-        given = interview(view, session.ask_line, session.say)
-        view.asked = True
+        given = _ask(session, view)
         if not given:
             return view
     return session.change(session.make_plan(lambda reader: plans.plan(reader, thread, given, ns)))
+
+
+def _ask(session: Session, view: QuestionsView) -> list[Answer]:
+    """The answers that a person types; none if nobody can be asked."""
+    if view.nothing and session.ask_line is None:
+        session.say(view.nothing)
+    if session.ask_line is None or not can_be_asked(view):
+        return []
+    if view.old_answers:
+        session.say(f"stored already: {spell_value(view.old_answers[0])}, which an earlier Command(resume=…) left")
+    view.asked = True
+    return interview(view, session.ask_line, session.say)
 
 
 def _must_answer(given: Sequence[Answer]) -> None:

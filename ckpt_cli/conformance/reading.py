@@ -107,8 +107,7 @@ class Reading(Samples):
         assert {ref for ref in refs if ref.checkpoint_id >= recent.lowest_id} <= set(saver.arrivals(recent).refs)
         if Ability.WRITE not in saver.abilities:
             return
-        late = self.checkpoint(self.odd_ids[0], "1ef00000-0000-6000-8000-000000000000")
-        saver.apply(Plan("late", (late,)))
+        saver.apply(Plan("", (late := self.checkpoint(self.odd_ids[0], "1ef00000-0000-6000-8000-000000000000"),)))
         assert late.row.ref in saver.arrivals(whole, first.mark).refs
 
     def test_many_checkpoints_at_once(self, make: Make) -> None:
