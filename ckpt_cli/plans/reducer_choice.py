@@ -166,11 +166,11 @@ class Reducers:
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
         outcomes, unfit = _outcomes(candidates, before, writes)
-        if (len(outcomes) != 1 or not self._is_sure(channel)) and self._may_learn_from_others(channel):
-            candidates = self._all_steps(channel).candidates
+        if self._may_learn_from_others(channel):
+            tally = self._all_steps(channel)
+            candidates = tally.candidates
             outcomes, unfit = _outcomes(candidates, before, writes)
-            possible = {one.reducer for one in self._with_others(channel).candidates}
-            if len(outcomes) == 1 and outcomes[0][0].reducer not in possible:
+            if len(outcomes) == 1 and tally.threads < 2 and self._is_refuted(channel, outcomes[0][0].reducer):
                 raise self._excluded(channel)
         if unfit is not None:
             what = f"the recorded steps of channel {channel!r} fit {unfit}"
@@ -207,10 +207,9 @@ class Reducers:
                 hint=f"`ckpt get THREAD {channel}` lists its messages with their ids",
             )
 
-    def _is_sure(self, channel: str) -> bool:
-        """Whether this thread's own steps are so many that other threads needn't be asked for a counterexample."""
-        tally = self.history.tallies.get(channel)
-        return tally is not None and tally.is_strong
+    def _is_refuted(self, channel: str, reducer: Reducer) -> bool:
+        """Whether a step of a thread that may be of this graph excludes a reducer that only one thread supports."""
+        return reducer not in {one.reducer for one in self._with_others(channel).candidates}
 
     def _may_learn_from_others(self, channel: str) -> bool:
         """Whether other threads can decide; they can't if this thread's own steps exclude every known reducer."""

@@ -15,9 +15,7 @@ from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     END,
-    ERROR,
     ERROR_SOURCE,
-    INTERRUPT,
     NO_WRITES,
     NOT_NODES,
     PREVIOUS,
@@ -135,11 +133,13 @@ class ThreadHistory:
             self.ignored_inputs.update(key for key in given if isinstance(key, str) and key not in taken)
 
     def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
-        """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended."""
+        """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended.
+
+        A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again.
+        """
         by_task: dict[str, tuple[str | None, list[tuple[str, str]], set[str]]] = {}
-        unfinished = {write.task_id for _, write in writes if write.channel in (ERROR, INTERRUPT)}
         for node, write in writes:
-            if write.channel not in _NOT_APPLIED and not is_command(write) and write.task_id not in unfinished:
+            if write.channel not in _NOT_APPLIED and not is_command(write):
                 _, route, channels = by_task.setdefault(write.task_id, (node, [], set()))
                 if write.channel == NO_WRITES:
                     continue

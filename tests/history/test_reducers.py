@@ -53,6 +53,13 @@ def test_unfit(reducer: Reducer, before: Any, writes: list[Any]) -> None:
         reducer.fold(before, writes)
 
 
+def test_one_overwrite_a_step() -> None:
+    """An Overwrite wins over the other writes of its step; LangGraph refuses two of them, and so does a reducer."""
+    assert APPEND.step([1], [[2], {"__overwrite__": [3]}, [4]]) == [3]
+    with pytest.raises(Unfit):
+        APPEND.step([1], [{"__overwrite__": [3]}, {"__overwrite__": [4]}])
+
+
 def test_messages_merge_by_id() -> None:
     """The same id replaces in place; messages with a new id or none are added."""
     before = [message("one", "1"), message("two", "2")]

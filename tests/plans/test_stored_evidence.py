@@ -8,9 +8,10 @@ import pytest
 from langgraph.channels import AnyValue, EphemeralValue, Topic
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
-from ckpt_cli.errors import Refused
+from ckpt_cli.errors import Refused, UsageError
 from tests.graphs.building import line, on, says
 
 
@@ -152,3 +153,43 @@ def test_another_way_through_the_graph_refutes_a_reducer(tmp_path: Path, capsys:
         assert "no reducer explains the 4 recorded steps of channel 'best' in 2 threads" in capsys.readouterr().err
         graph.update_state(on("t"), {"best": 0.5}, as_node="low")
         assert graph.get_state(on("t")).values["best"] == 0.9
+
+
+class Paid(TypedDict, total=False):
+    """A node that asks, and goes on by the answer."""
+
+    amount: int
+    ok: str
+
+
+def test_runs_that_asked_first_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that asked or failed before it finished took a route too, so a node of two routes needs ``--next``."""
+    path, failing = tmp_path / "t.sqlite", [True]
+
+    def decide(state: Paid) -> Any:
+        return {"ok": "yes" if state["amount"] < 100 else interrupt("pay?")}
+
+    def reject(_: Paid) -> Any:
+        if failing and failing.pop():
+            raise ValueError("not now")
+        return {"ok": "rejected"}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Paid)
+        builder.add_node("decide", decide)
+        builder.add_node("pay", lambda _: {"ok": "paid"})
+        builder.add_node("reject", reject)
+        builder.add_edge(START, "decide")
+        builder.add_conditional_edges("decide", lambda s: "pay" if s["ok"] == "yes" else "reject", ["pay", "reject"])
+        graph = builder.compile(checkpointer=saver)
+        graph.invoke({"amount": 5}, on("t"))
+        graph.invoke({"amount": 500}, on("t"))
+        with pytest.raises(ValueError, match="not now"):
+            graph.invoke(Command(resume="no"), on("t"))
+        graph.invoke(None, on("t"))
+    words = ["update", "t", "--as-node", "decide", "--values", '{"ok": "no"}', "--dry-run", "-d", str(path)]
+    assert run([*words, "--reducer", "ok=last"]) == UsageError("").exit_code
+    assert "decide has several recorded routes" in capsys.readouterr().err
+    words[3] = "reject"
+    assert run([*words, "--reducer", "ok=last"]) == 0
+    assert "as reject: then END, as in 1 of 1 runs" in capsys.readouterr().out

@@ -45,9 +45,15 @@ class Reducer:
     makes: frozenset[type] | None = None  # the types that `fold` may give; None if any
 
     def step(self, before: Any, writes: Sequence[Any]) -> Any:
-        """The value after one step. If a write is an ``Overwrite``, only this write counts (``channels/binop.py``)."""
+        """The value after one step. If a write is an ``Overwrite``, only this write counts.
+
+        Raises:
+            Unfit: the reducer can't take the writes, or two are an ``Overwrite`` (langgraph 1.0 ``channels/binop.py``).
+        """
         replaced = [wrapped for write in writes if (wrapped := overwrite(write)) is not None]
-        return replaced[-1].value if replaced else self.fold(before, writes)
+        if len(replaced) > 1:
+            raise Unfit("a channel takes one Overwrite a step")
+        return replaced[0].value if replaced else self.fold(before, writes)
 
     def replay(self, seed: Any, writes: Sequence[Any]) -> Any:
         """The value after the writes of many steps (``channels/delta.py: replay_writes``).

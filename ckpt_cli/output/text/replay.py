@@ -99,7 +99,7 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if any(task.status == "left" for task in view.tasks):
         yield [("muted", "The call of this subgraph has finished: no run continues here.")]
         return
-    runs = f"{counted(again)} would run." if again else "the step would end; all of its tasks have finished."
+    runs = f"{counted(again)} would run." if again else "all tasks have finished, and their writes would be applied."
     runs = f"If resumed now: {runs}"
     yield from _wrapped("", runs, page)
     yield from old_answers(view.old_answers, page)

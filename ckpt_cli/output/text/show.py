@@ -186,7 +186,11 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
     elif any(task.status == "left" for task in view.tasks):
         yield [("key", "next"), ("", "  "), ("good", "nothing: the graph above has gone on")]
     elif view.tasks:
-        yield [("key", "next"), ("", "  "), ("muted", "nothing more in this step: it ends when the thread is resumed")]
+        yield [
+            ("key", "next"),
+            ("", "  "),
+            ("muted", "no task is left in this step: the next run applies the writes"),
+        ]
     else:
         yield [("key", "next"), ("", "  "), ("good", "nothing: done")]
     if view.tasks:

@@ -107,7 +107,7 @@ def _reasons(one: ThreadView, page: Page, width: int) -> Iterator[Line]:
 def _unfinished(one: ThreadView, page: Page) -> Line:
     nodes = [name or "?" for name in one.answered] or one.next
     if nodes == []:
-        return [("muted", "nothing more in this step: it ends when the thread is resumed")]
+        return [("muted", "no task is left in this step: the next run applies the writes")]
     if one.answered:
         about = "answered, continues when resumed"
     elif one.nothing_since:
