@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from ckpt_cli.errors import Refused
+from ckpt_cli.bulk_change import undo_many
+from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.model import Plan, Ref, RowChange
 from ckpt_cli.operations import recent_writes, side_effects
 from ckpt_cli.operations import settle as settling
@@ -15,6 +16,7 @@ from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.session import Session
 from ckpt_cli.values.difference import Difference
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView, RowLine
 
 _FOR_EVER = "Forget it for ever? Neither undo nor the log brings it back. [y/N] "
@@ -40,13 +42,21 @@ def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: 
     )
 
 
-def undo(session: Session, number: int | None) -> PlanView:
+def undo(
+    session: Session, number: int | None, threads: Sequence[str] = (), *, skip_refused: bool = False
+) -> PlanView | BulkView:
     """See `Session.undo`."""
     saver, log, reason = session.reader.saver, session.logs.for_undo(), session.options.reason
     if not session.options.dry_run:
         settle(session, log)
     operation = undoing.find_operation(log, number)
     session.must_be_writable()
+    if operation.parts is not None:
+        return undo_many(session, log, operation, threads, skip_refused=skip_refused)
+    if threads or skip_refused:
+        option = "--thread" if threads else "--skip-refused"
+        what = f"{option} is for operations on many threads, each in a transaction of its own"
+        raise UsageError(what, hint=f"`ckpt operations` shows operation {operation.shown}, which is one transaction")
     notes = saver.moment(lambda: undoing.undo_notes(saver, log, operation))
     if operation.forgotten:
         notes.append(f"{operation.forgotten} of its {operation.rows} rows were forgotten and don't come back")
@@ -61,12 +71,11 @@ def undo(session: Session, number: int | None) -> PlanView:
 
 def settle(session: Session, log: OperationLog) -> None:
     """See `Session.settle`."""
-    for operation in settling.settle(session.reader.saver, log):
-        session.say(
-            f"operation {operation.number} ({operation.verb}) was interrupted: `ckpt operations` shows how it ended"
-        )
-    for operation in settling.planned_operations(log):
-        what = f"operation {operation.number} ({operation.verb}) was interrupted"
+    settled = settling.settle(session.reader.saver, log)
+    for operation in (one for one in settled if one.part_of is None):
+        session.say(f"{operation.name} ({operation.verb}) was interrupted: `ckpt operations` shows how it ended")
+    for operation in (one for one in settling.planned_operations(log) if one.part_of is None):
+        what = f"{operation.name} ({operation.verb}) was interrupted"
         session.say(f"{what}, and no row of the database shows how it ended; it stays planned")
 
 
@@ -93,7 +102,7 @@ def _confirm_and_apply(
     side_effects.must_be_accepted(triggered, accepted, side_effects.load_accepted_times(log))
     if not options.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
         raise Refused("not confirmed; nothing was written")
-    view.operation = act(accepted)
+    view.operation = log.operation(act(accepted)).shown
     view.applied = True
     if not view.forgets:
         view.undo = _undo_command(session, view, log)

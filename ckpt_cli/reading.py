@@ -4,9 +4,9 @@ It joins a saver with serde; each part is decoded on demand, and the caches are 
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from time import time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, UsageError
 from ckpt_cli.history.lineage.finder import Finder
@@ -22,6 +22,9 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.state import State, TaskWrite
+
+if TYPE_CHECKING:
+    from ckpt_cli.revision_search import LineSearch
 
 T = TypeVar("T")
 _STATES_KEPT = 8
@@ -190,3 +193,8 @@ class _Namespace:
 
     def short(self) -> ShortIds:
         return self._reader.short(self._thread_id)
+
+    def search(self, line: Sequence[str]) -> "LineSearch":
+        from ckpt_cli.revision_search import LineSearch
+
+        return LineSearch(self._reader, self._thread_id, self._ns, line)

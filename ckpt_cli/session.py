@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ckpt_cli.operations.log_choice import Logs
     from ckpt_cli.operations.survey import Survey
     from ckpt_cli.values.difference import Difference
+    from ckpt_cli.views.bulk import BulkView
     from ckpt_cli.views.plan import PlanView
     from ckpt_cli.views.resume import QuestionLine
     from ckpt_cli.views.side_effects import SideEffectLine
@@ -43,7 +44,7 @@ class ChangeOptions(NamedTuple):
 _NO_OPTIONS = ChangeOptions()
 
 
-def _nobody(_: "PlanView") -> bool:
+def _nobody(_: "PlanView | BulkView") -> bool:
     return False
 
 
@@ -62,6 +63,7 @@ class Session:
         same_database: the person says that a log belongs to this database, although nothing proves it.
         ask_line: shows a question of a graph, if one is given, and a prompt; returns the typed line, or None at the end
             of the input. None if there is no terminal on which to ask, or if the person wants JSON.
+        progress: shows how far long work has come, instead of what it showed before; "" removes that.
         ask_again: asks a second question about the plan that was shown last, and returns True if the answer is yes.
     """
 
@@ -69,9 +71,10 @@ class Session:
     key_env: str = KEY_ENV
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = lambda _: None
+    progress: Callable[[str], None] = lambda _: None
     options: ChangeOptions = _NO_OPTIONS
     may_change: bool = False
-    ask: Callable[["PlanView"], bool] = _nobody
+    ask: Callable[["PlanView | BulkView"], bool] = _nobody
     same_database: bool = False
     ask_again: Callable[[str], bool] = lambda _: False
     ask_line: Callable[["QuestionLine | None", str], str | None] | None = None
@@ -160,11 +163,16 @@ class Session:
 
         return change(self, plan, changes, forget)
 
-    def undo(self, number: int | None) -> "PlanView":
-        """Show the undo of an operation (by default the newest), ask for confirmation, and apply the undo."""
+    def undo(
+        self, number: int | None, threads: "Sequence[str]" = (), *, skip_refused: bool = False
+    ) -> "PlanView | BulkView":
+        """Show the undo of an operation (by default the newest), ask for confirmation, and apply the undo.
+
+        Of an operation on many threads, what still stands is taken back; with `threads`, only on these.
+        """
         from ckpt_cli.confirmation import undo
 
-        return undo(self, number)
+        return undo(self, number, threads, skip_refused=skip_refused)
 
     def settle(self, log: "OperationLog") -> None:
         """Find out how interrupted operations ended, and print a line about each for the person."""
@@ -188,7 +196,7 @@ class Session:
         if not self._has_logs():
             return
         for operation in self.logs.interrupted_operations():
-            what = f"operation {operation.number} ({operation.verb}) was interrupted, or is running now"
+            what = f"{operation.name} ({operation.verb}) was interrupted, or is running now"
             self.say(
                 f"{what}: the database may contain half of it; `ckpt operations --settle` takes back what was written"
             )

@@ -122,7 +122,8 @@ def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[...,
     return_type = hints.pop("return")
     views = get_args(return_type) or (return_type,)
     verb_parameters = list(inspect.signature(function).parameters.values())[1:]
-    parameters = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in verb_parameters]
+    groups = {p.name: hints[p.name] for p in verb_parameters if _is_group(hints[p.name])}
+    parameters = [one for p in verb_parameters for one in _expanded(p, hints[p.name])]
     for name, (annotation, default) in _COMMON.items():
         if (reads or name not in _READING) and (name != "as_jsonl" or any(view.rows_field for view in views)):
             parameters.append(_option(name, annotation, default))
@@ -135,11 +136,26 @@ def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[...,
     def command(**arguments: Any) -> None:
         common = {name: arguments.pop(name, default) for name, (_, default) in _COMMON.items()}
         options = ChangeOptions(**{name: arguments.pop(name) for name in _CHANGING}) if is_change else None
+        for name, group in groups.items():
+            arguments[name] = group(**{field: arguments.pop(field) for field in group._fields})
         _run(function, arguments, **common, options=options)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
+
+
+def _is_group(annotation: Any) -> bool:
+    """Whether a parameter is a group of options: a named tuple with an option for each field."""
+    return isinstance(annotation, type) and hasattr(annotation, "_fields")
+
+
+def _expanded(parameter: inspect.Parameter, annotation: Any) -> list[inspect.Parameter]:
+    """The parameters for Typer: the parameter itself, or one for each option of its group."""
+    if not _is_group(annotation):
+        return [parameter.replace(annotation=annotation, kind=inspect.Parameter.KEYWORD_ONLY)]
+    hints = get_type_hints(annotation, include_extras=True)
+    return [_option(name, hints[name], annotation._field_defaults[name]) for name in annotation._fields]
 
 
 def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
@@ -173,6 +189,7 @@ def _run(
         database=db,
         key_env=key_env,
         say=printer.say,
+        progress=printer.progress,
         options=options or ChangeOptions(),
         may_change=options is not None,
         ask=printer.confirm,

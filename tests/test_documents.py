@@ -127,7 +127,8 @@ def printed(command: str, folder: Path, exported: Mapping[str, str], answer: str
     shown = _conversation(ours, answer)
     os.close(ours)
     code = process.wait()
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown.decode())
+    lasting = re.sub(r"\r\x1b\[K[^\r\n]*(?=\r\x1b\[K)", "", shown.decode())  # on a slow machine, lines of progress
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", lasting)
     return text + (f"(exit {code})\n" if code else "")
 
 

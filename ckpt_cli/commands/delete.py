@@ -16,9 +16,10 @@ from ckpt_cli.model import Plan, Thread
 from ckpt_cli.parameters.json_input import file_or_stdin
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Ns, matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, STATUS, STUCK_AFTER, Statuses, parse_statuses
+from ckpt_cli.parameters.where_option import parse_filter
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import OrphanAction
-from ckpt_cli.queries.metadata_filter import OlderMatches, UnreadMetadata, parse_filter, threads_that_fit
+from ckpt_cli.queries.metadata_filter import OlderMatches, UnreadMetadata, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session

@@ -7,19 +7,23 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.completion.names import complete_task
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_edits_to_argument, apply_patch_to_state
-from ckpt_cli.history.state.paths import parse
+from ckpt_cli.history.state.editing import Edit, apply_edits, apply_edits_to_argument, apply_patch_to_state
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import CheckpointRow
+from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.parameters.edits import parse_edits
 from ckpt_cli.parameters.json_input import file_or_stdin, is_file, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
-from ckpt_cli.parameters.options import Ns, Rev, Thread
+from ckpt_cli.parameters.options import Ns, OptionalRev
+from ckpt_cli.parameters.selector import SelectorOptions
+from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, parse_target
+from ckpt_cli.parameters.values_from import ValuesFrom, ValuesOfThreads
 from ckpt_cli.plans import edit as plans
 from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.reruns import must_run_once
+from ckpt_cli.queries.thread_plans import change_target
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.difference import Difference
@@ -27,9 +31,8 @@ from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsontext import parse as parse_json
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import ChannelValues
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
-
-_JSON_HINT = "text needs quotes of its own: --set 'name=\"Ada\"'"
 
 _TYPES_IN_WORDS: dict[type | tuple[type, ...], str] = {
     bool: "true or false",
@@ -76,10 +79,16 @@ _KeepTask = Annotated[
 _Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
 
 
+ChangeState = Callable[[ChannelValues], ChannelValues]
+"""Makes the new state out of the old one."""
+_Edited = tuple[Plan | None, Sequence[Difference]]
+"""The plan of an edit, and how it changes the state; no plan if it changes nothing."""
+
+
 def edit(
     session: Session,
-    thread: Thread,
-    rev: Rev = "@",
+    thread: OneThread = None,
+    rev: OptionalRev = None,
     set_: _Set = None,
     append: _Append = None,
     unset: _Unset = None,
@@ -90,8 +99,11 @@ def edit(
     rerun: _Rerun = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
     metadata: MetadataOption = None,
+    values_from: ValuesFrom = None,
+    selector: SelectorOptions = EVERY_THREAD,
+    many: ManyOptions = ONE_THREAD,
     ns: Ns = "",
-) -> PlanView:
+) -> PlanView | BulkView:
     """Edit the state of a checkpoint directly, without reducers: the result is a new child with the same next nodes.
 
     Unless an option says what to edit, the state opens as JSON in $VISUAL or $EDITOR. Objects keep their class
@@ -99,41 +111,78 @@ def edit(
 
     --task edits the argument of a task that a Send started, or an entrypoint's input: paths are then inside it. What
     its siblings have finished or asked is kept. Calls of @task functions are kept with --keep-task.
-
     A patch is applied first, then --set, --append and --unset in this order. Paths are written as in `ckpt get`.
+    Without THREAD, the options choose many threads, each edited in a transaction of its own.
 
     Examples:
-      ckpt edit support-42
       ckpt edit support-42 --set 'messages[-1].content="Refunded."'
       ckpt edit support-42 step:3 --unset 'files["draft.md"]'
       ckpt edit support-42 --append 'log={"by": "me"}' --metadata user_id=u-7 --dry-run
+      ckpt edit --match 'support-*' --status failed --set 'retries=0' --skip-refused
       ckpt edit fan-1 --task 'summarise[3]' --set 'doc="good"'
       ckpt edit flow-1 --task flow --argument '{"n": 2}' --keep-task load
-      ckpt diff support-42 step:2 step:5 --query patch > patch.json
-      ckpt edit support-41 --patch patch.json
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
-    edits, changes = _parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
+    edits, changes = parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
+    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from))
+    _must_fit_task(task, values_from, argument, keep_task)
     if task is not None:
         made = _correction(argument, edits, patch), keep_task or (), rerun, changes
-        return session.make_plan(partial(_correct, session, thread, rev, ns, task, *made))()
-    if argument is not None or keep_task:
-        raise UsageError("--argument and --keep-task belong to --task TASK")
+        return _apply(session, target, partial(_correct, session, task, *made))
     make = _EditMaker(session, rerun=rerun, create=create, changes=changes)
+    if values_from is not None:
+        return _edit_each(session, target, make, ValuesOfThreads(values_from), _state_change(edits, patch))
     if not edits and patch is None and not metadata:
-        from ckpt_cli.parameters.draft import edit_in_editor
-
-        return edit_in_editor(session, make, thread, rev, ns)
-    change = _state_change(edits, patch)
-    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), change))()
+        return _edit_by_hand(session, target, make)
+    return _apply(session, target, partial(make.planned, apply_changes=_state_change(edits, patch)))
 
 
-def _parse_edits(set_: Iterable[str], append: Iterable[str], unset: Iterable[str]) -> list[Edit]:
-    return [
-        *(_parse_assignment(Act.SET, text) for text in set_),
-        *(_parse_assignment(Act.APPEND, text) for text in append),
-        *(Edit(Act.UNSET, tuple(parse(text))) for text in unset),
-    ]
+def _must_fit_task(
+    task: str | None, values_from: str | None, argument: str | None, keep_task: Sequence[str] | None
+) -> None:
+    if task is None and (argument is not None or keep_task):
+        raise UsageError("--argument and --keep-task belong to --task TASK")
+    if task is not None and values_from is not None:
+        raise UsageError("--values-from has channels of the state, and --task edits an argument")
+
+
+def _edit_by_hand(session: Session, target: Target, make: "_EditMaker") -> PlanView:
+    """Edit the state of one thread in the person's editor."""
+    if target.chosen is not None:
+        raise UsageError("nothing to edit: an editor is for one THREAD", hint="--set, --values-from and the like")
+    from ckpt_cli.parameters.draft import edit_in_editor
+
+    return edit_in_editor(session, make, target.thread, target.rev, target.ns)
+
+
+def _edit_each(
+    session: Session, target: Target, make: "_EditMaker", of_threads: ValuesOfThreads, also: ChangeState
+) -> PlanView | BulkView:
+    """Set the channels that a file has for each thread, and then edit all in the same way."""
+
+    def planned(reader: Reader, row: CheckpointRow) -> _Edited:
+        return make.planned(reader, row, lambda state: also({**state, **of_threads[row.thread_id]}))
+
+    return _apply(session, of_threads.target(target), planned)
+
+
+def _apply(session: Session, target: Target, make: "Callable[[Reader, CheckpointRow], _Edited]") -> PlanView | BulkView:
+    """Apply an edit to one thread, whose view shows what changes, or to many."""
+    if target.chosen is None:
+        plan, changes = session.make_plan(lambda r: make(r, r.resolve(target.thread, target.rev, target.ns)))
+        return _nothing() if plan is None else session.change(plan, changes)
+
+    def plan_one(reader: Reader, row: CheckpointRow) -> Plan:
+        plan, _ = make(reader, row)
+        if plan is None:
+            raise Refused("it changes nothing")
+        return plan
+
+    return change_target(session, "edit", target, plan_one)
+
+
+def _nothing() -> PlanView:
+    return PlanView("edit", "changes nothing")
 
 
 def _state_change(edits: Sequence[Edit], patch: str | None) -> Callable[[ChannelValues], ChannelValues]:
@@ -154,28 +203,25 @@ def _correction(argument: str | None, edits: Sequence[Edit], patch: str | None) 
 
 def _correct(
     session: Session,
-    thread: str,
-    rev: str,
-    ns: str,
     task: str,
     correct: Callable[[Any], Any],
     keep: Sequence[str],
     rerun: bool,
     changes: MetadataChanges,
     reader: Reader,
-) -> Callable[[], PlanView]:
-    """Plan another argument for a task; the returned function applies the plan."""
+    row: CheckpointRow,
+) -> _Edited:
+    """Plan another argument for a task."""
     from ckpt_cli.plans import edit_argument
 
-    row = reader.resolve(thread, rev, ns)
     argument = edit_argument.find_argument(reader, row, task)
     value = correct(argument.value)
     shown = differences({"argument": argument.value}, {"argument": value})
     if not shown:
-        return lambda: PlanView("edit", "changes nothing")
+        return None, ()
     mint = Mint(session.clock)
     plan = edit_argument.plan(reader, row, argument, value, mint, rerun=rerun, keep=keep, changes=changes)
-    return lambda: session.change(plan, shown)
+    return plan, shown
 
 
 class _EditMaker:
@@ -191,15 +237,21 @@ class _EditMaker:
         self, reader: Reader, row: CheckpointRow, apply_changes: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
         """Plan the edit. The returned function applies the plan; if the edit changes nothing, its view says so."""
+        plan, changes = self.planned(reader, row, apply_changes)
+        return _nothing if plan is None else lambda: self._session.change(plan, changes)
+
+    def planned(
+        self, reader: Reader, row: CheckpointRow, apply_changes: Callable[[ChannelValues], ChannelValues]
+    ) -> _Edited:
+        """The plan of the edit, and how it changes the state; no plan if the edit changes nothing."""
         before = Inspection(reader, row.ref).values()
         after = apply_changes(before)
         changes = differences(before, after)
         if not changes and not self._changes.has_effect_on(reader.state(row.ref).metadata):
-            return lambda: PlanView("edit", "changes nothing")
+            return None, ()
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create, changes=self._changes)
-        plan = plan._replace(notes=(*plan.notes, *_type_changes(changes)))
-        return lambda: self._session.change(plan, changes)
+        return plan._replace(notes=(*plan.notes, *_type_changes(changes))), changes
 
     def check_allowed(self, reader: Reader, row: CheckpointRow) -> None:
         """Refuse before the user starts to edit, if `plan` would refuse the edit afterwards."""
@@ -225,24 +277,6 @@ def _type_in_words(value: Any) -> str | None:
     if isinstance(value, Node):
         return f"a {value.type}"
     return next((words for kinds, words in _TYPES_IN_WORDS.items() if isinstance(value, kinds)), None)
-
-
-def _parse_assignment(act: Act, text: str) -> Edit:
-    """The edit that ``PATH=JSON`` describes. The path ends at the first ``=`` that comes after a valid path."""
-    problem = UsageError(f"{text!r} has no =", hint=f"--{act} PATH=JSON")
-    equals = text.find("=")
-    while equals >= 0:
-        try:
-            steps = parse(text[:equals])
-        except UsageError as error:
-            problem, equals = error, text.find("=", equals + 1)
-            continue
-        data = parse_json_input(text[equals + 1 :], f"the value of {text[:equals]}", hint=_JSON_HINT)
-        try:
-            return Edit(act, tuple(steps), from_json(data))
-        except UsageError as error:
-            raise UsageError(f"the value of {text[:equals]}: {error.message}", hint=error.hint) from error
-    raise problem
 
 
 def _read_patch(name: str) -> Any:

@@ -7,12 +7,17 @@ import typer
 from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
-from ckpt_cli.parameters.options import Ns, Thread
+from ckpt_cli.parameters.options import Ns
+from ckpt_cli.parameters.selector import SelectorOptions
+from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, for_one, parse_target
 from ckpt_cli.plans import fork as plans
 from ckpt_cli.plans import fork_to_thread
+from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.queries.thread_plans import change_target
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 
 _To = Annotated[
@@ -28,19 +33,21 @@ _Pending = Annotated[
 
 def fork(
     session: Session,
-    thread: Thread,
+    thread: OneThread = None,
     rev: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="REV", help="The checkpoint to continue from.", autocompletion=complete_revision, show_default=False
         ),
-    ],
+    ] = None,
+    selector: SelectorOptions = EVERY_THREAD,
+    many: ManyOptions = ONE_THREAD,
     to: _To = None,
     shallow: _Shallow = False,
     pending: _Pending = False,
     metadata: MetadataOption = None,
     ns: Ns = "",
-) -> PlanView:
+) -> PlanView | BulkView:
     """Start a branch at a checkpoint: the application can continue from a copy of it.
 
     The copy is the same as update_state(config, None, as_node="__copy__") makes. It has the same parent, state and next
@@ -51,28 +58,40 @@ def fork(
     then changes all of these checkpoints. The tasks of the checkpoint itself start anew in it; with --with-pending it
     goes on as the original would: what has finished isn't run again, and an open question can be answered.
 
+    Without THREAD, the options choose many threads: each is forked at the revision --at, in a transaction of its own.
+
     A subgraph with its own memory (checkpointer=True) doesn't start anew: it goes on from its newest checkpoint, or
     only returns its state. The plan says so, and what works instead.
 
     Examples:
       ckpt fork support-42 step:3 --reason "wrong route"
+      ckpt fork --status failed --at failed --dry-run
       ckpt fork support-42 @~2 --to support-42-again
       ckpt fork support-42 @ --to support-42-test --with-pending
       ckpt fork support-42 @ --to snapshot --shallow --dry-run
       ckpt fork support-42 @ --to trial --metadata user_id=test --metadata tenant=
     """
     changes = metadata_changes(metadata)
-    if to is None:
-        _must_be_alone(thread, rev, shallow=shallow, pending=pending)
-        plan = session.make_plan(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
-    elif shallow and pending:
+    target = parse_target(session, (thread, rev), selector, many, ns=ns)
+    for_one(target, {"--to": to is not None, "--shallow": shallow, "--with-pending": pending})
+    if to is not None:
+        return _fork_to(session, target, to, changes, shallow=shallow, pending=pending)
+    _must_be_alone(target.thread, target.rev, shallow=shallow, pending=pending)
+    return change_target(session, "fork", target, lambda r, row: plans.plan(r, row, Mint(session.clock), changes))
+
+
+def _fork_to(
+    session: Session, target: Target, to: str, changes: MetadataChanges, *, shallow: bool, pending: bool
+) -> PlanView:
+    """Copy a checkpoint into a new thread."""
+    thread, rev = target.thread, target.rev
+    if shallow and pending:
         raise UsageError("--shallow copies one checkpoint alone", hint="leave out --shallow or --with-pending")
-    elif ns:
+    if target.ns:
         raise _needs_the_root_graph(thread, to)
-    else:
-        ways = {"shallow": shallow, "pending": pending}
-        plan = session.make_plan(lambda r: fork_to_thread.plan(r, r.resolve(thread, rev), to, **ways, changes=changes))
-    if to is not None and _looks_like_a_database(to):
+    ways = {"shallow": shallow, "pending": pending}
+    plan = session.make_plan(lambda r: fork_to_thread.plan(r, r.resolve(thread, rev), to, **ways, changes=changes))
+    if _looks_like_a_database(to):
         plan = plan._replace(notes=(f"{to} is the id of a new thread in this database, not a file", *plan.notes))
     return session.change(plan)
 

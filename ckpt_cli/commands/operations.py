@@ -11,18 +11,24 @@ from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.operations import remembered_reducers, side_effects
 from ckpt_cli.operations.changed_threads import operations_on, read_changed_threads
 from ckpt_cli.operations.forget import is_pending
-from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Operation, Phase
+from ckpt_cli.operations.operation_list import read_parts
 from ckpt_cli.parameters.options import DryRun, Limit, SameDatabase, Yes
 from ckpt_cli.session import Session
 from ckpt_cli.views.changed_threads import ChangedNamespace
-from ckpt_cli.views.operations import OperationLine, OperationsView
+from ckpt_cli.views.operations import OperationLine, OperationsView, PartLine, PartsLine
 from ckpt_cli.views.plan import PlanView, RowLine
 
 _DAY = 86400
 
 _Numbers = Annotated[
     list[int] | None,
-    typer.Argument(metavar="OPERATION", help="With --prune: forget only these operations.", show_default=False),
+    typer.Argument(
+        metavar="OPERATION",
+        help="Show one operation, thread by thread; with --prune: forget these.",
+        show_default=False,
+    ),
 ]
 _ThreadOption = Annotated[
     str | None,
@@ -72,7 +78,7 @@ def operations(
     """List what ckpt did to this database: where, when, why, how many rows, and whether it is still in effect.
 
     Each operation has its threads and namespaces, who made it (user and host) and by which version of ckpt. --thread
-    lists only the operations that changed one thread, -n only the newest.
+    lists only the operations that changed one thread, -n only the newest. A number shows one, thread by thread.
 
     The log keeps the changed rows as they were before. It is stored in $XDG_STATE_HOME/ckpt, never beside the database.
     --prune shows which operations it would forget, asks, and leaves no byte of them in the log. With both --keep and
@@ -81,23 +87,23 @@ def operations(
 
     Examples:
       ckpt operations
-      ckpt operations --thread support-42
+      ckpt operations 7
       ckpt operations --json --query "operations[?state=='done'].number"
       ckpt operations --prune --older 30 --keep 10 --dry-run
-      ckpt operations 7 --prune
       ckpt operations --forget-reducer retries
     """
-    _check_options(numbers or (), prune=prune, has_limits=(keep, older) != (None, None), confirmed=dry_run or yes)
     _must_list(thread, limit, prune=prune)
+    _check_options(numbers or (), prune=prune, has_limits=(keep, older) != (None, None), confirmed=dry_run or yes)
     session.same_database = same_database
+    if numbers and not prune:
+        return describe_operation(session, numbers)
     log = _log_without(session, forget_reducer or (), triggers=forget_triggers)
     if settle or (prune and not dry_run):
         session.settle(log)
     known = log.operations()
     pruned = operations_by_number(known, numbers or ())
-    if prune and not numbers:
-        pruned = operations_to_prune(known, session.clock(), keep, older)
     if prune:
+        pruned = pruned if numbers else operations_to_prune(known, session.clock(), keep, older)
         plan = plan_pruning(pruned)
         if dry_run:
             return plan
@@ -129,6 +135,25 @@ def _log_without(session: Session, channels: Sequence[str], *, triggers: bool) -
     return log
 
 
+def describe_operation(session: Session, numbers: Sequence[int]) -> OperationsView:
+    """One operation, thread by thread.
+
+    Raises:
+        NotFound: no operation has that number.
+    """
+    log = session.log
+    operation = next((one for one in log.operations() if one.shown == numbers[0]), None)
+    if operation is None:
+        raise NotFound(f"no operation {numbers[0]}", hint="`ckpt operations` lists them")
+    parts = (
+        PartLine(one.thread_id, one.phase.value, one.summary, one.problem, one.rows, one.size, one.forgotten or 0)
+        for one in read_parts(log, operation.number)
+    )
+    return OperationsView(
+        str(log.path), [_line(log, operation, None)], threads=() if operation.parts is None else parts
+    )
+
+
 def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
     """The operations with these numbers, each together with its undo or with the operation that it undid.
 
@@ -136,8 +161,9 @@ def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> 
         NotFound: no operation has that number.
         Refused: an operation was interrupted. Its rows are still needed to find out how that operation ended.
     """
-    chosen = set(numbers)
-    if missing := sorted(chosen - {one.number for one in known}):
+    internal = {one.shown: one.number for one in known}
+    chosen = {internal[number] for number in numbers if number in internal}
+    if missing := sorted({*numbers} - internal.keys()):
         raise NotFound(f"no operation {missing[0]}; nothing was forgotten", hint="`ckpt operations` lists them")
     size = 0
     while size != len(chosen):
@@ -147,7 +173,7 @@ def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> 
     chosen_operations = [one for one in known if one.number in chosen]
     for one in chosen_operations:
         if one.phase is Phase.PLANNED:
-            what = f"operation {one.number} was interrupted, or is still running; nothing was forgotten"
+            what = f"{one.name} was interrupted, or is still running; nothing was forgotten"
             raise Refused(what, hint="`ckpt operations --settle` finds out how it ended")
     return chosen_operations
 
@@ -157,11 +183,13 @@ def _check_options(numbers: Sequence[int], *, prune: bool, has_limits: bool, con
         raise UsageError("--dry-run and --yes belong to --prune")
     if prune is (bool(numbers) or has_limits) and not (numbers and has_limits):
         return
+    if len(numbers) == 1 and not has_limits:
+        return
     if numbers and has_limits:
         raise UsageError("--keep and --older choose operations, and so do numbers", hint="use one or the other")
     if prune:
         raise UsageError("--prune needs --keep N, --older DAYS or numbers of operations")
-    raise UsageError("numbers, --keep and --older belong to --prune")
+    raise UsageError("several numbers, --keep and --older belong to --prune")
 
 
 def _must_list(thread_id: str | None, limit: int, *, prune: bool) -> None:
@@ -173,7 +201,7 @@ def _must_list(thread_id: str | None, limit: int, *, prune: bool) -> None:
 def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
     """The plan that lists the operations that ``--prune`` would forget."""
     rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in pruned]
-    numbers = spans(one.number for one in pruned)
+    numbers = spans(one.shown for one in pruned)
     summary = f"--prune forgets operation{'' if len(pruned) == 1 else 's'} {numbers}, for which there is no undo then"
     return PlanView("operations", summary if pruned else "--prune finds nothing to forget", rows=rows)
 
@@ -226,19 +254,26 @@ def _line(log: OperationLog, operation: Operation, thread_id: str | None) -> Ope
     from datetime import UTC, datetime
 
     at = datetime.fromtimestamp(operation.at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    threads, namespaces, where = _where(log, operation, thread_id)
+    user, host, version = operation.origin or (None, None, None)
     return OperationLine(
-        operation.number,
+        operation.shown,
         at,
         operation.verb,
         operation.summary,
         operation.reason,
         operation.phase.value,
-        operation.undoes,
+        None if operation.undoes is None else log.shown(operation.undoes),
         operation.rows,
         operation.size,
         operation.forgotten or 0,
-        *_where(log, operation, thread_id),
-        *(operation.origin or (None, None, None)),
+        threads=threads,
+        namespaces=namespaces,
+        where=where,
+        user=user,
+        host=host,
+        version=version,
+        parts=None if operation.parts is None else PartsLine(*operation.parts),
     )
 
 

@@ -13,16 +13,20 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.model import NULL_TASK, CheckpointRow
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
-from ckpt_cli.parameters.options import Ns, Thread
-from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, change_and_remember, named_reducers, remember
+from ckpt_cli.parameters.options import Ns
+from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, named_reducers, remember
+from ckpt_cli.parameters.selector import SelectorOptions
+from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update
 from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.superstep_writer import Update
+from ckpt_cli.queries.update_plans import update_target
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.state import State
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView, WriteLine
 from ckpt_cli.views.sends import send_view
@@ -50,7 +54,7 @@ _To = Annotated[
 
 def replay(
     session: Session,
-    thread: Thread,
+    thread: OneThread = None,
     rev: _Rev = None,
     to: _To = None,
     commit: Annotated[
@@ -59,8 +63,10 @@ def replay(
     reducer: ReducerOption = None,
     deferred: DeferredOption = None,
     metadata: MetadataOption = None,
+    selector: SelectorOptions = EVERY_THREAD,
+    many: ManyOptions = ONE_THREAD,
     ns: Ns = "",
-) -> PlanView | ReplayView | PlayedView:
+) -> PlanView | BulkView | ReplayView | PlayedView:
     """Apply a checkpoint's pending writes to its state, and show what would run again.
 
     Nothing is written without --commit, which does what update_state(config, None, as_node=END) does: it keeps what
@@ -77,18 +83,20 @@ def replay(
       ckpt replay support-42
       ckpt replay support-42 step:2 --to @
       ckpt replay support-42 --to @ --reducer log=append --remember
+      ckpt replay --status failed --commit --skip-refused
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
-    _must_fit(to, metadata, commit=commit)
+    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@")
+    _must_fit(to, metadata, target, commit=commit)
     changes = metadata_changes(metadata)
-    named, rev_or_head = named_reducers(session, reducer, deferred), "@" if rev is None else rev
+    named, thread, rev_or_head = named_reducers(session, reducer, deferred), target.thread, target.rev
     if commit:
-        return _commit(session, thread, rev_or_head, ns, reducer, named, changes)
+        return _commit(session, target, reducer, named, changes)
     view: ReplayView | PlayedView
     if to is not None:
         from ckpt_cli.queries.replayed_steps import play
 
-        view = play(session, thread, rev, to, ns, named)
+        view = play(session, thread, rev or many.at, to, ns, named)
     else:
         view = session.read(lambda r: run(r, r.resolve(thread, rev_or_head, ns), named))
     if session.options.remember:
@@ -96,7 +104,9 @@ def replay(
     return view
 
 
-def _must_fit(to: str | None, metadata: Sequence[str] | None, *, commit: bool) -> None:
+def _must_fit(to: str | None, metadata: Sequence[str] | None, target: Target, *, commit: bool) -> None:
+    if target.chosen is not None and not commit:
+        raise UsageError("many threads can only be committed: --commit", hint="`ckpt replay THREAD` shows one")
     if metadata and not commit:
         raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
     if to is not None and commit:
@@ -105,19 +115,16 @@ def _must_fit(to: str | None, metadata: Sequence[str] | None, *, commit: bool) -
 
 def _commit(
     session: Session,
-    thread: str,
-    rev: str,
-    ns: str,
+    target: Target,
     reducer: Sequence[str] | None,
     named: NamedReducers,
     changes: MetadataChanges,
-) -> PlanView:
-    def make_plan(reader: Reader) -> tuple[CheckpointRow, update.PlannedUpdate]:
-        row, end_run = reader.resolve(thread, rev, ns), [[Update(None, END)]]
-        mint = Mint(session.clock)
-        return row, update.plan(reader, row, mint, end_run, reducers=named, verb="replay", changes=changes)
+) -> PlanView | BulkView:
+    def make_plan(reader: Reader, row: CheckpointRow) -> update.PlannedUpdate:
+        mint, end_run = Mint(session.clock), [[Update(None, END)]]
+        return update.plan(reader, row, mint, end_run, reducers=named, verb="replay", changes=changes)
 
-    return change_and_remember(session, reducer, make_plan)
+    return update_target(session, "replay", target, reducer, make_plan)
 
 
 def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:

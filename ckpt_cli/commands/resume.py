@@ -1,7 +1,9 @@
 """``ckpt resume``: answers the questions that a thread waits for; the application's next run uses the answers."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from ckpt_cli.errors import UsageError
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.parameters.answers import (
     AnswerAll,
@@ -17,13 +19,18 @@ from ckpt_cli.parameters.answers import (
     given_decision,
 )
 from ckpt_cli.parameters.interview import can_be_asked, interview
-from ckpt_cli.parameters.options import Ns, Thread
+from ckpt_cli.parameters.options import Ns
+from ckpt_cli.parameters.selector import SelectorOptions
+from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.plans import resume as plans
+from ckpt_cli.plans.answer_values import Answer
 from ckpt_cli.plans.open_questions import Question, failed_nodes, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs
+from ckpt_cli.queries.thread_plans import change_target
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.decisions import spell_value
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
@@ -32,7 +39,7 @@ from ckpt_cli.views.sends import send_view
 
 def resume(
     session: Session,
-    thread: Thread,
+    thread: OneThread = None,
     value: Value = None,
     interrupt: Interrupts = None,
     approve: Approve = False,
@@ -42,8 +49,10 @@ def resume(
     ignore: Ignore = False,
     answer_all: AnswerAll = False,
     no_schema: NoSchema = False,
+    selector: SelectorOptions = EVERY_THREAD,
+    many: ManyOptions = ONE_THREAD,
     ns: Ns = "",
-) -> PlanView | QuestionsView:
+) -> PlanView | BulkView | QuestionsView:
     """Record answers to a thread's waiting questions; without an answer, ask for each of them, or list them.
 
     Nothing is run. The answers are stored where LangGraph looks for them, so that graph.invoke(None, config) in the
@@ -51,16 +60,22 @@ def resume(
     would drop the answers and ask again.
 
     A question of LangChain's human in the loop takes --approve, --edit, --reject and --respond, as far as it allows
-    them; its own word is an answer too (-i ID=approve). A word that can't be JSON is taken as text.
+    them; its own word is an answer too (-i ID=approve). A word that can't be JSON is taken as text. Without THREAD, the
+    options choose many threads, and each gets the same answer, in a transaction of its own.
 
     Examples:
-      ckpt resume support-42
       ckpt resume support-42 --value '{"approved": true}'
       ckpt resume mail-7 --reject "wrong address"
+      ckpt resume --status waiting --match 'support-*' --value true --skip-refused
       ckpt resume support-42 -i approve_refund=true -i 92269d82=why --reason "Ada said so"
     """
     decision = given_decision(approve=approve, ignore=ignore, reject=reject, respond=respond, edit=edit, value=value)
     given = answers(decision, value, interrupt or [], every=answer_all, checked=not no_schema)
+    target = _target(session, thread, selector, many, ns)
+    if target.chosen is not None:
+        _must_answer(given)
+        return change_target(session, "resume", target, lambda r, row: plans.plan(r, row.thread_id, given, ns))
+    thread = target.thread
     if not given:
         view = session.read(lambda reader: run(reader, thread, ns))
         if session.ask_line is None or not can_be_asked(view):
@@ -72,6 +87,19 @@ def resume(
         if not given:
             return view
     return session.change(session.make_plan(lambda reader: plans.plan(reader, thread, given, ns)))
+
+
+def _must_answer(given: Sequence[Answer]) -> None:
+    if not given:
+        what = "many threads need one answer for all of them"
+        raise UsageError(what, hint="`ckpt threads --status waiting` shows their questions")
+
+
+def _target(session: Session, thread: str | None, selector: SelectorOptions, many: ManyOptions, ns: str) -> Target:
+    """The threads to answer; their heads are asked, so there is no revision."""
+    if many.at is not None:
+        raise UsageError("--at is for other commands: a question is answered at the head")
+    return parse_target(session, (thread, None), selector, many, ns="" if thread is None else ns, default="@")
 
 
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:

@@ -9,6 +9,9 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.operations import tags
 from ckpt_cli.operations.witnesses import read_witness
 from ckpt_cli.parameters.options import Ns, SameDatabase
+from ckpt_cli.parameters.selector import SelectorOptions
+from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, Target, parse_target
+from ckpt_cli.queries.many_tags import tag_many
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.tag import TagLine, TagView
@@ -23,6 +26,14 @@ _Rev = Annotated[
 ]
 
 
+_ManyName = Annotated[
+    str | None,
+    typer.Option("--name", metavar="NAME", help="The name in many threads.", rich_help_panel="Many threads"),
+]
+
+_SAID = 20  # threads that weren't tagged and are named on stderr
+
+
 def tag(
     session: Session,
     thread: _Thread = None,
@@ -32,19 +43,29 @@ def tag(
     list_tags: Annotated[bool, typer.Option("--list", "-l", help="Show the tags of a thread, or all tags.")] = False,
     delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Remove a name.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Move a name from another checkpoint.")] = False,
+    many_name: _ManyName = None,
+    selector: SelectorOptions = EVERY_THREAD,
+    many: ManyOptions = ONE_THREAD,
     same_database: SameDatabase = False,
 ) -> TagView:
     """Give a checkpoint a name that every command takes as a revision: tag:NAME.
 
     Tags are yours alone: they are kept beside the operation log, and the database isn't changed.
 
+    Without THREAD, the options choose many threads, and --name names the checkpoint --at in each of them.
+
     Examples:
       ckpt tag support-42 step:7 before-refund
       ckpt diff support-42 tag:before-refund @
       ckpt tag --list
+      ckpt tag --match 'support-*' --at @{2h} --name before-deploy
       ckpt tag support-42 --delete before-refund
     """
     session.same_database = same_database
+    if many_name is not None or selector != EVERY_THREAD or many != ONE_THREAD:
+        if (thread, rev, name, delete) != (None, None, None, None) or list_tags:
+            raise UsageError("--name, --at and the options that choose threads are for many threads, without THREAD")
+        return _tag_many(session, parse_target(session, (None, None), selector, many, ns=ns), many_name, force=force)
     if delete is not None:
         if thread is None or rev is not None or list_tags:
             raise UsageError("to remove a name: ckpt tag THREAD --delete NAME")
@@ -55,6 +76,10 @@ def tag(
             raise UsageError("--list takes a THREAD or nothing")
         session.reader  # noqa: B018 - a database that can't be opened is an error before anything is listed
         return _view("listed", session, tags.read_tags(session.log, thread))
+    return _tag_one(session, thread, rev, name, ns, force=force)
+
+
+def _tag_one(session: Session, thread: str, rev: str | None, name: str | None, ns: str, *, force: bool) -> TagView:
     if rev is None or name is None:
         raise UsageError("REV or NAME is missing: ckpt tag THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
     row = session.read(lambda reader: reader.resolve(thread, rev, ns))
@@ -66,6 +91,19 @@ def tag(
     if old_refs and old_refs != [row.ref]:
         session.say(f"tag:{name} was on {old_refs[0].checkpoint_id}")
     return _view("added", session, [new_tag])
+
+
+def _tag_many(session: Session, target: Target, name: str | None, *, force: bool) -> TagView:
+    if name is None:
+        raise UsageError("which name? --name NAME is missing")
+    added, refused = tag_many(session, target, name, move=force)
+    view = _view("added", session, added)
+    view.refused = refused
+    for thread_id, problem in list(refused.items())[:_SAID]:
+        session.say(f"not tagged: {thread_id}: {problem}")
+    if len(refused) > _SAID:
+        session.say(f"and {len(refused) - _SAID:,} more were not tagged (--json lists all)")
+    return view
 
 
 def _view(action: str, session: Session, tags_to_show: list[tags.Tag]) -> TagView:

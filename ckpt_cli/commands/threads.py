@@ -10,7 +10,8 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, Until
 from ckpt_cli.parameters.period import parse_period
 from ckpt_cli.parameters.statuses import STATUS, STUCK_AFTER, parse_statuses
-from ckpt_cli.queries.metadata_filter import UnreadMetadata, parse_filter, unread_note
+from ckpt_cli.parameters.where_option import parse_filter
+from ckpt_cli.queries.metadata_filter import UnreadMetadata, unread_note
 from ckpt_cli.queries.thread_list import Order, ThreadsRequest, count_older, list_in_order, note_key, run
 from ckpt_cli.queries.thread_pages import stream
 from ckpt_cli.session import Session

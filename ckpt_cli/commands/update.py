@@ -1,6 +1,6 @@
 """``ckpt update``: writes to the state as a node would, as LangGraph's ``update_state`` does."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -9,17 +9,22 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
-from ckpt_cli.parameters.options import Ns, Rev, Thread
-from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, change_and_remember, named_reducers
+from ckpt_cli.parameters.options import Ns, OptionalRev
+from ckpt_cli.parameters.reducers import DeferredOption, ReducerOption, named_reducers
+from ckpt_cli.parameters.selector import SelectorOptions
+from ckpt_cli.parameters.target import EVERY_THREAD, ONE_THREAD, ManyOptions, OneThread, parse_target
+from ckpt_cli.parameters.values_from import ValuesFrom, ValuesOfThreads
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.next_nodes import Hop
 from ckpt_cli.plans.pending_writes import Finished
 from ckpt_cli.plans.superstep_writer import INPUT, Update
+from ckpt_cli.queries.update_plans import update_target
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.langgraph_values import Send
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 
 FinishedOption = Annotated[
@@ -36,33 +41,36 @@ _Values = Annotated[
 ]
 
 
+_Next = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--next", metavar="NODE", help="What runs next: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated."
+    ),
+]
+_Bulk = Annotated[
+    str | None,
+    typer.Option("--bulk", metavar="FILE", help="JSON Lines, one superstep each: {values, as_node, next}, or a list."),
+]
+
+
 def update(
     session: Session,
-    thread: Thread,
-    rev: Rev = "@",
+    thread: OneThread = None,
+    rev: OptionalRev = None,
     values: _Values = None,
     as_node: _AsNode = None,
-    then: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--next",
-            metavar="NODE",
-            help="What runs next: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated.",
-        ),
-    ] = None,
+    then: _Next = None,
     as_input: Annotated[bool, typer.Option("--as-input", help="Write as the graph's input.")] = False,
-    bulk: Annotated[
-        str | None,
-        typer.Option(
-            "--bulk", metavar="FILE", help="JSON Lines, one superstep each: {values, as_node, next}, or a list."
-        ),
-    ] = None,
+    bulk: _Bulk = None,
     reducer: ReducerOption = None,
     deferred: DeferredOption = None,
     finished: FinishedOption = None,
     metadata: MetadataOption = None,
+    values_from: ValuesFrom = None,
+    selector: SelectorOptions = EVERY_THREAD,
+    many: ManyOptions = ONE_THREAD,
     ns: Ns = "",
-) -> PlanView:
+) -> PlanView | BulkView:
     """Write values to the state as a node would: through the channels' reducers, and followed by its next nodes.
 
     It does what graph.update_state does, without the graph. ckpt learns the channels' reducers and the node's next
@@ -72,20 +80,49 @@ def update(
     only the edges of a node, and evaluates conditional ones anew: if that may lead elsewhere than the recorded runs, or
     if the node went on by Command(goto=...), name the next nodes with --next.
 
+    Without THREAD, the options choose many threads, each changed in a transaction of its own.
+
     Examples:
       ckpt update support-42 --values '{"route": "human"}' --as-node classify
+      ckpt update --values-from routes.jsonl --skip-refused
       ckpt update support-42 step:3 --values @fix.json --next END
       ckpt update support-42 --values '{"retries": 0}' --reducer retries=last --remember
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
-    steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
     named, changes = named_reducers(session, reducer, deferred), metadata_changes(metadata)
+    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from))
+    if values_from is None:
+        steps_of = _same_for_all(_steps(values, as_node, then, as_input=as_input, bulk=bulk))
+    else:
+        _must_be_alone(values, bulk)
+        of_threads = ValuesOfThreads(values_from)
+        target, steps_of = of_threads.target(target), _of_their_own(of_threads, as_node, then, as_input=as_input)
 
-    def make_plan(reader: Reader) -> tuple[CheckpointRow, plans.PlannedUpdate]:
-        row, mint = reader.resolve(thread, rev, ns), Mint(session.clock)
-        return row, plans.plan(reader, row, mint, steps, reducers=named, finished=finished, changes=changes)
+    def make_plan(reader: Reader, row: CheckpointRow) -> plans.PlannedUpdate:
+        mint, steps = Mint(session.clock), steps_of(row.thread_id)
+        return plans.plan(reader, row, mint, steps, reducers=named, finished=finished, changes=changes)
 
-    return change_and_remember(session, reducer, make_plan)
+    return update_target(session, "update", target, reducer, make_plan)
+
+
+StepsOf = Callable[[str], list[list[Update]]]
+"""Gives the supersteps to write to a thread."""
+
+
+def _same_for_all(steps: list[list[Update]]) -> StepsOf:
+    return lambda _: steps
+
+
+def _of_their_own(
+    of_threads: ValuesOfThreads, as_node: str | None, then: Sequence[str] | None, *, as_input: bool
+) -> StepsOf:
+    hops, node = _hops(then) if then else None, INPUT if as_input else as_node
+    return lambda thread_id: [[Update(of_threads[thread_id], node, hops)]]
+
+
+def _must_be_alone(values: str | None, bulk: str | None) -> None:
+    if values is not None or bulk is not None:
+        raise UsageError("--values-from has the values of each thread", hint="leave out --values and --bulk")
 
 
 def _steps(

@@ -10,7 +10,8 @@ from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, RowChange, Seen, Write
 from ckpt_cli.operations.changed_threads import ThreadCounts
 from ckpt_cli.operations.forget import finish as finish_forgetting
-from ckpt_cli.operations.log import Heading, OperationLog
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Heading
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.operations.side_effects import check_side_effects
 from ckpt_cli.operations.witnesses import Choice, confirm, sample_checkpoints
@@ -31,7 +32,7 @@ def apply(
     forget: Collection[str] = (),
     accepted: Collection[SideEffect] = (),
 ) -> int:
-    """Write a plan, and give the operation's number in the log.
+    """Write a plan, and give the operation's `number` in the log.
 
     The images are on disk before the first row is touched. If ckpt crashes after that and before the end of the
     transaction, either the whole plan was written or nothing of it. `settle` can find out which.
@@ -61,7 +62,7 @@ def apply(
     try:
         finish_forgetting(saver, log)
     except CkptError as error:
-        raise Failed(f"operation {number} was applied, but {error.message}", hint=error.hint) from error
+        raise Failed(f"{log.name_of(number)} was applied, but {error.message}", hint=error.hint) from error
     return number
 
 
@@ -72,7 +73,7 @@ def write(
     expand: Callable[[], Iterable[RowChange]],
     accepted: Collection[SideEffect] = (),
 ) -> int:
-    """Log and apply row changes, and return the operation's number; `expand` gives them inside the transaction."""
+    """Log and apply row changes, and return the operation's `number`; `expand` gives them inside the transaction."""
     logged: list[int] = []
     ctrl_c.note_outcome("nothing was written")
     candidates, place = sample_checkpoints(saver), saver.place()
@@ -83,8 +84,9 @@ def write(
         threads = ThreadCounts(saver.record_of, is_named=not heading.forget)
         witnessing = Choice(saver, candidates)
         logged.append(log.begin(heading, changes, witnessing=witnessing, place=place, threads=threads))
+        name = log.operation(logged[0]).name
         ctrl_c.note_outcome(
-            f"operation {logged[0]} is planned: the next change, or `ckpt operations --settle`, finds what was written"
+            f"{name} is planned: the next change, or `ckpt operations --settle`, finds what was written"
         )
         log.add_to_index(place)
         saver.change(log.changes(logged[0]))
@@ -94,7 +96,8 @@ def write(
     try:
         with log.exclusive(needed=stepwise):
             saver.transaction(work)
-            ctrl_c.note_outcome(f"operation {logged[0]} is applied; `ckpt undo {logged[0]}` takes it back")
+            operation = log.operation(logged[0])
+            ctrl_c.note_outcome(f"{operation.name} is applied; `{operation.undo_command}` takes it back")
             _finish(log, logged[0])
     except Exception:
         with suppress(CkptError):  # in that case the next change settles the operation
@@ -107,7 +110,9 @@ def _finish(log: OperationLog, number: int) -> None:
     try:
         log.finish(number)
     except CkptError as error:
-        raise Failed(f"operation {number} was applied, but the log doesn't record that yet: {error.message}") from error
+        raise Failed(
+            f"{log.name_of(number)} was applied, but the log doesn't record that yet: {error.message}"
+        ) from error
 
 
 def basis_of(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:

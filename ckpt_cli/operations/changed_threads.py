@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 _SINCE = 4  # the version of the log's schema that has these counts
+_PARTS_SINCE = 5  # the version that has operations with parts
 
 RecordOf = Callable[[str, Row], Name | None]
 """Gives the record that a row stores; None if the row is neither a checkpoint nor a write."""
@@ -56,12 +57,6 @@ class ThreadCounts:
             connection.executemany("INSERT INTO changed_threads VALUES (?, ?, ?, ?)", rows)
 
 
-def read_counts(log: LogFile) -> dict[int, tuple[int, int]]:
-    """Operation to its numbers of threads and of namespaces; those that an older ckpt logged have none."""
-    rows = log.rows("SELECT number, threads, namespaces FROM operations WHERE threads IS NOT NULL", since=_SINCE)
-    return {number: (threads, namespaces) for number, threads, namespaces in rows}
-
-
 def read_changed_threads(
     log: LogFile, number: int, counts: tuple[int, int] | None, thread_id: str | None = None
 ) -> ChangedThreads | None:
@@ -76,8 +71,11 @@ def read_changed_threads(
     if counts is None:
         return None
     condition, words = ("", ()) if thread_id is None else (" AND thread_id = ?", (to_sqlite(thread_id),))
+    own = "operation = ?1"
+    if log.version >= _PARTS_SINCE:
+        own = "operation IN (SELECT number FROM operations WHERE number = ?1 OR part_of = ?1)"
     rows = log.rows(
-        f"SELECT thread_id, ns, records FROM changed_threads WHERE operation = ?{condition}"  # noqa: S608 - constants
+        f"SELECT thread_id, ns, records FROM changed_threads WHERE {own}{condition}"  # noqa: S608 - constants
         " ORDER BY thread_id, ns LIMIT ?",
         (number, *words, MOST_NAMED),
         since=_SINCE,
@@ -87,11 +85,16 @@ def read_changed_threads(
 
 
 def operations_on(log: LogFile, record_of: RecordOf, thread_id: str, uncounted: Iterable[int]) -> set[int]:
-    """The numbers of the operations that changed a thread.
+    """The numbers of the operations that changed a thread; a part counts as the operation that it is a part of.
 
     The operations `uncounted` were logged by an older ckpt and have no counts: the keys of their rows are read.
     """
     statement = "SELECT DISTINCT operation FROM changed_threads WHERE thread_id = ?"
+    if log.exists and log.version >= _PARTS_SINCE:
+        statement = (
+            "SELECT DISTINCT ifnull(part_of, number) FROM changed_threads JOIN operations ON number = operation"
+            " WHERE thread_id = ?"
+        )
     numbers = {number for (number,) in log.rows(statement, (to_sqlite(thread_id),), since=_SINCE)}
     for number in uncounted:
         for relation, key in log.rows("SELECT relation, key FROM changes WHERE operation = ?", (number,)):

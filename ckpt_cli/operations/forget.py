@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.model import Name, Ref
 from ckpt_cli.operations.changed_threads import recount
-from ckpt_cli.operations.log import REWRITE_NEEDED, OperationLog, Phase
+from ckpt_cli.operations.log import REWRITE_NEEDED, OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.operations.row_images import from_sqlite, key_text, parse_key, to_sqlite
 from ckpt_cli.savers.contract import Saver
 
@@ -125,7 +126,7 @@ def _ref(name: Name) -> Ref:
 
 
 def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> None:
-    phases = {operation.number: operation.phase for operation in log.operations()}
+    phases = {operation.number: operation.phase for operation in log.operations_and_parts()}
     threads: dict[int, set[str]] = {}
     for number, thread_id in log.rows("SELECT operation, thread_id FROM forgetting WHERE thread_id IS NOT NULL"):
         threads.setdefault(number, set()).add(from_sqlite(thread_id))
@@ -190,7 +191,9 @@ def _wipe_texts(
     log: OperationLog, connection: "sqlite3.Connection", touched: Collection[int], thread_ids: Collection[str]
 ) -> None:
     """Wipe the texts of operations that have no rows left. Other texts only lose the names of the threads."""
-    for operation in log.operations():
+    operations = log.operations_and_parts()
+    touched = {*touched, *(one.part_of or 0 for one in operations if one.number in touched)}
+    for operation in operations:
         if operation.number in touched and operation.is_forgotten:
             texts = WIPED, ""
         else:

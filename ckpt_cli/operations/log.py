@@ -6,16 +6,16 @@ After a crash, the log has the whole operation or nothing of it. Operations of a
 Witnesses are digests of checkpoints. They prove later that the log belongs to this database.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ckpt_cli.model import Ref, Row, RowChange
-from ckpt_cli.operations.changed_threads import ThreadCounts, read_counts
+from ckpt_cli.operations.changed_threads import ThreadCounts
 from ckpt_cli.operations.log_file import LogFile
 from ckpt_cli.operations.log_index import Index
-from ckpt_cli.operations.origin import Origin, find_origin, read_origins
+from ckpt_cli.operations.operation import Evidence, Heading, Operation, Phase
+from ckpt_cli.operations.operation_list import later_operations_on_threads, read_on_thread, read_operations
+from ckpt_cli.operations.operation_rows import insert, mark_by_parts, mark_done, store_changes
 from ckpt_cli.operations.proofs import (
     BEFORE_OPERATIONS,
     LEFT_BY_OPERATIONS,
@@ -24,84 +24,11 @@ from ckpt_cli.operations.proofs import (
     add_place,
     store_witnesses,
 )
-from ckpt_cli.operations.row_images import from_sqlite, key_text, parse_key, store, to_sqlite, unpack
+from ckpt_cli.operations.row_images import from_sqlite, key_text, parse_key, to_sqlite, unpack
 from ckpt_cli.savers.about import Place
 
 REWRITE_NEEDED = "INSERT INTO forgetting VALUES (NULL, NULL)"
 """Marks that rows were wiped, so that `LogFile.scrub` must rewrite the file."""
-
-_COLUMNS = "number, at, verb, reason, summary, state, undoes, rows, bytes"
-
-
-class Phase(StrEnum):
-    """The state of an operation."""
-
-    PLANNED = "planned"
-    """Logged; whether its rows were changed isn't known yet."""
-    DONE = "done"
-    """Applied."""
-    ABANDONED = "abandoned"
-    """Interrupted before any of its rows was changed."""
-    UNDONE = "undone"
-    """Applied, and later undone by another operation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation: a line of ``ckpt operations``.
-
-    Attributes:
-        at: seconds since 1970.
-        undoes: the number of the operation that this operation undoes.
-        rows: the number of rows that this operation changed.
-        size: the size of its images in the log, in bytes.
-        forgotten: the number of its rows that were wiped from the log; None if no row was wiped.
-        origin: who made it; None if an older ckpt logged it.
-        counts: the number of threads and of namespaces that it changed; None if an older ckpt logged it.
-    """
-
-    number: int
-    at: float
-    verb: str
-    reason: str
-    summary: str
-    phase: Phase
-    undoes: int | None
-    rows: int
-    size: int
-    forgotten: int | None = None
-    origin: Origin | None = None
-    counts: tuple[int, int] | None = None
-
-    @property
-    def is_forgotten(self) -> bool:
-        """Whether all its rows were wiped, so that it can't be undone."""
-        return self.forgotten is not None and self.forgotten >= self.rows
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """The description of an operation.
-
-    Attributes:
-        at: seconds since 1970.
-        undoes: the operation that it undoes.
-        forget: threads to wipe from the log once the operation is complete.
-    """
-
-    at: float
-    verb: str
-    reason: str
-    summary: str
-    undoes: int | None = None
-    forget: Sequence[str] = ()
-
-
-class Evidence(NamedTuple):
-    """The last logged change of a row, and the phase of the operation that made it."""
-
-    change: RowChange
-    phase: Phase
 
 
 class OperationLog(LogFile):
@@ -132,26 +59,15 @@ class OperationLog(LogFile):
             threads: counts the operation's threads.
         """
         with self.transaction() as connection:
-            texts = to_sqlite(heading.reason), to_sqlite(heading.summary)
-            values = (heading.at, heading.verb, *texts, Phase.PLANNED, heading.undoes, *map(to_sqlite, find_origin()))
-            number = connection.execute(
-                "INSERT INTO operations (at, verb, reason, summary, state, undoes, user, host, version, rows, bytes)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)",
-                values,
-            ).lastrowid
+            number = insert(connection, heading)
             names = [(number, to_sqlite(thread_id)) for thread_id in heading.forget]
             connection.executemany("INSERT INTO forgetting VALUES (?, ?)", names)
-            rows = size = 0
-            for rows, change in enumerate(changes if threads is None else threads.count(changes), 1):
-                size += store(connection, number or 0, rows, change)
-            connection.execute("UPDATE operations SET rows = ?, bytes = ? WHERE number = ?", (rows, size, number))
-            if threads is not None:
-                threads.store(connection, number or 0)
+            store_changes(connection, number, changes, threads)
             if witnessing is not None:
-                store_witnesses(connection, number or 0, witnessing)
+                store_witnesses(connection, (number, number), witnessing)
             if place is not None:
                 add_place(connection, place, heading.at)
-        return number or 0
+        return number
 
     def add_to_index(self, place: Place) -> None:
         """Add a line to the index: the database at this place uses this log.
@@ -168,30 +84,52 @@ class OperationLog(LogFile):
             connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, number))
 
     def finish(self, number: int) -> None:
-        """Mark an operation as done, and change the phases of the operations that it undoes.
-
-        The operation that it undoes becomes undone. If that operation was an undo too, the operation that was undone by
-        it becomes done again; and so on.
-        """
+        """Mark an operation as done, and change the phases of the operations that it undoes."""
         with self.transaction() as connection:
-            phase = Phase.DONE
-            current: int | None = number
-            while current is not None:
-                connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, current))
-                row = connection.execute("SELECT undoes FROM operations WHERE number = ?", (current,)).fetchone()
-                phase, current = (Phase.UNDONE if phase is Phase.DONE else Phase.DONE), row[0] if row else None
+            mark_done(connection, number)
+
+    def mark_by_parts(self, number: int) -> None:
+        """Give an operation with parts the phase that follows from its parts: no more parts will come."""
+        with self.transaction() as connection:
+            mark_by_parts(connection, [number])
 
     def operations(self) -> list[Operation]:
-        """All operations, newest first."""
-        found = self.rows(f"SELECT {_COLUMNS} FROM operations ORDER BY number DESC")  # noqa: S608 - a constant
-        wiped = dict(self.rows("SELECT operation, rows FROM forgotten", since=2))
-        origins, counts = read_origins(self), read_counts(self)
-        operations = []
-        for number, at, verb, reason, summary, phase, undoes, rows, size in found:
-            texts = from_sqlite(reason), from_sqlite(summary)
-            first = (number, at, verb, *texts, Phase(phase), undoes, rows, size)
-            operations.append(Operation(*first, wiped.get(number), origins.get(number), counts.get(number)))
-        return operations
+        """All operations, newest first; one on many threads counts as one, and `read_parts` gives its parts."""
+        return read_operations(self)
+
+    def operations_and_parts(self) -> list[Operation]:
+        """All operations and all their parts, newest first."""
+        return read_operations(self, "1")
+
+    def planned(self) -> list[Operation]:
+        """The operations and parts that were interrupted or that another ckpt is applying now, newest first."""
+        return read_operations(self, "o.state = ?", (Phase.PLANNED,))
+
+    def operation(self, number: int) -> Operation:
+        """The operation or part with this `number`."""
+        [operation] = read_operations(self, "o.number = ?", (number,))
+        return operation
+
+    def shown(self, number: int) -> int | None:
+        """The number by which people know the operation with this `number`; None if it was pruned."""
+        found = read_operations(self, "o.number = ?", (number,))
+        return found[0].shown if found else None
+
+    def name_of(self, number: int) -> str:
+        """What messages call the operation or part with this `number`, which may be pruned since."""
+        found = read_operations(self, "o.number = ?", (number,))
+        return found[0].name if found else "a forgotten operation"
+
+    def on_thread(self, thread_id: str) -> Iterator[Operation]:
+        """The operations and parts that changed a thread, or may have done so, newest first."""
+        if self.exists:
+            self.connect()
+            yield from read_on_thread(self, thread_id)
+
+    def later_on_threads(self, operation: Operation) -> list[Operation]:
+        """The later operations and parts that changed a thread of this one, or may have done so, newest first."""
+        self.connect()
+        return later_operations_on_threads(self, operation)
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
         """The row changes of an operation, one in memory at a time."""
@@ -245,7 +183,9 @@ class OperationLog(LogFile):
     @property
     def needs_no_witnesses(self) -> bool:
         """Whether a log without witnesses is normal: all its operations are abandoned, or older than witnesses."""
-        newest = self.rows("SELECT max(number) FROM operations WHERE state <> ?", (Phase.ABANDONED,))
+        newest = self.rows(
+            "SELECT max(number) FROM operations WHERE state NOT IN (?, ?)", (Phase.ABANDONED, Phase.REFUSED)
+        )
         return not newest or (newest[0][0] or 0) <= self.last_unwitnessed
 
     @property
@@ -268,7 +208,7 @@ class OperationLog(LogFile):
         rows = self.rows("SELECT address, engine, instance FROM places ORDER BY at DESC", since=2)
         return [Place(from_sqlite(address), *marks) for address, *marks in rows]
 
-    def later_operations(self, number: int) -> list[int]:
+    def later_operations(self, number: int) -> list[Operation]:
         """Later operations that changed a row of this operation and are not undone, newest first."""
         rows = self.rows(
             "SELECT DISTINCT o.number FROM changes c JOIN changes l USING (relation, key)"
@@ -277,16 +217,16 @@ class OperationLog(LogFile):
             " ORDER BY o.number DESC",
             (number, Phase.DONE, Phase.PLANNED),
         )
-        return [row[0] for row in rows]
+        return [self.operation(row[0]) for row in rows]
 
-    def undone_by(self, number: int) -> int | None:
+    def undone_by(self, number: int) -> Operation | None:
         """The operation that undid this operation, unless that undo was undone too."""
-        rows = self.rows("SELECT number FROM operations WHERE undoes = ? AND state = ?", (number, Phase.DONE))
-        return rows[-1][0] if rows else None
+        return next(iter(read_operations(self, "o.undoes = ? AND o.state = ?", (number, Phase.DONE), most=1)), None)
 
     def prune(self, numbers: Iterable[int]) -> None:
         """Delete operations with their images, and rewrite the file so that no byte of them is left in it."""
         with self.transaction() as connection:
-            connection.executemany("DELETE FROM operations WHERE number = ?", ((number,) for number in numbers))
+            names = [(number,) for number in numbers]
+            connection.executemany("DELETE FROM operations WHERE number = ?1 OR part_of = ?1", names)
             connection.execute(REWRITE_NEEDED)
         self.scrub()

@@ -7,8 +7,9 @@ from ckpt_cli.operations.log_candidates import LogCandidates
 from ckpt_cli.savers.contract import Saver
 
 if TYPE_CHECKING:
-    from ckpt_cli.operations.log import Operation, OperationLog
+    from ckpt_cli.operations.log import OperationLog
     from ckpt_cli.operations.log_search import Doubtful, SearchResult
+    from ckpt_cli.operations.operation import Operation
 
 
 class Logs:
@@ -103,7 +104,9 @@ class Logs:
 
         result = Search(self._saver, deep=False).run()
         logs = [result.own] if result.own is not None else [one.log for one in result.doubtful if one.is_here]
-        operations = [operation for log in logs[:1] for operation in planned_operations(log)]
+        operations = [
+            operation for log in logs[:1] for operation in planned_operations(log) if operation.part_of is None
+        ]
         for log in logs:
             log.close()
         return operations

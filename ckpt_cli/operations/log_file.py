@@ -4,7 +4,7 @@ It has the operations and tags of one database. The first write makes the file; 
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,9 @@ class LogFile:
         with self._translated_errors("read"):
             return self.path.exists()
 
-    def rows(self, statement: str, words: Sequence[object] = (), *, since: int = 1) -> list[tuple[Any, ...]]:
+    def rows(
+        self, statement: str, words: Sequence[object] | Mapping[str, object] = (), *, since: int = 1
+    ) -> list[tuple[Any, ...]]:
         """The rows that a statement gives; none if there is no file, or if its schema is older than version `since`."""
         if not self.exists:
             return []

@@ -59,7 +59,28 @@ CREATE INDEX changed_threads_by_thread ON changed_threads (thread_id, operation)
 The new columns are NULL in operations that were logged before.
 """
 
-_MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
+_FIFTH = """
+ALTER TABLE operations ADD COLUMN shown INTEGER;
+ALTER TABLE operations ADD COLUMN part_of INTEGER;
+ALTER TABLE operations ADD COLUMN parts INTEGER;
+UPDATE operations SET shown = number;
+INSERT OR REPLACE INTO settings SELECT 'last shown', seq FROM sqlite_sequence WHERE name = 'operations';
+CREATE INDEX operations_by_parent ON operations (part_of, number);
+CREATE INDEX operations_by_state ON operations (state);
+CREATE TABLE parts (
+  operation INTEGER PRIMARY KEY REFERENCES operations ON DELETE CASCADE, thread_id TEXT NOT NULL,
+  problem TEXT NOT NULL);
+CREATE INDEX parts_by_thread ON parts (thread_id, operation);
+"""
+"""Operations on many threads: each has a row for itself, and a row for each of its parts, one for each thread.
+
+`number` orders operations and parts by time. `shown` is what people call an operation; it is NULL in a part, and the
+setting `last shown` is the last one, since pruned ones aren't used again. `parts` is the number of threads that an
+operation on many was to change; it is NULL in others. The table `parts` has the thread of each part, and why it was
+refused; it is a table of its own so that a thread can be forgotten without the part.
+"""
+
+_MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """The scripts, each of which makes a version of the schema from the version before."""
 
 VERSION = len(_MIGRATIONS)

@@ -5,10 +5,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ckpt_cli import __version__
-from ckpt_cli.operations.log_file import LogFile
-from ckpt_cli.operations.row_images import from_sqlite
-
-_SINCE = 4  # the version of the log's schema that has these columns
 
 
 class Origin(NamedTuple):
@@ -17,12 +13,6 @@ class Origin(NamedTuple):
     user: str
     host: str
     version: str
-
-
-def read_origins(log: LogFile) -> dict[int, Origin]:
-    """Number to origin of all operations; those that an older ckpt logged have none."""
-    rows = log.rows("SELECT number, user, host, version FROM operations WHERE user IS NOT NULL", since=_SINCE)
-    return {number: Origin(*map(from_sqlite, who)) for number, *who in rows}
 
 
 def find_origin() -> Origin:

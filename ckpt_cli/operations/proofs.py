@@ -37,15 +37,21 @@ RowKeys = Callable[[], Iterator[tuple[str, Row]]]
 class Witnessing(Protocol):
     """Chooses the checkpoints that will prove a log; see `operations.witnesses`."""
 
-    def choose(self, row_keys: RowKeys, known: Collection[Ref]) -> tuple[Collection[Ref], Mapping[Ref, bytes]]:
+    def choose(self, row_keys: RowKeys, known: Collection[Ref], /) -> tuple[Collection[Ref], Mapping[Ref, bytes]]:
         """The known witnesses that the operation changes, and new witnesses with their digests."""
 
 
-def store_witnesses(connection: "sqlite3.Connection", number: int, witnessing: Witnessing) -> None:
-    """Delete the witnesses that an operation changes, store new ones for it, and delete the oldest above a limit."""
+def store_witnesses(connection: "sqlite3.Connection", numbers: tuple[int, int], witnessing: Witnessing) -> None:
+    """Delete the witnesses that some operations change, store new ones, and delete the oldest above a limit.
+
+    Args:
+        connection: the log's connection, in a transaction.
+        numbers: the first and the last of the operations; all between them are meant too.
+        witnessing: chooses the witnesses.
+    """
 
     def row_keys() -> Iterator[tuple[str, Row]]:
-        found = connection.execute("SELECT relation, key FROM changes WHERE operation = ?", (number,))
+        found = connection.execute("SELECT relation, key FROM changes WHERE operation BETWEEN ? AND ?", numbers)
         return ((relation, parse_key(key)) for relation, key in found)
 
     known = {Ref(*map(from_sqlite, name)) for *name, _ in connection.execute(WITNESSES)}
@@ -53,7 +59,7 @@ def store_witnesses(connection: "sqlite3.Connection", number: int, witnessing: W
     forget = "DELETE FROM witnesses WHERE thread_id = ? AND ns = ? AND checkpoint_id = ?"
     connection.executemany(forget, [[*map(to_sqlite, ref)] for ref in changed])
     for ref, witness in new.items():
-        add_witness(connection, ref, witness, number)
+        add_witness(connection, ref, witness, numbers[1])
     connection.execute(
         "DELETE FROM witnesses WHERE operation > 0 AND operation <= (SELECT operation FROM witnesses"
         " WHERE operation > 0 ORDER BY operation DESC LIMIT 1 OFFSET ?)",

@@ -16,7 +16,7 @@ def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) ->
 
     A thread is left out if ckpt itself made that checkpoint.
     """
-    live = [ref for ref in newest if not _is_made_by_ckpt(saver, log, ref)]
+    live = [ref for ref in newest if is_live(saver, log, ref)]
     for ref in live[:_NAMED]:
         seconds = max(0, round(now - (ids.unix_time(ref.checkpoint_id) or now)))
         yield f"the thread {ref.thread_id} was last written {seconds}s ago; the application may be running"
@@ -24,10 +24,15 @@ def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) ->
         yield f"and {len(live) - _NAMED:,} more threads were also written to just now"
 
 
+def is_live(saver: Saver, log: OperationLog, newest: Ref) -> bool:
+    """Whether the application, and not ckpt, made the newest checkpoint of a thread."""
+    return not _is_made_by_ckpt(saver, log, newest)
+
+
 def _is_made_by_ckpt(saver: Saver, log: OperationLog, ref: Ref) -> bool:
     """Whether an operation of ckpt made this checkpoint. Such an operation isn't older than the checkpoint's id."""
     made = ids.unix_time(ref.checkpoint_id) or 0.0
-    for operation in log.operations():
+    for operation in log.on_thread(ref.thread_id):
         if operation.at < made:
             return False
         if operation.rows <= _ROWS:

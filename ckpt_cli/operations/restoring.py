@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.model import CheckpointRow, Ref, Row, Scalar, WriteKey
-from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Operation, Phase
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 
@@ -106,9 +107,7 @@ def _existed_before(row: CheckpointRow, operation: Operation, restored: Restored
 
 def _added_later(saver: Saver, log: OperationLog, operation: Operation, thread_id: str) -> Iterator[Ref]:
     """The checkpoints that later operations added to a thread."""
-    for later in log.operations():
-        if later.number <= operation.number:
-            return
+    for later in log.later_on_threads(operation):
         for relation, key, before, after in log.hashes(later.number):
             name = saver.record_of(relation, key)
             if isinstance(name, Ref) and name.thread_id == thread_id and before is None and after is not None:
@@ -139,9 +138,7 @@ def removed_later(saver: Saver, log: OperationLog, operation: Operation) -> dict
     Left out are those that exist again, and those that the undo of this operation brings back.
     """
     removed: dict[Ref, Operation] = {}
-    for later in log.operations():
-        if later.number <= operation.number:
-            break
+    for later in log.later_on_threads(operation):
         for ref in _removed(saver, log, later) if later.phase is Phase.DONE else ():
             removed.setdefault(ref, later)
     for ref in _removed(saver, log, operation) if removed else ():

@@ -4,8 +4,11 @@ If the engine has transactions, all rows were written or none. Otherwise only so
 rows are undone.
 """
 
+from collections.abc import Iterator, Sequence
+
 from ckpt_cli.operations import forget
-from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Operation, Phase
 from ckpt_cli.operations.rows import inverse, is_image
 from ckpt_cli.operations.witnesses import Verdict, judge_log
 from ckpt_cli.savers.about import Ability
@@ -13,7 +16,7 @@ from ckpt_cli.savers.contract import Saver
 
 
 def settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    """Decide for every planned operation whether it happened; returns the operations that could be decided.
+    """Decide for every planned operation and part whether it happened; returns those that could be decided.
 
     If nothing proves that the log belongs to this database, all operations stay planned. An interrupted wipe of
     forgotten threads is finished too.
@@ -22,27 +25,32 @@ def settle(saver: Saver, log: OperationLog) -> list[Operation]:
     makes the engine roll back half-written changes.
     """
     settled: list[Operation] = []
-    if planned_operations(log):
-        with log.exclusive(needed=Ability.ATOMIC not in saver.abilities):
+    if planned := planned_operations(log):
+        # the parts of an operation on many threads are logged before their transactions begin
+        has_parts = any(one.parts is not None for one in planned)
+        with log.exclusive(needed=has_parts or Ability.ATOMIC not in saver.abilities):
             settled = saver.transaction(lambda: _settle(saver, log))
     forget.finish(saver, log)
     return settled
 
 
 def planned_operations(log: OperationLog) -> list[Operation]:
-    """The operations that were interrupted or that another ckpt is applying now, newest first."""
-    return [operation for operation in log.operations() if operation.phase is Phase.PLANNED]
+    """The operations and parts that were interrupted or that another ckpt is applying now, newest first."""
+    return log.planned()
 
 
 def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
     if judge_log(saver, log).verdict is not Verdict.MATCHES and not log.is_trusted:
         return []
     settled = []
-    for operation in planned_operations(log):  # newest first, as a newer operation may have changed the same rows
+    planned = planned_operations(log)
+    for operation in planned:  # newest first, as a newer operation may have changed the same rows
+        if operation.parts is not None:
+            continue
         if Ability.ATOMIC in saver.abilities:
             has_happened = _happened(saver, log, operation.number)
         else:
-            has_happened = _complete_or_undo(saver, log, operation.number)
+            has_happened = complete_or_undo(saver, log, operation.number)
         if has_happened is None:
             continue
         if has_happened:
@@ -50,7 +58,17 @@ def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
         else:
             log.mark(operation.number, Phase.ABANDONED)
         settled.append(operation)
-    return settled
+    return [*settled, *_close(log, planned, settled)]
+
+
+def _close(log: OperationLog, planned: Sequence[Operation], settled: Sequence[Operation]) -> Iterator[Operation]:
+    """End the interrupted operations on many threads whose parts are all settled, and give them."""
+    numbers = {one.number for one in settled}
+    undecided = {one.part_of for one in planned if one.parts is None and one.number not in numbers}
+    for operation in planned:
+        if operation.parts is not None and operation.number not in undecided:
+            log.mark_by_parts(operation.number)
+            yield operation
 
 
 def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
@@ -78,7 +96,7 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
     return False if guess is None and is_unchanged else guess
 
 
-def _complete_or_undo(saver: Saver, log: OperationLog, number: int) -> bool:
+def complete_or_undo(saver: Saver, log: OperationLog, number: int) -> bool:
     """Whether the whole operation was written; if not, the rows that were written are undone.
 
     Rows are written in order, so the last row shows whether all rows were written.

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from ckpt_cli.model import Ref, WriteKey
 from ckpt_cli.operations.forget import Trace, read_traces, traces_of_threads
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.operations.tags import read_tags
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.views.plan import RowLine
@@ -45,13 +46,13 @@ def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Surv
         if tag.ref.thread_id in thread_ids
     ]
     numbers = {trace.operation for trace in traces}
-    operations = log.operations()
+    operations = log.operations_and_parts()
     others = any(one.reason for one in operations) or bool({*known_threads(saver, log)}.difference(thread_ids))
-    phases = {one.number: one.phase for one in operations if one.number in numbers}
+    touched = [one for one in operations if one.number in numbers]
     undoable, planned = (
-        sorted(number for number, phase in phases.items() if phase is wanted) for wanted in (Phase.DONE, Phase.PLANNED)
+        sorted({one.shown for one in touched if one.phase is phase}) for phase in (Phase.DONE, Phase.PLANNED)
     )
-    return Survey(tuple(thread_ids), rows, sorted(numbers), undoable, planned, others)
+    return Survey(tuple(thread_ids), rows, sorted({one.shown for one in touched}), undoable, planned, others)
 
 
 def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:

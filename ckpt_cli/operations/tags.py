@@ -1,5 +1,6 @@
 """Tags: names that people give to checkpoints, stored with the operation log and never in the database."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
@@ -32,6 +33,16 @@ def read_tags(log: LogFile, thread_id: str | None = None) -> list[Tag]:
     return [Tag(name, Ref(*map(from_sqlite, where)), at) for name, *where, at in rows]
 
 
+def must_be_a_name(name: str) -> None:
+    """Refuse a text that can't be a tag.
+
+    Raises:
+        UsageError: the name can't be written in a revision.
+    """
+    if not name or not all(char.isalnum() or char in _PUNCTUATION for char in name):
+        raise UsageError(f"{name!r} can't be a tag", hint=f"a tag has letters, digits and {' '.join(_PUNCTUATION)}")
+
+
 def add(
     log: OperationLog, tag: Tag, *, move: bool = False, witness: bytes | None = None, place: Place | None = None
 ) -> None:
@@ -48,8 +59,7 @@ def add(
         UsageError: the name can't be written in a revision.
         Refused: another checkpoint of the namespace has the name.
     """
-    if not tag.name or not all(char.isalnum() or char in _PUNCTUATION for char in tag.name):
-        raise UsageError(f"{tag.name!r} can't be a tag", hint=f"a tag has letters, digits and {' '.join(_PUNCTUATION)}")
+    must_be_a_name(tag.name)
     ref = tag.ref
     [*others] = [t for t in read_tags(log, ref.thread_id) if (t.ref.ns, t.name) == (ref.ns, tag.name) and t.ref != ref]
     if others and not move:
@@ -65,6 +75,34 @@ def add(
             add_place(connection, place, tag.at)
     if place is not None:
         log.add_to_index(place)
+
+
+def add_all(log: OperationLog, tags: Sequence[Tag], *, witnesses: Mapping[Ref, bytes], place: Place) -> None:
+    """Tag checkpoints of many threads in one transaction of the log; a name that is on another checkpoint moves.
+
+    Args:
+        log: the log of this database.
+        tags: the names and their checkpoints.
+        witnesses: digests of some of these checkpoints, which later prove that the log belongs to this database.
+        place: where the database is.
+    """
+    with log.transaction() as connection:
+        for tag in tags:
+            words = [*map(to_sqlite, (tag.ref.thread_id, tag.ref.ns, tag.name, tag.ref.checkpoint_id)), tag.at]
+            connection.execute(
+                "INSERT OR REPLACE INTO tags (thread_id, ns, name, checkpoint_id, at) VALUES (?, ?, ?, ?, ?)", words
+            )
+        for ref, digest in witnesses.items():
+            add_witness(connection, ref, digest, 0)
+        add_place(connection, place, tags[0].at)
+    log.add_to_index(place)
+
+
+def read_named(log: LogFile, name: str) -> dict[tuple[str, str], Ref]:
+    """Thread and namespace to the checkpoint that has this name there."""
+    rows = log.rows("SELECT thread_id, ns, checkpoint_id FROM tags WHERE name = ?", (name,))
+    refs = (Ref(*map(from_sqlite, where)) for where in rows)
+    return {(ref.thread_id, ref.ns): ref for ref in refs}
 
 
 def remove(log: LogFile, thread_id: str, ns: str, name: str) -> Tag:

@@ -10,7 +10,8 @@ from ckpt_cli.errors import NotFound, Refused
 from ckpt_cli.model import Ref, RowChange, WriteKey
 from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
-from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Heading, Operation, Phase
 from ckpt_cli.operations.restoring import Restored, find_clash, find_parent, find_restored, head_beside, removed_later
 from ckpt_cli.operations.undo_hints import (
     hint_before_answer,
@@ -34,7 +35,7 @@ def find_operation(log: OperationLog, number: int | None) -> Operation:
         Refused: the operation isn't done, or its rows were forgotten.
     """
     for operation in log.operations():
-        if operation.number == number:
+        if operation.shown == number:
             _must_be_done(log, operation)
             _must_have_rows(log, operation)
             return operation
@@ -73,7 +74,7 @@ def _must_be_proved(log: OperationLog, operation: Operation) -> None:
     if operation.number > log.last_unwitnessed or log.is_trusted or log.leaves_rows(operation.number):
         return
     why = "the version of ckpt that logged it stored nothing that could prove it"
-    what = f"nothing proves that operation {operation.number} was done to this database"
+    what = f"nothing proves that {operation.name} was done to this database"
     raise Refused(f"{what}: {why}; nothing was written", hint="if you know that it was, add --same-database")
 
 
@@ -83,7 +84,7 @@ def describe(operation: Operation) -> str:
     The rest of that summary, after ": " or "; ", describes a result that no longer exists.
     """
     summary = operation.summary.partition(": ")[0].partition("; ")[0]
-    return f"of operation {operation.number} ({operation.verb} {summary})"
+    return f"of operation {operation.shown} ({operation.verb} {summary})"
 
 
 def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[RowChange]:
@@ -138,7 +139,7 @@ def _must_fit(
             f"has continued from {clash.at.checkpoint_id} since, and the restored records don't fit together with that"
         )
     raise Refused(
-        f"operation {operation.number} can't be taken back: thread {clash.thread_id!r} {what}; nothing was written",
+        f"{operation.name} can't be taken back: thread {clash.thread_id!r} {what}; nothing was written",
         hint=later_hint or hint_make_room(clash, operation),
     )
 
@@ -152,10 +153,10 @@ def _must_not_be_orphans(saver: Saver, log: OperationLog, operation: Operation) 
             continue
         if (parent := find_parent(ref, change.before, removed)) is not None:
             later = removed[parent]
-            what = f"operation {operation.number} can't be taken back: it would bring back {ref.checkpoint_id}"
+            what = f"{operation.name} can't be taken back: it would bring back {ref.checkpoint_id}"
             raise Refused(
-                f"{what}, whose parent {parent.checkpoint_id} operation {later.number} removed; nothing was written",
-                hint=hint_undo_first(later, operation),
+                f"{what}, whose parent {parent.checkpoint_id} {later.name} removed; nothing was written",
+                hint=hint_undo_first(log, later, operation),
             )
 
 
@@ -174,13 +175,13 @@ def _must_be_done(log: OperationLog, operation: Operation) -> None:
     if operation.phase is Phase.DONE:
         return
     if operation.phase is Phase.PLANNED:
-        what = f"operation {operation.number} was interrupted, or is running now: what it wrote isn't known"
+        what = f"{operation.name} was interrupted, or is running now: what it wrote isn't known"
         raise Refused(what, hint="`ckpt operations --settle` finds out how it ended, if the rows show it")
-    undo_number = log.undone_by(operation.number)
-    hint = f"`ckpt undo {undo_number}` brings it back" if undo_number is not None else ""
+    undone_by = log.undone_by(operation.number)
+    hint = f"`{undone_by.undo_command}` brings it back" if undone_by is not None else ""
     if operation.phase is Phase.ABANDONED:
         hint = "it was interrupted, and changed nothing or was taken back"
-    raise Refused(f"operation {operation.number} is {operation.phase} already", hint=hint)
+    raise Refused(f"{operation.name} is {operation.phase} already", hint=hint)
 
 
 def _must_have_rows(log: OperationLog, operation: Operation) -> None:
@@ -189,18 +190,17 @@ def _must_have_rows(log: OperationLog, operation: Operation) -> None:
     undoable = (
         one for one in log.operations() if one.phase is Phase.DONE and one.undoes is None and not one.is_forgotten
     )
-    earlier = next((one.number for one in undoable if one.number < operation.number), None)
+    earlier = next((one.shown for one in undoable if one.number < operation.number), None)
     hint = "" if earlier is None else f"`ckpt undo {earlier}` takes back an earlier one"
-    raise Refused(f"operation {operation.number} can't be taken back: its rows were forgotten", hint=hint)
+    raise Refused(f"{operation.name} can't be taken back: its rows were forgotten", hint=hint)
 
 
 def _changed_since(log: OperationLog, operation: Operation, name: Ref | WriteKey | None) -> Refused:
-    what = f"operation {operation.number} can't be taken back"
+    what = f"{operation.name} can't be taken back"
     if later := log.later_operations(operation.number):
-        named = f"operation {later[0]}" if len(later) == 1 else f"operations {', '.join(map(str, later))}"
-        return Refused(
-            f"{what}: {named} changed the same rows later", hint=then_undo(f"ckpt undo {later[0]}", operation)
-        )
+        numbers = ", ".join(str(one.shown) for one in later)
+        named = later[0].name if len(later) == 1 else f"operations {numbers}"
+        return Refused(f"{what}: {named} changed the same rows later", hint=then_undo(later[0].undo_command, operation))
     now = "" if name is None else hint_look(name if isinstance(name, Ref) else name.ref)
     why = f"{_describe_record(name)} was changed since by somebody else"
     return Refused(f"{what}: {why}; nothing was written", hint=now)
@@ -270,5 +270,5 @@ def _enclosing_heads(saver: Saver, ref: Ref) -> Iterator[Ref]:
 
 
 def _refuse_continued(operation: Operation, thread_id: str, to: str, hint: str) -> Refused:
-    what = f"operation {operation.number} can't be taken back: thread {thread_id!r} continued from what it added"
+    what = f"{operation.name} can't be taken back: thread {thread_id!r} continued from what it added"
     return Refused(f"{what} ({to}); nothing was written", hint=hint)

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from ckpt_cli.model import CheckpointRow, Ref, WriteKey
-from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Operation, Phase
 from ckpt_cli.operations.restoring import Clash
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.shell_words import command
@@ -11,7 +12,7 @@ from ckpt_cli.shell_words import command
 
 def then_undo(command_line: str, operation: Operation, aside: str = "") -> str:
     """The hint to type this command first, then the refused undo; `aside` is a text between the two."""
-    return f"`{command_line}` first{aside}, then `ckpt undo {operation.number}`"
+    return f"`{command_line}` first{aside}, then `{operation.undo_command}`"
 
 
 def hint_make_room(clash: Clash, operation: Operation) -> str:
@@ -69,9 +70,7 @@ def hint_later_operation(
 
     With `with_writes`, an operation that made or restored a write on such a checkpoint counts too.
     """
-    for later in log.operations():
-        if later.number <= operation.number:
-            return ""
+    for later in log.later_on_threads(operation):
         if later.phase is not Phase.DONE:
             continue
         for change in log.changes(later.number):
@@ -80,17 +79,17 @@ def hint_later_operation(
                 continue
             ref = name.ref if isinstance(name, WriteKey) else name
             if ref.thread_id == thread_id and ref.checkpoint_id in ids:
-                return hint_undo_first(later, operation)
+                return hint_undo_first(log, later, operation)
     return ""
 
 
-def hint_undo_first(later: Operation, operation: Operation) -> str:
+def hint_undo_first(log: OperationLog, later: Operation, operation: Operation) -> str:
     """The hint to first undo a later operation."""
-    return then_undo(f"ckpt undo {later.number}", operation, _describe_undo(later))
+    return then_undo(later.undo_command, operation, _describe_undo(log, later))
 
 
-def _describe_undo(later: Operation) -> str:
-    return "" if later.undoes is None else f" (it brought back what operation {later.undoes} had changed)"
+def _describe_undo(log: OperationLog, later: Operation) -> str:
+    return "" if later.undoes is None else f" (it brought back what {log.name_of(later.undoes)} had changed)"
 
 
 def _tip(rows: Sequence[CheckpointRow], checkpoint_id: str) -> str:

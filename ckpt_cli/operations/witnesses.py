@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Checkpoint, Ref, Row, WriteKey
-from ckpt_cli.operations.log import Evidence, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Evidence, Phase
 from ckpt_cli.operations.proofs import RowKeys
 from ckpt_cli.operations.rows import is_image
 from ckpt_cli.savers.about import Ability

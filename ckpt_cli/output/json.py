@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.output.clean import hostile
 from ckpt_cli.values.jsonform import to_json
-from ckpt_cli.views.base import Json, View
+from ckpt_cli.views.base import Json, Rows, View
 
 if TYPE_CHECKING:
     from ckpt_cli.output.query import Query
@@ -53,7 +53,7 @@ def form(value: Any, reveal: bool) -> Any:
         return value.value
     if names := _part_names(value):
         return {name: form(getattr(value, name), reveal) for name in names}
-    if isinstance(value, tuple | set | frozenset | Iterator):
+    if isinstance(value, tuple | set | frozenset | Iterator | Rows):
         return [form(item, reveal) for item in value]
     if _holds_parts(value, _SEARCHED_LEVELS):
         if isinstance(value, Mapping):

@@ -16,6 +16,7 @@ from ckpt_cli.output.line import Line, Page
 from ckpt_cli.views.base import View
 
 if TYPE_CHECKING:
+    from ckpt_cli.views.bulk import BulkView
     from ckpt_cli.views.plan import PlanView
     from ckpt_cli.views.resume import QuestionLine
 
@@ -50,7 +51,11 @@ class Printer:
         """Write a remark to stderr."""
         talk.say(text)
 
-    def confirm(self, view: "PlanView") -> bool:
+    def progress(self, text: str) -> None:
+        """Show how far long work has come, on a terminal; "" removes that."""
+        talk.progress(text)
+
+    def confirm(self, view: "PlanView | BulkView") -> bool:
         """Show the plan and ask whether to apply it.
 
         Raises:

@@ -10,14 +10,15 @@ from ckpt_cli.output import talk
 from ckpt_cli.output.cells import flow
 from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import Line, Page
-from ckpt_cli.output.text.plan import plan_lines
+from ckpt_cli.output.text import bulk, plan
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.resume import QuestionLine
 
 _YES = {"y", "yes"}
 
 
-def confirm(view: PlanView, *, colored: bool) -> bool:
+def confirm(view: PlanView | BulkView, *, colored: bool) -> bool:
     """Show a plan and ask whether to apply it. Returns True for "y" or "yes"; every other answer means no.
 
     Raises:
@@ -26,7 +27,8 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
     if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
         raise Refused("not confirmed: there is no terminal to ask on", hint="--yes applies it, --dry-run shows it")
     paint = _painter(colored)
-    for line in plan_lines(view, Page(talk.width(), 0.0)):
+    page = Page(talk.width(), 0.0)
+    for line in bulk.plan_lines(view, page) if isinstance(view, BulkView) else plan.plan_lines(view, page):
         sys.stderr.write(paint(line) + "\n")
     return answer("Apply? [y/N] ")
 

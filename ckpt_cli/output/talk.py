@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Sequence
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
+from time import monotonic
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from ckpt_cli import ctrl_c
@@ -20,6 +22,11 @@ from ckpt_cli.output.stdout import OutputClosedError, discard
 BUG = 70
 PIPE_CLOSED = 141
 """128 + SIGPIPE: what a shell shows for a program whose reader (``head``) closed the pipe."""
+
+_DELAY, _PAUSE = 0.8, 0.2  # seconds before the first line of progress, and between two
+_CLEAR = "\r\x1b[K"
+_progress = SimpleNamespace(begun=0.0, shown=0.0)
+"""When long work began, and when a line of progress was last written; 0 if there is none."""
 
 _MOST_CANDIDATES = 20  # as text; JSON has all of them
 
@@ -52,6 +59,24 @@ def say(text: str) -> None:
 
         line = "\n".join(flow(line, cells))
     sys.stderr.write(line + "\n")  # stderr can write every character: it uses backslashreplace
+    sys.stderr.flush()
+
+
+def progress(text: str) -> None:
+    """Show how far long work has come, in one line that the next such line replaces; "" removes it.
+
+    Only on a terminal, and not more often than anybody can read.
+    """
+    if not on_terminal():
+        return
+    now = monotonic()
+    _progress.begun = _progress.begun or now
+    if text and now - max(_progress.begun + _DELAY, _progress.shown) > _PAUSE:
+        sys.stderr.write(_CLEAR + clean(text)[: (width() or 80) - 1])
+        _progress.shown = now
+    elif not text:
+        sys.stderr.write(_CLEAR if _progress.shown else "")
+        _progress.begun = _progress.shown = 0.0
     sys.stderr.flush()
 
 

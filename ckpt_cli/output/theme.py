@@ -98,7 +98,7 @@ DIFFERENCES = _by_word(
     Look("changed", "~", "changed"),
     Look("changed", "↕", "moved"),
 )
-OPERATION_STATES = {"done": "good", "undone": "muted", "abandoned": "muted", "planned": "waiting"}
+OPERATION_STATES = {"done": "good", "undone": "muted", "abandoned": "muted", "planned": "waiting", "refused": "bad"}
 """The style of each state of an operation."""
 WRITE_KINDS = {"error": "bad", "interrupt": "waiting", "resume": "good", "trigger": "muted"}
 """The style of each kind of write to one of langgraph's own channels."""

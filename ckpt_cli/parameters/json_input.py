@@ -1,5 +1,6 @@
 """Reads JSON from the command line: the text itself, ``@FILE``, or ``@-`` for stdin."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,23 @@ def file_or_stdin(name: str) -> str:
         if name == "-":
             return typer.get_binary_stream("stdin").read().decode("utf-8-sig")
         return Path(name).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"can't read {name}: {why}") from error
+
+
+def lines_of(name: str) -> Iterator[str]:
+    """The lines of a file, or of stdin if the name is ``-``, one in memory at a time.
+
+    Raises:
+        UsageError: the file can't be read.
+    """
+    try:
+        if name == "-":
+            yield from (line.decode("utf-8-sig") for line in typer.get_binary_stream("stdin"))
+            return
+        with Path(name).open(encoding="utf-8-sig") as file:
+            yield from file
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(f"can't read {name}: {why}") from error

@@ -31,6 +31,16 @@ Rev = Annotated[
     ),
 ]
 
+OptionalRev = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="REV",
+        help="A checkpoint: @ (the head, the default), an id or a unique part of it, REV~2, REV^, step:5, branch:2, …",
+        autocompletion=complete_revision,
+        show_default=False,
+    ),
+]
+
 At = Annotated[
     str,
     typer.Option(

@@ -6,38 +6,16 @@ A head may lack the application's keys, because a run without the application's 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.errors import UsageError
 from ckpt_cli.layouts import read_metadata
 from ckpt_cli.model import Ref, Thread
+from ckpt_cli.parameters.where_option import HEAD_NAMES
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 
 if TYPE_CHECKING:
     from ckpt_cli.history.state.filters import Filter
 
-_HEAD_NAMES = frozenset({"status", "next", "values"})
 _REFS = 1000  # the metadata of this many checkpoints is read at once
-
-
-def parse_filter(expression: str | None, *, any_checkpoint: bool) -> "Filter | None":
-    """The filter that ``--where`` describes, with or without ``--any``.
-
-    Raises:
-        UsageError: there is ``--any`` without ``--where``, or an expression that uses a name which metadata never has.
-    """
-    if expression is None:
-        if any_checkpoint:
-            raise UsageError("--any belongs to --where", hint="""--where 'user_id == "u-1"' --any""")
-        return None
-    from ckpt_cli.history.state.filters import Filter
-
-    where = Filter(expression, "checkpoint's metadata" if any_checkpoint else "thread")
-    if any_checkpoint and (head_names := sorted(where.names & _HEAD_NAMES)):
-        raise UsageError(
-            f"--any tests only metadata, which has no {head_names[0]!r}",
-            hint="--status selects threads by status; without --any, --where also tests the head's state",
-        )
-    return where
 
 
 class UnreadMetadata:
@@ -114,7 +92,7 @@ class OlderMatches:
         from ckpt_cli.history.state.filters import Filter
 
         self._reader = reader
-        self._where = None if where is None or where.names & _HEAD_NAMES else Filter(where.expression)
+        self._where = None if where is None or where.names & HEAD_NAMES else Filter(where.expression)
         self._page: list[str] = []
         self._threads = 0
 

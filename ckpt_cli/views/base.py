@@ -3,6 +3,8 @@
 The names of its fields are the ``--json`` contract: no field is removed.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 
@@ -32,6 +34,14 @@ class View:
     def cut(self) -> str:
         """A remark for stderr if the answer is incomplete, else "". On a terminal, the answer itself says so."""
         return ""
+
+
+class Rows(ABC):
+    """Rows of a view that are made when they are read, and that can be read several times."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Any]:
+        """The rows from the first one on."""
 
 
 class Json(NamedTuple):

@@ -1,6 +1,6 @@
 """The view of ``ckpt tag``: names of checkpoints."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ckpt_cli.views.base import View
@@ -29,6 +29,7 @@ class TagView(View):
     """Tags by thread, namespace and name.
 
     Attributes:
+        refused: thread to the reason why it was left alone, if many threads were to be tagged.
         did: what the command did with these tags: ``listed``, ``added`` or ``deleted``.
     """
 
@@ -37,3 +38,4 @@ class TagView(View):
 
     did: str
     tags: list[TagLine]
+    refused: dict[str, str] = field(default_factory=dict)

@@ -16,8 +16,9 @@ from ckpt_cli.commands import operations
 from ckpt_cli.conformance.records import checkpoint
 from ckpt_cli.model import Plan
 from ckpt_cli.operations.changed_threads import ThreadCounts
-from ckpt_cli.operations.log import Heading, OperationLog
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_paths import default_path
+from ckpt_cli.operations.operation import Heading
 from ckpt_cli.operations.witnesses import Choice, sample_checkpoints
 from ckpt_cli.savers.memory import MemorySaver
 from ckpt_cli.savers.sqlite import open_file

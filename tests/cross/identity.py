@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from ckpt_cli.app import run
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_paths import default_path
+from ckpt_cli.operations.operation import Phase
 from tests.cross.backend import Backend, Fresh
 from tests.cross.steps import killed
 from tests.cross.travel import contents, start, stopping_deltas

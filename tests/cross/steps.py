@@ -10,8 +10,9 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.model import RowChange
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_paths import default_path
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 from tests.cross.backend import Backend, Fresh

@@ -8,7 +8,9 @@ _ADDED = {
     2: (("settings", "witnesses", "places", "forgotten", "forgetting"), ()),
     3: (("reducers",), ()),
     4: (("changed_threads",), ("user", "host", "version", "threads", "namespaces")),
+    5: (("parts",), ("shown", "part_of", "parts")),
 }
+_INDEXES = {5: ("operations_by_parent", "operations_by_state")}
 """The tables, and the columns of operations, that each version of the schema added."""
 
 
@@ -17,6 +19,8 @@ def take_back_to(version: int, path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         for later in (one for one in _ADDED if one > version):
             tables, columns = _ADDED[later]
+            for index in _INDEXES.get(later, ()):
+                connection.execute(f"DROP INDEX {index}")
             for table in tables:
                 connection.execute(f"DROP TABLE {table}")
             for column in columns:

@@ -2,7 +2,8 @@
 
 from ckpt_cli.conformance.records import checkpoint
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 
 
 def adding(checkpoint_id: str, parent_id: str = "2") -> Plan:

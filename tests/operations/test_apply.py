@@ -6,7 +6,8 @@ from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.operations.apply import apply, basis_of, basis_of_heads
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.savers.memory import MemorySaver
 from tests.operations.plans import HEAD, LONGER, OTHER, phases
 

@@ -12,7 +12,8 @@ import pytest
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, Plan, Ref, WriteKey
 from ckpt_cli.operations.apply import apply, basis_of
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.plans import fork
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader

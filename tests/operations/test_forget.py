@@ -23,9 +23,10 @@ from ckpt_cli.operations import forget, undo
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.copies import Copies, find_copies
 from ckpt_cli.operations.forget import leave_out
-from ckpt_cli.operations.log import Heading, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_file import LogFile
 from ckpt_cli.operations.log_paths import default_path
+from ckpt_cli.operations.operation import Heading, Phase
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.operations.survey import survey
 from ckpt_cli.savers.memory import MemorySaver

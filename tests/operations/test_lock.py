@@ -7,7 +7,8 @@ from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.lock import hold_lock
-from ckpt_cli.operations.log import Heading, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Heading, Phase
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.operations.witnesses import Choice, sample_checkpoints
 from ckpt_cli.savers.about import Ability

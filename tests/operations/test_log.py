@@ -12,8 +12,9 @@ from ckpt_cli.errors import Failed, NotFound
 from ckpt_cli.model import Ref
 from ckpt_cli.operations import tags, undo
 from ckpt_cli.operations.apply import apply
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_paths import default_path
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.savers.memory import MemorySaver
 from tests.operations.old_logs import take_back_to

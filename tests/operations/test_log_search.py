@@ -13,9 +13,10 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.conformance.records import write
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan
-from ckpt_cli.operations.log import Heading, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_index import Index
 from ckpt_cli.operations.log_paths import LOG, default_path, state_folder
+from ckpt_cli.operations.operation import Heading, Phase
 from ckpt_cli.operations.witnesses import Choice, Verdict, judge_log, sample_checkpoints
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.memory import MemorySaver

@@ -6,7 +6,8 @@ from ckpt_cli.conformance.records import write
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan, Write
 from ckpt_cli.operations import undo
-from ckpt_cli.operations.log import Heading, OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Heading, Phase
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.operations.witnesses import Choice, sample_checkpoints
 from ckpt_cli.savers.memory import MemorySaver

@@ -14,7 +14,8 @@ import pytest
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import apply
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.savers.half_written import HalfWrittenError
 from ckpt_cli.savers.sqlite import SqliteSaver, open_file

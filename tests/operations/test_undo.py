@@ -7,7 +7,8 @@ from ckpt_cli.errors import NotFound, Refused
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, WriteKey
 from ckpt_cli.operations import undo
 from ckpt_cli.operations.apply import apply
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.savers.memory import MemorySaver
 from tests.operations.plans import HEAD, LONGER, OTHER, adding, phases, replacing
 

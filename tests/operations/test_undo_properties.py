@@ -17,7 +17,8 @@ from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Plan, Ref, RowChange, Write, WriteKey
 from ckpt_cli.operations import undo
 from ckpt_cli.operations.apply import apply
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.memory import MemorySaver
 from ckpt_cli.savers.sqlite import SqliteSaver, open_file

@@ -2,7 +2,8 @@
 
 from ckpt_cli.conformance.records import checkpoint
 from ckpt_cli.model import Plan, Ref, WriteKey
-from ckpt_cli.operations.log import Heading, OperationLog
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Heading
 from ckpt_cli.operations.witnesses import Choice
 from ckpt_cli.savers.memory import MemorySaver
 from tests.operations.plans import HEAD

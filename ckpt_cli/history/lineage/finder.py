@@ -1,10 +1,10 @@
 """Finds the checkpoint that a revision names, reading little; errors and candidates if none or several fit.
 
 The head, an exact id and ancestors are read row by row. Prefixes, branches, steps and times need the lineage of the
-namespace.
+namespace; what happened is searched on the head's line.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound
@@ -47,6 +47,26 @@ class Rows(Protocol):
         """The short ids of the thread."""
         ...
 
+    def search(self, line: Sequence[str]) -> "Happened":
+        """Searches a line of ancestors, newest first, by what happened."""
+        ...
+
+
+class Happened(Protocol):
+    """See `revision_search.LineSearch`."""
+
+    def before_text(self, pattern: str) -> str | None:
+        """The checkpoint before a text first appeared; "" if the first one has it, None if none has."""
+        ...
+
+    def before_node(self, node: str) -> str | None:
+        """The checkpoint from which a node ran last."""
+        ...
+
+    def failed(self) -> str | None:
+        """The newest checkpoint from which a task failed."""
+        ...
+
 
 class Finder:
     """Looks revisions up in one namespace of one thread.
@@ -86,6 +106,8 @@ class Finder:
                 return self._at_time(revision.name)
             case RevisionKind.TAG:
                 return self._tagged(revision.name)
+            case RevisionKind.BEFORE_TEXT | RevisionKind.BEFORE_NODE | RevisionKind.FAILED:
+                return self._happened(revision)
 
     def _ancestor(self, row: CheckpointRow, up: int, text: str) -> CheckpointRow:
         for climbed in range(up):
@@ -190,6 +212,22 @@ class Finder:
             raise CheckpointNotFound("the ids of this thread do not contain their time", hint="use an id or step:N")
         (first,) = self._described([dated[0][1]])
         raise CheckpointNotFound("the thread has no checkpoint that old", hint=f"the first is {first}")
+
+    def _happened(self, revision: Revision) -> CheckpointRow:
+        """The checkpoint on the head's line that a text, a node or a failure tells."""
+        lineage = self._rows.lineage()
+        search = self._rows.search(list(lineage.line(self._rows.head().checkpoint_id)))
+        if revision.kind is RevisionKind.BEFORE_TEXT:
+            found, what = search.before_text(revision.name), f"{revision.name!r} doesn't appear on the head's line"
+            if found == "":
+                what = f"{revision.name!r} is in the first checkpoint already: there is none before it"
+        elif revision.kind is RevisionKind.BEFORE_NODE:
+            found, what = search.before_node(revision.name), f"node {revision.name!r} left no writes on the head's line"
+        else:
+            found, what = search.failed(), "no task failed on the head's line"
+        if not found:
+            raise CheckpointNotFound(what)
+        return lineage.rows[found]
 
     def _described(self, checkpoint_ids: list[str]) -> list[str]:
         """One line about each checkpoint, with the step that metadata records."""

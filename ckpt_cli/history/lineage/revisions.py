@@ -10,7 +10,11 @@ from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.short_ids import EMPTY
 
 _HEADS = ("", "@", "HEAD")
-FORMS = "@, HEAD, an id or a unique part of it, REV~2, REV^, step:5, branch:2, @{2h}, @{2026-11-01T10:00}"
+FORMS = (
+    "@, HEAD, an id or a unique part of it, REV~2, REV^, step:5, branch:2, @{2h}, @{2026-11-01T10:00},"
+    " failed, before:text:TEXT, before:node:NODE"
+)
+_BEFORE_TEXT, _BEFORE_NODE, _FAILED = "before:text:", "before:node:", "failed"
 _UPS = r"(?:\^|~\d{0,9})*$"
 _NUMBERED = r"(step|branch):(-?\d{1,9})"
 _ID = r"[0-9A-Za-z.:+_\-]+"
@@ -25,6 +29,9 @@ class RevisionKind(StrEnum):
     BRANCH = "branch"
     TAG = "tag"
     TIME = "time"
+    BEFORE_TEXT = "text"
+    BEFORE_NODE = "node"
+    FAILED = "failed"
 
 
 class Revision(NamedTuple):
@@ -43,18 +50,24 @@ def parse(text: str) -> Revision:
     """
     if text in _HEADS and text:
         return Revision(RevisionKind.HEAD)
+    if text.startswith(_BEFORE_TEXT) and text != _BEFORE_TEXT:
+        return Revision(RevisionKind.BEFORE_TEXT, text.removeprefix(_BEFORE_TEXT))  # ~ and ^ belong to the pattern
     base = re.sub(_UPS, "", text)
     up = sum(int(n or 1) for n in re.findall(r"\^|~(\d*)", text[len(base) :]))
     if base in _HEADS and text:
         return Revision(RevisionKind.HEAD, up=up)
     if base.startswith("@{") and base.endswith("}") and len(base) > 3:
         return Revision(RevisionKind.TIME, base[2:-1], up)
+    if base.startswith(_BEFORE_NODE) and base != _BEFORE_NODE:
+        return Revision(RevisionKind.BEFORE_NODE, base.removeprefix(_BEFORE_NODE), up)
+    if base == _FAILED:
+        return Revision(RevisionKind.FAILED, up=up)
     if numbered := re.fullmatch(_NUMBERED, base):
         return Revision(RevisionKind(numbered[1]), str(int(numbered[2])), up)
     head, colon, name = base.partition(":")
     if head == "tag" and name:
         return Revision(RevisionKind.TAG, name, up)
-    if base != EMPTY and (not re.fullmatch(_ID, base) or (colon and head in ("step", "branch", "tag"))):
+    if base != EMPTY and (not re.fullmatch(_ID, base) or (colon and head in ("step", "branch", "tag", "before"))):
         raise UsageError(f"{text!r} is no revision", hint=f"one of: {FORMS}")
     return Revision(RevisionKind.ID, "" if base == EMPTY else base, up)
 

@@ -6,9 +6,14 @@ from datetime import datetime
 from ckpt_cli.output.cells import fit, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import ago, size
+from ckpt_cli.output.text.bulk import without_details
 from ckpt_cli.output.text.changed_threads import ids_text, names_text, summary_spans
 from ckpt_cli.output.theme import OPERATION_STATES, quoted
-from ckpt_cli.views.operations import OperationLine, OperationsView
+from ckpt_cli.output.visible_names import visible
+from ckpt_cli.views.operations import OperationLine, OperationsView, PartLine
+
+_FORGOTTEN = "(forgotten)"
+"""Shown for a thread that was forgotten."""
 
 
 def render(view: OperationsView, page: Page) -> Iterator[Line]:
@@ -25,11 +30,31 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
         yield [("muted", f"nothing in this user's log ({view.log})")]
     if view.to_wipe and page.width is not None:
         yield [("waiting", "forgotten operations are not wiped yet: ckpt operations --settle")]
-    for operation in view.operations:
+    for operation in [] if view.threads and page.width is None else view.operations:
         if page.width is None:
             yield _row(operation)
         else:
             yield from _lines(operation, page, page.width)
+    yield from _shown_parts(view, page)
+
+
+def _shown_parts(view: OperationsView, page: Page) -> Iterator[Line]:
+    """A line for each thread of one operation; in a pipe without a line for the operation, as columns differ."""
+    for part in view.threads:
+        yield _part_row(part) if page.width is None else _part_line(part, page.width)
+
+
+def _part_row(part: PartLine) -> Line:
+    cells = [("title", part.thread_id or ""), (OPERATION_STATES[part.state], part.state)]
+    numbers = (part.rows, part.bytes, part.forgotten)
+    return row([cell] for cell in [*cells, ("", part.problem or part.summary), *(("", str(one)) for one in numbers)])
+
+
+def _part_line(part: PartLine, width: int) -> Line:
+    name = _FORGOTTEN if part.thread_id is None else visible(part.thread_id)
+    line: Line = [("", "  "), (OPERATION_STATES[part.state], f"{part.state:<9}"), ("", "  "), ("title", name)]
+    what = ("bad", part.problem) if part.problem else ("", without_details(part.summary))
+    return fit([*line, ("", "  "), what], width)
 
 
 def _row(operation: OperationLine) -> Line:
@@ -60,6 +85,7 @@ def _lines(operation: OperationLine, page: Page, width: int) -> Iterator[Line]:
     yield fit(head, width)
     names = names_text(operation.threads, operation.namespaces, operation.where)
     more: list[Line] = [[] if parts[0] else where, [("muted", names)], [("", operation.summary)]]
+    more += [_parts(operation)]
     more += [[("value", quoted(operation.reason) if operation.reason else "")], [] if parts[1] else who]
     yield from (fit([("", "     "), *line], width) for line in more if line_len(line))
 
@@ -72,6 +98,17 @@ def _head(operation: OperationLine, page: Page, where: Line, who: Line) -> Line:
     head: Line = [("id", f"{operation.number:>3}"), ("", "  "), *state, ("", "  "), ("title", operation.command)]
     head += [("", " "), *where] if where else []
     return [*head, ("muted", f"  {when}  {rows}, {_kept_bytes(operation)}"), *([("", "  "), *who] if who else [])]
+
+
+def _parts(operation: OperationLine) -> Line:
+    """How the threads of an operation on many threads ended, unless all of them are done."""
+    parts = operation.parts
+    if parts is None or parts.done == parts.planned:
+        return []
+    left = parts.planned - sum(parts[1:])
+    counts = {"applied": parts.done, "undone": parts.undone, "refused": parts.refused, "interrupted": parts.waiting}
+    counts |= {"not reached": parts.abandoned + left}
+    return [("muted", ", ".join(f"{count:,} {word}" for word, count in counts.items() if count))]
 
 
 def _kept_bytes(operation: OperationLine) -> str:

@@ -12,8 +12,9 @@ from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Payload, Plan, RowChange
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_paths import default_path
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from tests.cross.travel import counters

@@ -11,6 +11,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg.sql import SQL, Identifier
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.fleet import ManyThreads
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
@@ -53,6 +54,10 @@ class TestTravel(Travel):
 
 class TestMemories(SomeMemories):
     """Subgraphs with their own memory."""
+
+
+class TestManyThreads(ManyThreads):
+    """One command for many threads."""
 
 
 class TestSince(Since):

@@ -17,7 +17,8 @@ from ckpt_cli.errors import Failed
 from ckpt_cli.langgraph.saver import CkptSaver
 from ckpt_cli.model import Plan
 from ckpt_cli.operations.apply import apply
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.savers.contract import Ability
 from ckpt_cli.savers.redis import connection, open_url
 from ckpt_cli.savers.redis.connection import Connection

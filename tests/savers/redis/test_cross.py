@@ -16,6 +16,7 @@ from ckpt_cli.history.state.channels import ERROR
 from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
+from tests.cross.fleet import ManyThreads
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
@@ -118,6 +119,10 @@ class TestTravel(Travel):
 
 class TestMemories(SomeMemories):
     """Subgraphs with their own memory."""
+
+
+class TestManyThreads(ManyThreads):
+    """One command for many threads."""
 
 
 class TestSince(Since):

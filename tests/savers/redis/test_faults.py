@@ -13,7 +13,8 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import Checkpoint, Plan, Ref, RowChange, Write, WriteKey
 from ckpt_cli.operations.apply import apply
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.operation import Phase
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.operations.undo import undo
 from ckpt_cli.savers.contract import Saver

@@ -1,0 +1,120 @@
+"""The threads that a selector chooses, for commands that take many; reads only undecided heads."""
+
+from collections.abc import Callable, Iterator
+
+from ckpt_cli.errors import NotFound
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.state.filters import Filter
+from ckpt_cli.model import Thread
+from ckpt_cli.parameters.options import matcher
+from ckpt_cli.parameters.selector import ThreadSelection
+from ckpt_cli.queries.metadata_filter import OlderMatches, UnreadMetadata, threads_that_fit
+from ckpt_cli.queries.thread_prefilter import note_key, threads_that_may_fit
+from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
+from ckpt_cli.reading import Reader
+
+_FEW = 20  # named threads that are looked up one by one; more are found in one list of all threads
+
+
+def selected_threads(
+    reader: Reader,
+    chosen: ThreadSelection,
+    unread: UnreadMetadata | None = None,
+    on_misfit: Callable[[str], None] | None = None,
+) -> Iterator[Thread]:
+    """The selected threads: named ones in the order of their names, otherwise the most recently active first.
+
+    They are found while they are taken, inside one moment of the reader; `thread_pages.Heads` keeps a long list.
+
+    Args:
+        reader: reads the database.
+        chosen: which threads.
+        unread: collects the threads that don't fit ``--where``, but have metadata that can't be read.
+        on_misfit: is called with the id of each thread whose head doesn't fit ``--where``. Then every thread is read,
+            also those that the database alone could rule out.
+
+    Raises:
+        ThreadNotFound: a named thread doesn't exist.
+    """
+    unread = UnreadMetadata() if unread is None else unread
+    threads = _candidates(reader, chosen, quick=on_misfit is None)
+    if chosen.where is not None and chosen.any_checkpoint:
+        threads = threads_that_fit(reader, threads, chosen.where, unread)
+    if not chosen.judged:
+        return threads
+    prefetched = prefetch_threads(reader, threads)
+    return (thread for thread in prefetched if _fits(ThreadStatus(reader, thread), chosen, unread, on_misfit))
+
+
+def selected_with_notes(reader: Reader, chosen: ThreadSelection) -> tuple[list[str], list[str]]:
+    """The ids of the selected threads, and notes about others that a person may have meant.
+
+    The notes are about threads where only an older checkpoint fits, and about threads whose metadata can't be read.
+
+    Raises:
+        NotFound: no thread is selected, and there are notes.
+        UsageError: ``--where`` fails on every thread.
+    """
+    older, unread = OlderMatches(reader, chosen.where), UnreadMetadata()
+    on_misfit = older.add_misfit if chosen.where is not None and not chosen.any_checkpoint else None
+    thread_ids = [thread.thread_id for thread in selected_threads(reader, chosen, unread, on_misfit)]
+    if chosen.where is not None and not unread.problems:
+        chosen.where.must_have_worked()
+    notes = [note for note in (unread.note, older.note()) if note]
+    if not thread_ids and notes:
+        raise NotFound("no thread's head fits", hint="; ".join(notes))
+    return thread_ids, notes
+
+
+def note_absent_key(reader: Reader, chosen: ThreadSelection) -> None:
+    """After a search that found no thread: note in the filter whether any head has the key that was compared."""
+    if chosen.where is not None and not chosen.any_checkpoint:
+        note_key(reader, chosen.where)
+
+
+def _candidates(reader: Reader, chosen: ThreadSelection, *, quick: bool) -> Iterator[Thread]:
+    """The threads that may fit, as far as ids, times and the database itself decide."""
+    fits = matcher(chosen.match)
+    threads = _listed(reader, chosen, quick=quick) if chosen.named is None else _named(reader, list(chosen.named))
+    for thread in threads:
+        when = ids.unix_time(thread.head.checkpoint_id)
+        if chosen.period.holds(when) and fits(thread.thread_id):
+            yield thread
+        elif chosen.named is None and _ends(thread, chosen, when):
+            return
+
+
+def _ends(thread: Thread, chosen: ThreadSelection, when: float | None) -> bool:
+    """Whether all further threads are older than the period: ids of this kind are sorted by time."""
+    is_early = when is not None and chosen.period.begins_after(when)
+    return is_early and ids.is_uuid6(thread.head.checkpoint_id)
+
+
+def _listed(reader: Reader, chosen: ThreadSelection, *, quick: bool) -> Iterator[Thread]:
+    if not chosen.judged or not quick:
+        return reader.saver.threads()
+    where: Filter | None = None if chosen.any_checkpoint else chosen.where
+    return threads_that_may_fit(reader, chosen.statuses, where)
+
+
+def _named(reader: Reader, names: list[str]) -> Iterator[Thread]:
+    if len(names) <= _FEW:
+        yield from map(reader.thread, names)
+        return
+    wanted = set(names)
+    known = {thread.thread_id: thread for thread in reader.saver.threads() if thread.thread_id in wanted}
+    for name in names:
+        yield known.get(name) or reader.thread(name)
+
+
+def _fits(
+    one: ThreadStatus, chosen: ThreadSelection, unread: UnreadMetadata, on_misfit: Callable[[str], None] | None
+) -> bool:
+    if chosen.statuses and not chosen.statuses.fit(one.statuses, one.updated):
+        return False
+    if chosen.where is None or chosen.any_checkpoint or one.fits(chosen.where):
+        return True
+    unread.add(one.thread_id, one.problem or one.metadata_problem)
+    if on_misfit is not None:
+        on_misfit(one.thread_id)
+    return False

@@ -1,0 +1,75 @@
+"""The plans of a change for the threads that its target names, one or many."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from ckpt_cli.bulk_change import Planned, change_many, reason_of
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
+from ckpt_cli.model import CheckpointRow, Plan, Thread
+from ckpt_cli.parameters.target import Target
+from ckpt_cli.queries.metadata_filter import UnreadMetadata
+from ckpt_cli.queries.selected_threads import note_absent_key, selected_threads
+from ckpt_cli.queries.thread_pages import Heads
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.session import Session
+from ckpt_cli.views.bulk import BulkView
+from ckpt_cli.views.plan import PlanView
+
+_AT_ONCE = 20  # threads that are planned in one moment
+
+Make = Callable[[Reader, CheckpointRow], Plan]
+"""Makes the plan for one checkpoint of a thread."""
+
+
+def change_target(session: Session, verb: str, target: Target, make: Make) -> PlanView | BulkView:
+    """Plan a change of one thread or of many, show it, ask, and apply it."""
+    if target.chosen is None:
+        plan = session.make_plan(lambda reader: make(reader, reader.resolve(target.thread, target.rev, target.ns)))
+        return session.change(plan)
+    planned = plans_of_threads(session, target, make)
+    summary = f"{'to' if verb == 'rollback' else 'at'} {target.rev}" if target.rev not in ("", "@") else ""
+    return change_many(session, verb, summary, planned, skip_refused=target.skip_refused)
+
+
+def plans_of_threads(session: Session, target: Target, make: Make) -> Iterator[Planned]:
+    """Each selected thread with its plan, or with the reason why it has none; some are read in one moment.
+
+    Raises:
+        ThreadNotFound: a named thread doesn't exist.
+        UsageError: ``--where`` fails on every thread.
+    """
+
+    def planned(reader: Reader, thread_id: str) -> Planned:
+        try:
+            row = reader.resolve(thread_id, target.revision(thread_id), target.ns)
+            return thread_id, make(reader, row)
+        except (DatabaseUnreachable, Failed):
+            raise
+        except CkptError as error:
+            return thread_id, reason_of(error)
+
+    for page in pages(selected(session, target), _AT_ONCE):
+        yield from session.read(_on(page, planned))
+
+
+def selected(session: Session, target: Target) -> Iterable[Thread]:
+    """The threads that are selected, with their heads as one moment had them; remarks are said."""
+    chosen, unread = target.chosen, UnreadMetadata()
+    if chosen is None:
+        raise ValueError("the target is one thread")
+    heads = session.read(lambda reader: Heads(islice(selected_threads(reader, chosen, unread), target.limit or None)))
+    if not len(heads):
+        session.read(lambda reader: note_absent_key(reader, chosen))
+    if chosen.where is not None:
+        if not unread.problems:
+            chosen.where.must_have_worked()
+        if chosen.where.complaint:
+            session.say(chosen.where.complaint)
+    if unread.note:
+        session.say(unread.note)
+    return heads
+
+
+def _on(page: list[Thread], planned: Callable[[Reader, str], Planned]) -> Callable[[Reader], list[Planned]]:
+    return lambda reader: [planned(reader, thread.thread_id) for thread in page]

@@ -1,0 +1,218 @@
+"""Changes of many threads on the demo's database: every verb, one operation each, and everything comes back."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.operations import bulk
+from ckpt_cli.operations.log_file import LogFile
+
+Ckpt = Callable[..., Any]
+MANY = ["--match", "support-*"]
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The demo's four threads: one waits, one has failed."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "demo.sqlite"
+    assert run(["demo", str(path)]) == 0
+    capsys.readouterr()
+    return path
+
+
+@pytest.fixture
+def ckpt(database: Path, capsys: pytest.CaptureFixture[str]) -> Ckpt:
+    """Runs a command, and gives what it prints as JSON."""
+
+    def go(*words: str, code: int = 0) -> Any:
+        ended = run([*words, "-d", str(database), "--json"])
+        printed = capsys.readouterr()
+        assert ended == code, printed.err
+        return json.loads(printed.out or printed.err)
+
+    return go
+
+
+def rows(database: Path) -> list[str]:
+    """Every row of the database."""
+    with closing(sqlite3.connect(database)) as connection:
+        return sorted(connection.iterdump())
+
+
+@pytest.mark.parametrize(
+    ("words", "changed"),
+    [
+        (["rollback", *MANY, "--at", "step:1"], 4),
+        (["fork", *MANY, "--at", "before:node:tools"], 4),
+        (["fork", "--status", "failed", "--at", "failed"], 1),
+        (["edit", *MANY, "--set", 'route="human"', "--rerun"], 4),
+        (
+            [
+                "update",
+                "--match",
+                "support-4",
+                "--values",
+                '{"route": "human"}',
+                "--as-node",
+                "triage",
+                "--next",
+                "END",
+            ],
+            2,
+        ),
+        (["resume", "--status", "waiting", "--value", "true"], 1),
+        (["replay", "--status", "failed", "--commit"], 1),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_every_verb_takes_many(words: list[str], changed: int, database: Path, ckpt: Ckpt) -> None:
+    """Each is one operation, whose undo brings every row back; a dry run on one thread changes nothing."""
+    before = rows(database)
+    tried = ckpt(*words, "--dry-run", "--limit", "1", "--skip-refused")
+    assert (tried["selected"], tried["applied"]) == (1, False)
+    assert rows(database) == before
+    done = ckpt(*words, "--skip-refused", "--yes")
+    assert (done["done"], done["operation"]) == (changed, 1)
+    assert rows(database) != before
+    [listed] = ckpt("operations")["operations"]
+    assert (listed["parts"]["done"], listed["threads"], listed["number"]) == (changed, changed, 1)
+    ckpt("undo", "--yes")
+    assert rows(database) == before
+
+
+def test_each_thread_gets_values_of_its_own(ckpt: Ckpt, tmp_path: Path, database: Path) -> None:
+    """A line a thread: `edit` sets them, `update` writes them; a wrong line is refused before anything is read."""
+    wanted = {"support-39": "a", "support-40": "b"}
+    lines = [json.dumps({"thread_id": thread, "values": {"route": route}}) for thread, route in wanted.items()]
+    file = tmp_path / "routes.jsonl"
+    file.write_text("\n".join(lines))
+    for words in (["edit"], ["update", "--as-node", "triage", "--reducer", "route=last", "--next", "END"]):
+        assert ckpt(*words, "--values-from", str(file), "--yes")["done"] == 2
+        assert {thread: ckpt("get", thread, "route")["value"] for thread in wanted} == wanted
+        ckpt("undo", "--yes")
+    before = rows(database)
+    for wrong in (
+        lines[0] + "\n" + lines[0],
+        '{"thread_id": "support-39"}',
+        '{"thread_id": 3, "values": {}}',
+        "nothing",
+    ):
+        file.write_text(wrong)
+        ckpt("edit", "--values-from", str(file), "--yes", code=2)
+    assert rows(database) == before
+
+
+def test_revisions_by_what_happened(ckpt: Ckpt) -> None:
+    """A text, a node and a failure name checkpoints of one thread, for looking too; what never was is not found."""
+    steps = {
+        "support-42": {"before:text:not.delivered": 1, "before:node:triage": 8, "before:node:triage^": 7},
+        "support-41": {"failed": 5, "failed~2": 3, "before:text:kettle": 1},
+    }
+    shown = {
+        thread: {rev: ckpt("show", thread, rev)["step"] for rev in revisions} for thread, revisions in steps.items()
+    }
+    assert shown == steps
+    for rev in ("before:text:zebra", "before:node:zebra", "failed", "before:text:late"):
+        ckpt("show", "support-42", rev, code=4)
+    for rev in ("before:", "before:text:", "before:day:monday", "before:text:("):
+        ckpt("show", "support-42", rev, code=2)
+
+
+def test_many_threads_get_the_same_name(ckpt: Ckpt) -> None:
+    """All or, if some can't be tagged, none; a name on another checkpoint moves only by force."""
+    refused = ckpt("tag", *MANY, "--at", "step:5", "--name", "x", code=7)["error"]
+    assert refused["candidates"] == ["support-40: no step 5 on the head's line"]
+    assert ckpt("tag", "--list")["tags"] == []
+    tagged = ckpt("tag", *MANY, "--at", "step:5", "--name", "x", "--skip-refused")
+    assert [*tagged["refused"]] == ["support-40"]
+    assert [tag["thread_id"] for tag in ckpt("tag", "--list")["tags"]] == ["support-39", "support-41", "support-42"]
+    ckpt("tag", *MANY, "--at", "step:1", "--name", "x", code=7)
+    assert len(ckpt("tag", *MANY, "--at", "step:1", "--name", "x", "--force")["tags"]) == 4
+
+
+def test_the_options_fit_together(ckpt: Ckpt) -> None:
+    """Threads are named in one way, and a revision in one; what is for one thread is refused for many."""
+    for words in (
+        ["rollback"],
+        ["rollback", *MANY],
+        ["rollback", "support-42", "step:1", *MANY],
+        ["rollback", "support-42", "step:1", "--at", "step:1"],
+        ["rollback", "support-42", "step:1", "--skip-refused"],
+        ["fork", *MANY, "--at", "@", "--to", "x"],
+        ["edit", *MANY],
+        ["resume", *MANY],
+        ["replay", *MANY],
+        ["tag", *MANY, "--at", "@"],
+        ["update", "support-42", "--values-from", "x"],
+    ):
+        ckpt(*words, code=2)
+    assert ckpt("rollback", "--match", "nobody", "--at", "step:1", "--yes")["selected"] == 0
+
+
+def test_a_part_that_a_later_operation_changed_is_named(ckpt: Ckpt, database: Path) -> None:
+    """Undo says for that thread what to undo first, and takes the others back; numbers have no gaps."""
+    before = rows(database)
+    ckpt("rollback", *MANY, "--at", "step:1", "--yes")
+    assert ckpt("edit", "support-40", "--set", 'route="x"', "--yes")["operation"] == 2
+    stopped = ckpt("undo", "1", "--yes", code=7)
+    [refused] = [one for one in stopped["threads"] if one["state"] == "refused"]
+    assert refused["thread_id"] == "support-40"
+    assert "`ckpt undo 2` first, then `ckpt undo 1 --thread support-40`" in refused["problem"]
+    assert ckpt("undo", "1", "--skip-refused", "--yes")["done"] == 3
+    ckpt("undo", "1", "--thread", "support-39", "--yes", code=7)
+    ckpt("undo", "1", "--thread", "nobody", "--yes", code=4)
+    ckpt("undo", "2", "--thread", "support-40", "--yes", code=2)
+    ckpt("undo", "2", "--yes")
+    assert ckpt("undo", "1", "--yes")["operation"] == 5
+    assert rows(database) == before
+    assert [one["undoes"] for one in ckpt("operations")["operations"]] == [1, 2, 1, None, None]
+
+
+def test_a_forgotten_thread_leaves_the_others(ckpt: Ckpt, tmp_path: Path) -> None:
+    """No byte of it stays in the log, its part has no name, and the other parts can be taken back."""
+    ckpt("rollback", *MANY, "--at", "step:1", "--yes")
+    ckpt("delete", "support-40", "--forget", "--yes")
+    [log] = (tmp_path / "state").rglob("log.sqlite")
+    assert b"support-40" not in log.read_bytes()
+    threads = ckpt("operations", "1")["threads"]
+    assert [one["thread_id"] for one in threads] == ["support-42", "support-41", None, "support-39"]
+    assert ckpt("undo", "1", "--yes")["done"] == 3
+    ckpt("operations", "1", "--prune", "--yes")
+    with closing(sqlite3.connect(log)) as connection:
+        assert connection.execute("SELECT count(*) FROM operations WHERE part_of IS NOT NULL").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM parts").fetchone() == (0,)
+    assert ckpt("tag", "support-42", "@", "y")["tags"]
+    assert ckpt("fork", "support-42", "@", "--yes")["operation"] == 4, "numbers aren't used again"
+
+
+def test_too_little_room_refuses(ckpt: Ckpt, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan says how much the log grows by; if the disk hasn't as much, nothing is written."""
+    before = rows(database)
+    needed = ckpt("rollback", *MANY, "--at", "step:1", "--dry-run")["log_bytes"]
+    usage = shutil.disk_usage(database)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=needed - 1))
+    assert f"{needed:,}" in ckpt("rollback", *MANY, "--at", "step:1", "--yes", code=7)["error"]["message"]
+    assert rows(database) == before
+
+
+def test_the_log_is_written_page_by_page(ckpt: Ckpt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its transactions, each of which waits for the disk, grow with the pages and not with the threads."""
+    counts: list[int] = []
+    transaction = LogFile.transaction
+    for page in (4, 1):
+        monkeypatch.setattr(bulk, "_PARTS", page)
+        begun: list[int] = []
+        monkeypatch.setattr(LogFile, "transaction", lambda log, begun=begun: begun.append(1) or transaction(log))
+        ckpt("rollback", *MANY, "--at", "step:1", "--yes")
+        counts.append(len(begun))
+        monkeypatch.setattr(LogFile, "transaction", transaction)
+        ckpt("undo", "--yes")
+    assert counts == [counts[1] - 6, counts[1]], "two for each page"
