@@ -169,9 +169,8 @@ class _Writer:
 
     def write(self, page: Sequence[Part | RefusedPart]) -> None:
         """Log a page of parts, change their threads, and mark the page."""
-        records, witnesses = self._saver.moment(
-            lambda: self._expand(page)
-        )  # a moment may be repeated: nothing is logged
+        # a moment may be repeated, so nothing is logged in it
+        records, witnesses = self._saver.moment(lambda: self._expand(page))
         numbers = self._parts.add(records, witnesses)
         if self.outcome.operation is None:
             self.outcome.operation = self._log.operation(self._parts.number or 0).shown
@@ -185,6 +184,7 @@ class _Writer:
                 if isinstance(part, Part) and not record.problem:
                     results[number] = self._change(number, part)
                     self._count_result(part, results[number])
+                    self._note_outcome()
         finally:
             self._parts.finish(results)
         self._note_outcome()

@@ -17,7 +17,7 @@ class ThreadPlan(NamedTuple):
     """What is planned for one thread.
 
     Attributes:
-        plan: None if the thread is refused, or if `part` names what to do.
+        plan: None if the thread is refused.
         problem: why the thread is refused; "" if it isn't.
         size: about so many bytes are changed.
         rows: (change, table, number of rows) of each kind of change.

@@ -181,6 +181,8 @@ def _must_be_done(log: OperationLog, operation: Operation) -> None:
     hint = f"`{undone_by.undo_command}` brings it back" if undone_by is not None else ""
     if operation.phase is Phase.ABANDONED:
         hint = "it was interrupted, and changed nothing or was taken back"
+    if operation.phase is Phase.REFUSED:
+        raise Refused(f"{operation.name} changed nothing: all its threads were refused")
     raise Refused(f"{operation.name} is {operation.phase} already", hint=hint)
 
 

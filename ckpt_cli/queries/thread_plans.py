@@ -5,7 +5,7 @@ from itertools import islice
 
 from ckpt_cli.bulk_change import Planned, change_many, reason_of
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
-from ckpt_cli.model import CheckpointRow, Plan, Thread
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Thread
 from ckpt_cli.parameters.target import Target
 from ckpt_cli.queries.metadata_filter import UnreadMetadata
 from ckpt_cli.queries.selected_threads import note_absent_key, selected_threads
@@ -13,10 +13,12 @@ from ckpt_cli.queries.thread_pages import Heads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
+from ckpt_cli.values.same import same
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 
 _AT_ONCE = 20  # threads that are planned in one moment
+_DONE = "the head is that state already"
 
 Make = Callable[[Reader, CheckpointRow], Plan]
 """Makes the plan for one checkpoint of a thread."""
@@ -43,7 +45,8 @@ def plans_of_threads(session: Session, target: Target, make: Make) -> Iterator[P
     def planned(reader: Reader, thread_id: str) -> Planned:
         try:
             row = reader.resolve(thread_id, target.revision(thread_id), target.ns)
-            return thread_id, make(reader, row)
+            plan = make(reader, row)
+            return thread_id, _DONE if _is_done(reader, plan) else plan
         except (DatabaseUnreachable, Failed):
             raise
         except CkptError as error:
@@ -51,6 +54,19 @@ def plans_of_threads(session: Session, target: Target, make: Make) -> Iterator[P
 
     for page in pages(selected(session, target), _AT_ONCE):
         yield from session.read(_on(page, planned))
+
+
+def _is_done(reader: Reader, plan: Plan) -> bool:
+    """Whether the head is what the plan would make: the same command was run before, and perhaps stopped."""
+    ref = plan.result
+    new = next((one for one in plan.add if isinstance(one, Checkpoint) and one.row.ref == ref), None)
+    if ref is None or new is None:
+        return False
+    head = reader.head(ref.thread_id, ref.ns)
+    if head.parent_id != new.row.parent_id or reader.writes(head.ref, values=0):
+        return False
+    now, then = reader.state(head.ref), reader.decode(new)
+    return same(now.metadata, then.metadata) and same(now.values, then.values)
 
 
 def selected(session: Session, target: Target) -> Iterable[Thread]:

@@ -193,6 +193,18 @@ def test_a_forgotten_thread_leaves_the_others(ckpt: Ckpt, tmp_path: Path) -> Non
     assert ckpt("fork", "support-42", "@", "--yes")["operation"] == 4, "numbers aren't used again"
 
 
+@pytest.mark.parametrize("words", [["rollback", "--at", "step:1"], ["edit", "--at", "step:1"]])
+def test_what_is_done_is_not_done_twice(words: list[str], database: Path, ckpt: Ckpt) -> None:
+    """After an interruption the same command changes the other threads, and refuses those that it has changed."""
+    command = [*words, *(["--set", 'route="x"'] if words[0] == "edit" else []), *MANY, "--skip-refused", "--yes"]
+    assert ckpt(*command, "--limit", "3")["done"] == 3
+    again = ckpt(*command)
+    assert (again["done"], {one["problem"] for one in again["threads"]}) == (1, {"", "the head is that state already"})
+    before = rows(database)
+    assert ckpt(*command)["done"] == 0
+    assert rows(database) == before
+
+
 def test_too_little_room_refuses(ckpt: Ckpt, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan says how much the log grows by; if the disk hasn't as much, nothing is written."""
     before = rows(database)

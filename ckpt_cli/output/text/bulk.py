@@ -1,17 +1,19 @@
 """Shows a plan for many threads: totals, a line for each thread, and what became of it."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import size
-from ckpt_cli.output.theme import ROW_CHANGES
+from ckpt_cli.output.theme import MORE, ROW_CHANGES
 from ckpt_cli.output.visible_names import visible
 from ckpt_cli.views.bulk import BulkView, ThreadLine
 
 _EXPECTED = "the thread continues from the new checkpoint"
 """How a note begins that says of each thread what the title says of all."""
+_NAMED = 3  # threads that are named with a reason why they are refused
 _SHOWN = 20  # on a terminal at most so many threads have a line, and as many refused ones
 
 
@@ -35,7 +37,8 @@ def plan_lines(view: BulkView, page: Page) -> Iterator[Line]:
     yield from _thread_lines(planned, view.changes, page)
     if view.refused:
         yield [("bad", f"{_of(view.refused, view.selected)} refused:")]
-        yield from _thread_lines((line for line in view.threads if line.state == "refused"), view.refused, page)
+        refused = (line for line in view.threads if line.state == "refused" and not line.summary)
+        yield from _thread_lines(refused, view.refused, page) if page.width is None else _by_reason(refused, page)
     for note in view.notes:
         yield from _flowed("", note, page, 2)
     for one in view.side_effects:
@@ -68,6 +71,22 @@ def _thread_lines(lines: Iterable[ThreadLine], count: int, page: Page) -> Iterat
         yield from (fit([("", "      "), ("muted", note)], page.width) for note in notes)
     if count > _SHOWN:
         yield [("muted", f"  … and {count - _SHOWN:,} more (--json lists all)")]
+
+
+def _by_reason(lines: Iterable[ThreadLine], page: Page) -> Iterator[Line]:
+    """A line for each reason, with the first threads that it is given for."""
+    counts: Counter[str] = Counter()
+    named: dict[str, list[str]] = {}
+    for one in lines:
+        counts[one.problem] += 1
+        if len(named) < _SHOWN or one.problem in named:
+            some = named.setdefault(one.problem, [])
+            some += [visible(one.thread_id)] if len(some) < _NAMED else []
+    for problem, names in named.items():
+        more = f", {MORE} ({counts[problem]:,})" if counts[problem] > len(names) else ""
+        yield fit([("", "  "), ("title", ", ".join(names) + more), ("", "  "), ("bad", problem)], page.width)
+    if len(counts) > len(named):
+        yield [("muted", f"  … for {len(counts) - len(named):,} more reasons (--json lists all)")]
 
 
 def without_details(summary: str) -> str:

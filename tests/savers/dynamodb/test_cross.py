@@ -11,6 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_checkpoint_aws import DynamoDBSaver
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.fleet import ManyThreads
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
@@ -92,3 +93,7 @@ class TestForget(Forget):
 
 class TestIdentity(Identity):
     """Another database at the same address, and the same one at another."""
+
+
+class TestManyThreads(ManyThreads):
+    """One command for many threads."""

@@ -11,6 +11,7 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
+from tests.cross.fleet import ManyThreads
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
@@ -96,3 +97,7 @@ class TestForget(Forget):
 
 class TestIdentity(Identity):
     """Databases at the address of another, and at another address."""
+
+
+class TestManyThreads(ManyThreads):
+    """One command for many threads."""
