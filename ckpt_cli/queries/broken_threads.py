@@ -1,0 +1,143 @@
+"""Searches the selected threads for lists of messages that models refuse, a page at a time; plans to mend them."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from ckpt_cli.bulk_change import Planned, reason_of
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, PayloadCorrupt
+from ckpt_cli.history.messages.mended_messages import Mend
+from ckpt_cli.model import CheckpointRow, Plan, Thread
+from ckpt_cli.output.quantities import iso
+from ckpt_cli.parameters.target import Target
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.tool_calls import Broken, find_broken, plan_mend, plan_rollback, why_left_alone
+from ckpt_cli.queries.thread_plans import selected
+from ckpt_cli.queries.thread_status import ThreadStatus
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.session import Session
+from ckpt_cli.views.repair import BrokenThread, CallLine, FaultLine, RepairView
+
+_AT_ONCE = 20  # threads that are read in one moment
+
+
+class How(NamedTuple):
+    """How a person wants lists to be mended; `mend` is None for a rollback."""
+
+    mend: Mend | None
+    text: str = ""
+
+
+class _Search(NamedTuple):
+    """A broken thread: its line, and how to plan the change; no plan if the thread is left alone."""
+
+    line: BrokenThread
+    plan: Plan | str | None
+
+
+def list_broken(session: Session, view: RepairView, target: Target, how: How | None) -> None:
+    """Add the broken threads of a selection to a view."""
+    for one in _search(session, view, target, how):
+        view.threads.append(one.line)
+
+
+def planned(session: Session, view: RepairView, target: Target, how: How) -> Iterator[Planned]:
+    """Each broken thread with the plan that mends it, or the reason why it can't be; those left alone are counted."""
+    left_alone = 0
+    for one in _search(session, view, target, how):
+        if one.plan is None:
+            left_alone += 1
+        else:
+            yield one.line.thread_id, one.plan
+    if left_alone:
+        count = f"{left_alone:,} thread{' is' if left_alone == 1 else 's are'}"
+        session.say(f"{count} left alone: a result may still come (without --yes they are listed)")
+
+
+def _search(session: Session, view: RepairView, target: Target, how: How | None) -> Iterator[_Search]:
+    found = _found(session, view, target, how)
+    yield from islice(found, target.limit) if target.limit else found
+
+
+def _found(session: Session, view: RepairView, target: Target, how: How | None) -> Iterator[_Search]:
+    for page in pages(selected(session, target._replace(limit=0)), _AT_ONCE):
+        yield from session.read(_on(page, view, target, how, Mint(session.clock)))
+        view.searched += len(page)
+        session.progress(f"repair: {view.searched:,} threads searched")
+    session.progress("")
+
+
+def _on(
+    page: list[Thread], view: RepairView, target: Target, how: How | None, mint: Mint
+) -> Callable[[Reader], list[_Search]]:
+    def search(reader: Reader) -> list[_Search]:
+        reader.saver.expect_threads(page)
+        found = [_search_one(reader, thread, view, target, how, mint) for thread in page]
+        return [one for one in found if one is not None]
+
+    return search
+
+
+def _search_one(
+    reader: Reader, thread: Thread, view: RepairView, target: Target, how: How | None, mint: Mint
+) -> _Search | None:
+    try:
+        row = reader.head(thread.thread_id, target.ns or thread.head.ns)
+        broken = find_broken(reader, row.ref)
+        if not broken:
+            return None
+        left_alone = why_left_alone(reader, row, broken)
+    except PayloadCorrupt as error:
+        view.unreadable += 1
+        view.problem = view.problem or error.message
+        return None
+    except CkptError as error:
+        if isinstance(error, DatabaseUnreachable | Failed):
+            raise
+        return None  # it was deleted meanwhile, or has no such namespace
+    what, plan = "", None
+    if not left_alone and how is not None:
+        what, plan = _plan(reader, row, broken, how, mint)
+    return _Search(_line(ThreadStatus(reader, Thread(row.thread_id, row.ref)), broken, left_alone, what), plan)
+
+
+def _plan(reader: Reader, row: CheckpointRow, broken: list[Broken], how: How, mint: Mint) -> tuple[str, Plan | str]:
+    """What a mend would do to a thread, and its plan, or twice the reason why it can't be mended so."""
+    try:
+        if how.mend is None:
+            plan, what = plan_rollback(reader, row, mint)
+        else:
+            plan, what = plan_mend(reader, row, broken, how.mend, how.text, mint)
+    except (DatabaseUnreachable, Failed):
+        raise
+    except CkptError as error:
+        reason = reason_of(error)
+        reason += f" ({error.hint})" if error.hint else ""
+        return f"refused: {reason}", reason
+    return what, plan
+
+
+def _line(one: ThreadStatus, broken: list[Broken], left_alone: str, what: str) -> BrokenThread:
+    faults = tuple(
+        FaultLine(
+            some.channel,
+            str(fault.kind),
+            fault.position,
+            tuple(CallLine(call.id, call.name) for call in fault.calls),
+            fault.rule,
+        )
+        for some in broken
+        for fault in some.faults
+    )
+    head = one.state.ref if one.state is not None else None
+    return BrokenThread(
+        one.thread_id,
+        head.ns if head else "",
+        head.checkpoint_id if head else "",
+        one.status,
+        iso(one.updated),
+        faults,
+        left_alone,
+        what,
+    )
