@@ -94,7 +94,7 @@ def _may_answer(reader: Reader, row: CheckpointRow, broken: Broken, due: list[Ta
     return [
         task
         for task in due
-        if _holds(task.packet.arg if task.packet is not None else None, keys)
+        if _holds(task.packet.argument if task.packet is not None else None, keys)
         or _runs_tools(task.node, roles.get(task.node, set()))
         or (open_keys and task.node not in callers)
     ]
