@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from ckpt_cli.errors import PayloadCorrupt, Refused
 from ckpt_cli.history.messages.call_matching import Fault, Matching, match_calls
-from ckpt_cli.history.messages.mended_messages import Mend, Mended, mend
+from ckpt_cli.history.messages.mended_messages import Mend, Mended, NewMessage, mend
 from ckpt_cli.history.messages.tool_calls import read_turns
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.channels import START
@@ -151,7 +151,7 @@ def plan_mend(
     """
     after, done = dict(Inspection(reader, row.ref).values()), []
     for one in broken:
-        mended = mend(one.messages, one.matching, how, text, _new_message(one.messages))
+        mended = mend(one.messages, one.matching, how, text, new_message(one.messages))
         if mended.unanswerable:
             call = mended.unanswerable[0]
             what = "has no id" if call.takes_text else "takes a screenshot as its result"
@@ -191,7 +191,7 @@ def describe(mended: Mended) -> str:
     return ", ".join(f"{count} {noun}{'' if count == 1 else 's'} {verb}" for count, noun, verb in parts if count)
 
 
-def _new_message(messages: list[Any]) -> Any:
+def new_message(messages: list[Any]) -> NewMessage:
     """Makes tool messages with the fields that those of the thread have."""
     nodes = [one for one in messages if isinstance(one, Node)]
     tools = [one for one in nodes if (parsed := message(one)) is not None and parsed.role == "tool"]

@@ -4,9 +4,11 @@ A message whose ``tool_calls`` are empty gets those of ``additional_kwargs`` whe
 ``messages/ai.py: _backwards_compat_tool_calls``), and some integrations send ``function_call`` from there.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-from ckpt_cli.history.messages.tool_calls import REASONING, Call, Turn, calls_in, key_of
+from ckpt_cli.history.messages.tool_calls import REASONING, Call, Turn, calls_in, named_calls
 from ckpt_cli.history.state.grafting import with_part, with_state
 from ckpt_cli.values.node import Form, Node
 
@@ -16,19 +18,19 @@ _KEPT = ("refusal", "audio")  # content that OpenAI has outside of `content`
 
 def without_calls(item: Any, turn: Turn, calls: list[Call]) -> Any:
     """The message without these calls and the reasoning that led only to them; None if nothing is left of it."""
-    keys = {call.key for call in calls}
+    keys = Counter(call.key for call in calls)
     if not turn.body:
         return None
     fields, changed = turn.fields, dict[str, Any]()
     for name in _LISTS:
         if isinstance(listed := fields.get(name), list) and listed:
             changed[name] = _others(listed, keys)
-    is_last = all(call.key in keys for call in turn.calls)
+    is_last = len(calls) == len(turn.calls)
     if isinstance(extra := fields.get("additional_kwargs"), dict):
         changed["additional_kwargs"] = _without_copies(extra, keys, all_gone=is_last)
     blocks = fields.get(turn.body)
     if isinstance(blocks, list):
-        gone = without_reasoning(blocks, {at for at, block in enumerate(blocks) if _is_call(block, keys)})
+        gone = without_reasoning(blocks, _last_calls([next(calls_in([block]), None) for block in blocks], keys))
         changed[turn.body] = [block for at, block in enumerate(blocks) if at not in gone]
     rest = {**fields, **changed}
     extra = rest.get("additional_kwargs") or {}
@@ -37,16 +39,23 @@ def without_calls(item: Any, turn: Turn, calls: list[Call]) -> Any:
     return with_fields(item, {name: value for name, value in changed.items() if value != fields[name]})
 
 
-def _others(listed: list[Any], keys: set[str]) -> list[Any]:
-    return [call for call in listed if not (isinstance(call, dict) and _key(call) in keys)]
+def _last_calls(calls: Sequence[Call | None], keys: Counter[str]) -> set[int]:
+    """The positions of these calls; of several with the same key, the last ones, since results answer the first."""
+    left, found = Counter(keys), set[int]()
+    for at in reversed(range(len(calls))):
+        call = calls[at]
+        if call is not None and left[call.key]:
+            left[call.key] -= 1
+            found.add(at)
+    return found
 
 
-def _key(call: dict[str, Any]) -> str:
-    inner = next((call[key] for key in ("function", "custom") if isinstance(call.get(key), dict)), call)
-    return key_of(call.get("id"), inner.get("name") or "")
+def _others(listed: list[Any], keys: Counter[str]) -> list[Any]:
+    gone = _last_calls([next(named_calls([call]), None) for call in listed], keys)
+    return [call for at, call in enumerate(listed) if at not in gone]
 
 
-def _without_copies(extra: dict[str, Any], keys: set[str], *, all_gone: bool) -> dict[str, Any]:
+def _without_copies(extra: dict[str, Any], keys: Counter[str], *, all_gone: bool) -> dict[str, Any]:
     """``additional_kwargs`` without what is there of the calls; `all_gone` if the message has no other call."""
     kept = dict(extra)
     if isinstance(listed := kept.get("tool_calls"), list):
@@ -55,10 +64,6 @@ def _without_copies(extra: dict[str, Any], keys: set[str], *, all_gone: bool) ->
     if all_gone:
         kept.pop("function_call", None)
     return kept
-
-
-def _is_call(block: Any, keys: set[str]) -> bool:
-    return any(call.key in keys for call in calls_in([block]))
 
 
 def without_reasoning(parts: list[Any], dropped: set[int]) -> set[int]:

@@ -146,10 +146,10 @@ def listed_calls(fields: dict[str, Any]) -> list[Call]:
 
     langchain-core 1.7 ``messages/ai.py: _backwards_compat_tool_calls`` takes them from there in the same case.
     """
-    listed = list(_named(fields.get("tool_calls")))
+    listed = list(named_calls(fields.get("tool_calls")))
     extra = fields.get("additional_kwargs")
     if not listed and not _rows(fields.get("invalid_tool_calls")) and isinstance(extra, dict):
-        listed = list(_named(extra.get("tool_calls")))
+        listed = list(named_calls(extra.get("tool_calls")))
     return listed
 
 
@@ -158,12 +158,13 @@ def _sent(fields: dict[str, Any], in_blocks: list[Call], rule: Rule) -> tuple[Ca
     kinds = {call.key: call.kind for call in in_blocks}
     calls = [call._replace(kind=kinds.get(call.key, "")) for call in listed_calls(fields)]
     if rule.sends_invalid:
-        calls += _named(fields.get("invalid_tool_calls"))
+        calls += named_calls(fields.get("invalid_tool_calls"))
     known = {call.key for call in calls}
     return (*calls, *(call for call in in_blocks if call.key not in known and (call.id or not calls)))
 
 
-def _named(calls: Any) -> Iterator[Call]:
+def named_calls(calls: Any) -> Iterator[Call]:
+    """The calls in a list as LangChain or Chat Completions has it; none if the value is no list."""
     for call in _rows(calls):
         inner = next((call[key] for key in ("function", "custom") if isinstance(call.get(key), dict)), call)
         yield Call(_text(call.get("id")), _text(inner.get("name")) or "")
