@@ -1,6 +1,6 @@
 """``ckpt repair``: finds what breaks the next run of threads, and mends it."""
 
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -25,41 +25,58 @@ _WORDS = {
 }
 
 
+_Only = Annotated[
+    str,
+    typer.Option(
+        "--only",
+        metavar="KIND",
+        help="What to look for: tool-calls (message lists that every model call refuses).",
+        autocompletion=complete_repair,
+    ),
+]
+
+
+def _option(name: str, metavar: str | None, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=text, show_default=False, rich_help_panel=_HOW)
+
+
+class HowOptions(NamedTuple):
+    """The options that say how to mend, as typed; at most one can be set."""
+
+    answer: Annotated[
+        str | None,
+        _option("--answer", "TEXT", "Answer each call that has no result with this error, right behind the call."),
+    ] = None
+    drop_calls: Annotated[
+        bool, _option("--drop-calls", None, "Take out calls without a result, and messages that are then empty.")
+    ] = False
+    rollback: Annotated[bool, _option("--rollback", None, "Go back to the newest state that models take.")] = False
+
+
+class FewOptions(NamedTuple):
+    """The options for a change that doesn't reach every broken thread."""
+
+    skip_refused: Annotated[
+        bool,
+        typer.Option("--skip-refused", help="Mend the others if some threads can't be mended.", rich_help_panel=_HOW),
+    ] = False
+    limit: Annotated[
+        int,
+        typer.Option("--limit", "-n", metavar="N", min=0, help="Take at most N broken threads.", rich_help_panel=_HOW),
+    ] = 0
+
+
+_NOT_AT_ALL = HowOptions()
+_EVERY_BROKEN_ONE = FewOptions()
+
+
 def repair(
     session: Session,
     threads: Threads = None,
-    only: Annotated[
-        str,
-        typer.Option(
-            "--only",
-            metavar="KIND",
-            help="What to look for: tool-calls (message lists that every model call refuses).",
-            autocompletion=complete_repair,
-        ),
-    ] = TOOL_CALLS,
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            "--answer",
-            metavar="TEXT",
-            help="Answer each call that has no result with this error, right behind the call.",
-            show_default=False,
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    drop_calls: Annotated[
-        bool,
-        typer.Option("--drop-calls", help="Take out calls without a result, and empty messages.", rich_help_panel=_HOW),
-    ] = False,
-    rollback: Annotated[
-        bool,
-        typer.Option("--rollback", help="Go back to the newest state that models take.", rich_help_panel=_HOW),
-    ] = False,
+    only: _Only = TOOL_CALLS,
+    options: HowOptions = _NOT_AT_ALL,
     selector: SelectorOptions = EVERY_THREAD,
-    skip_refused: Annotated[
-        bool, typer.Option("--skip-refused", help="Mend the others if some threads can't be mended.")
-    ] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="Take at most N broken threads.")] = 0,
+    few: FewOptions = _EVERY_BROKEN_ONE,
     ns: Ns = "",
 ) -> RepairView | BulkView:
     """Find threads whose next run must fail, and mend them; without --yes, only list them.
@@ -81,8 +98,8 @@ def repair(
     """
     if only != TOOL_CALLS:
         raise UsageError(f"repair knows no {only!r}", hint=f"--only {TOOL_CALLS}")
-    how, option = _parse_how(answer, drop_calls=drop_calls, rollback=rollback)
-    target = Target("", "@", ns, parse_selector(session, selector, threads), skip_refused, limit)
+    how, option = _parse_how(options)
+    target = Target("", "@", ns, parse_selector(session, selector, threads), *few)
     view = RepairView(only, option=option)
     if how is None and session.options.yes:
         raise UsageError("how to mend?", hint="--answer TEXT, --drop-calls or --rollback")
@@ -90,17 +107,17 @@ def repair(
         list_broken(session, view, target, how)
         return view
     summary = f"with tool calls that models refuse: {_WORDS[option]}"
-    return change_many(session, "repair", summary, planned(session, view, target, how), skip_refused=skip_refused)
+    return change_many(session, "repair", summary, planned(session, view, target, how), skip_refused=few.skip_refused)
 
 
-def _parse_how(answer: str | None, *, drop_calls: bool, rollback: bool) -> tuple[How | None, str]:
+def _parse_how(options: HowOptions) -> tuple[How | None, str]:
     """How to mend, and the option that says so."""
-    if (answer is not None) + drop_calls + rollback > 1:
+    if (options.answer is not None) + options.drop_calls + options.rollback > 1:
         raise UsageError("--answer, --drop-calls and --rollback exclude each other")
-    if answer is not None:
-        if not answer.strip():
+    if options.answer is not None:
+        if not options.answer.strip():
             raise UsageError("--answer is empty", hint="models refuse an error without a text")
-        return How(Mend.ANSWER, answer), "--answer"
-    if drop_calls:
+        return How(Mend.ANSWER, options.answer), "--answer"
+    if options.drop_calls:
         return How(Mend.DROP), "--drop-calls"
-    return (How(None), "--rollback") if rollback else (None, "")
+    return (How(None), "--rollback") if options.rollback else (None, "")

@@ -109,9 +109,10 @@ class Shop(NamedTuple):
 
 
 LEFT_ALONE = {
-    "due": "tools is due, and may answer the calls",
-    "waiting": "tools waits for an answer",
-    "answered": "an answer for tools is recorded",
+    "due": ["tools is due, and may answer the calls"],
+    "waiting": ["tools waits for an answer"],
+    # JSON (Redis) doesn't show whether an answer that is recorded was taken before
+    "answered": ["an answer for tools is recorded", "tools waits for an answer"],
 }
 
 
@@ -159,7 +160,9 @@ class ToolCalls:
         before = contents(shop.backend)
         listed = {one["thread_id"]: one for one in shop.ckpt("repair", *how, capsys=capsys)["threads"]}
         assert contents(shop.backend) == before, "without --yes it only lists"
-        assert {one: line["left_alone"] for one, line in listed.items() if line["left_alone"]} == LEFT_ALONE
+        alone = {one: line["left_alone"] for one, line in listed.items() if line["left_alone"]}
+        assert alone.keys() == LEFT_ALONE.keys()
+        assert all(reason in LEFT_ALONE[one] for one, reason in alone.items())
         kinds = {one: [fault["kind"] for fault in line["faults"]] for one, line in listed.items() if one in shop.faults}
         assert kinds == shop.faults
         assert listed.keys() == shop.faults.keys() | LEFT_ALONE.keys()
