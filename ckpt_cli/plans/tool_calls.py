@@ -1,4 +1,4 @@
-"""Finds message lists with tool calls that models refuse, and plans to mend them: ``ckpt repair --only tool-calls``.
+"""Finds message lists with tool calls that models refuse, and plans to mend them, for ``ckpt repair``.
 
 A list is mended by an edit of its channel, which no reducer sees: `add_messages` would put an answer at the end of the
 list, where no model takes it. Threads in which a result may still come are left alone.

@@ -1,4 +1,4 @@
-"""Searches the selected threads for lists of messages that models refuse, a page at a time; plans to mend them."""
+"""Searches threads for lists of messages that models refuse, page by page; plans to mend them."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Matches tool calls with results, and says what is wrong: unanswered, answered twice, out of order, not asked for.
+"""Matches tool calls with their results, and finds faults: unanswered, answered twice, out of order.
 
 Ids can repeat in a list (some servers number the calls of each answer from 0), so a result belongs to the nearest call
 before it that has no result yet.

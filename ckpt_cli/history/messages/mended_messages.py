@@ -1,4 +1,4 @@
-"""Mends a list of messages: each call gets a result right behind it or is dropped, and no result is one too many.
+"""Mends a list of messages: each call gets a result behind it or is dropped, surplus results go.
 
 Results that are only in the wrong place are moved, never replaced. Messages that need no change stay the same objects,
 so an encoder keeps their bytes.

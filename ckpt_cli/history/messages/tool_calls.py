@@ -1,4 +1,4 @@
-"""`Turn`: the tool calls and results in one stored message, in every shape: LangChain's, and vendors' own dicts.
+"""`Turn`: the tool calls and results in a stored message: LangChain's objects, vendors' own dicts.
 
 langchain-core 1.7 ``messages/ai.py: AIMessage``, ``messages/content.py``; OpenAI, Anthropic, Bedrock and Gemini dicts
 as their APIs take them. Tools that a server runs (``server_tool_use``, ``mcp_tool_use``, ``web_search_call`` …) are no

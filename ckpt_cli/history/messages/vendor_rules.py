@@ -1,4 +1,4 @@
-"""`Rule`: which order of tool calls and results a vendor's API accepts, with the source of each rule.
+"""`Rule`: which order of tool calls and results a vendor's API accepts, with its source.
 
 A model call sends the whole list, so one fault anywhere makes every call fail. LangChain sends a list as it is stored
 (seen in langchain-openai ``chat_models/base.py: _convert_message_to_dict``, langchain-anthropic
