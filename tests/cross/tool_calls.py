@@ -21,7 +21,7 @@ ANSWER = "the run was cancelled"
 
 
 class CancelledRunError(BaseException):
-    """Ends a run as a cancellation does: no node is told, and no error is recorded."""
+    """Ends a run as a cancellation does: no node sees it, and no error is recorded."""
 
 
 class ModelRefusedError(ValueError):

@@ -69,7 +69,7 @@ def _without_copies(extra: dict[str, Any], keys: Counter[str], *, all_gone: bool
 def without_reasoning(parts: list[Any], dropped: set[int]) -> set[int]:
     """The positions of dropped calls, and of the reasoning that led only to these.
 
-    Reasoning leads to what stands between it and the next reasoning.
+    Reasoning leads to everything between it and the next reasoning.
     """
     gone = set(dropped)
     at = 0

@@ -66,7 +66,7 @@ class Turn(NamedTuple):
         calls: the calls that the model's API sees.
         results: the keys of the calls that it has results of.
         has_rest: whether it has something beside results.
-        rest_first: whether a part of that stands before a result.
+        rest_first: whether a part of that comes before a result.
         rule: what the API of its calls accepts.
     """
 

@@ -1,6 +1,6 @@
 """Shows threads with lists of messages that models refuse: what is wrong, with which calls and tools, how old."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from ckpt_cli.output.cells import cell_len, fit, flow, pad
@@ -9,7 +9,9 @@ from ckpt_cli.output.quantities import ago
 from ckpt_cli.output.visible_names import visible
 from ckpt_cli.views.repair import BrokenThread, FaultLine, RepairView
 
-_WIDEST = 40  # cells of a thread's id
+_HEADS = ("THREAD", "FAULT", "CALLS", "TOOL", "HEAD")
+_STYLES = ("title", "bad", "", "key", "muted")
+_NARROWEST = 16  # a thread's id gets at least so many cells
 
 
 def render(view: RepairView, page: Page) -> Iterator[Line]:
@@ -18,34 +20,40 @@ def render(view: RepairView, page: Page) -> Iterator[Line]:
         for one in view.threads:
             yield from (_row(one, fault) for fault in one.faults)
         return
-    cells = [(one, fault, _cells(one, fault, page)) for one in view.threads for fault in one.faults]
-    heads = ("THREAD", "FAULT", "CALLS", "TOOL", "HEAD")
-    widths = [max([cell_len(head), *(cell_len(some[at]) for *_, some in cells)]) for at, head in enumerate(heads)]
-    widths[0] = min(widths[0], _WIDEST)
-    if cells:
-        yield fit(
-            [("head", "  ".join(pad(head, width) for head, width in zip(heads, widths, strict=True)))], page.width
-        )
-    shown: BrokenThread | None = None
-    for one, _, some in cells:
-        styles = ("title", "bad", "", "key", "muted")
-        line: Line = []
-        for style, text, width in zip(styles, some, widths, strict=True):
-            line += [("", "  ")] if line else []
-            line += [(style, pad("" if style == "title" and one is shown else text, width))]
-        yield fit(line, page.width)
-        shown, before = one, shown
-        if one is not before and (one.left_alone or one.mend):
-            note = f"left alone: {one.left_alone}" if one.left_alone else f"{view.option}: {one.mend}"
-            yield from ([("", "    "), ("muted", part)] for part in flow(note, max(page.width - 4, 20)))
+    table = {id(one): [_cells(one, fault, page) for fault in one.faults] for one in view.threads}
+    widths = _widths([_HEADS, *(cells for rows in table.values() for cells in rows)], page.width)
+    if table:
+        yield fit([("head", _joined(_HEADS, widths))], page.width)
+    for one in view.threads:
+        for number, cells in enumerate(table[id(one)]):
+            yield fit(_styled([cells[0] if number == 0 else "", *cells[1:]], widths), page.width)
+            if number == 0 and (one.left_alone or one.mend):
+                note = f"left alone: {one.left_alone}" if one.left_alone else f"{view.option}: {one.mend}"
+                yield from ([("", "    "), ("muted", part)] for part in flow(note, max(page.width - 4, 20)))
     yield from _end(view, page.width)
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The widths of the columns; the threads' ids get what the others leave."""
+    first, *rest = (max(map(cell_len, column)) for column in zip(*rows, strict=True))
+    return [min(first, max(width - sum(rest) - 2 * len(rest), _NARROWEST)), *rest]
+
+
+def _joined(cells: Sequence[str], widths: list[int]) -> str:
+    return "  ".join(pad(text, width) for text, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def _styled(cells: Sequence[str], widths: list[int]) -> Line:
+    line: Line = []
+    for style, text, width in zip(_STYLES[:-1], cells, widths, strict=False):
+        line += [(style, pad(text, width)), ("", "  ")]
+    return [*line, (_STYLES[-1], cells[-1])]
 
 
 def _end(view: RepairView, width: int) -> Iterator[Line]:
     count, alone = len(view.threads), sum(bool(one.left_alone) for one in view.threads)
-    text = (
-        f"{count:,} of {view.searched:,} thread{'' if view.searched == 1 else 's'} with tool calls that models refuse"
-    )
+    text = f"{f'{count:,}' if count else 'none'} of {view.searched:,} thread{'' if view.searched == 1 else 's'}"
+    text += " with tool calls that models refuse"
     text += f", {alone:,} of them left alone" if alone else ""
     if view.cut:
         text += f"; {view.cut}"
