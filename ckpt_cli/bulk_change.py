@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ckpt_cli.errors import CkptError, NotFound, Refused
+from ckpt_cli.errors import CkptError, NotFound, NotSupported, Refused
 from ckpt_cli.model import Plan, Ref, RowChange
 from ckpt_cli.operations import side_effects
 from ckpt_cli.operations.bulk import Outcome, Part, RefusedPart, apply_parts, part_of_plan, parts_to_undo
@@ -114,8 +114,11 @@ def _must_stand(log: OperationLog, operation: Operation, threads: Sequence[str])
 
 
 def _measured(saver: Saver, thread_id: str, plan: Plan) -> ThreadPlan:
-    """A plan with the rows that it changes."""
-    rows, size = saver.moment(lambda: _count_rows(saver.expand(plan)))
+    """A plan with the rows that it changes, or why the database refuses it."""
+    try:
+        rows, size = saver.moment(lambda: _count_rows(saver.expand(plan)))
+    except (Refused, NotSupported) as error:
+        return ThreadPlan(thread_id, None, reason_of(error))
     return ThreadPlan(thread_id, plan, "", size, rows)
 
 

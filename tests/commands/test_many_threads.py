@@ -13,6 +13,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.operations import bulk
 from ckpt_cli.operations.log_file import LogFile
+from ckpt_cli.output import talk
 
 Ckpt = Callable[..., Any]
 MANY = ["--match", "support-*"]
@@ -203,6 +204,21 @@ def test_what_is_done_is_not_done_twice(words: list[str], database: Path, ckpt: 
     before = rows(database)
     assert ckpt(*command)["done"] == 0
     assert rows(database) == before
+
+
+def test_nobody_settles_it_while_it_runs(ckpt: Ckpt, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another ckpt would take parts whose transactions are still to come for interrupted ones; it is refused."""
+    monkeypatch.setattr(bulk, "_PARTS", 2)
+    codes: list[int] = []
+
+    def settle_meanwhile(text: str) -> None:
+        if " of " in text:
+            codes.append(run(["operations", "--settle", "-d", str(database)]))
+
+    monkeypatch.setattr(talk, "progress", settle_meanwhile)
+    assert ckpt("rollback", *MANY, "--at", "step:1", "--yes")["done"] == 4
+    assert codes == [7, 7], "after each page"
+    assert [one["state"] for one in ckpt("operations", "1")["threads"]] == ["done"] * 4
 
 
 def test_too_little_room_refuses(ckpt: Ckpt, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -349,7 +349,7 @@ def test_numbers_are_forgotten_with_their_undo(ckpt: Callable[..., Any], path: P
     assert left(state, sought)
     assert "settle" in ckpt("operations", "7", "--prune", "--dry-run", code=7)
     assert "no operation 99" in ckpt("operations", "99", "--prune", "--yes", code=4)
-    for words in (["4"], ["4", "--prune", "--keep", "1"], ["--prune"]):
+    for words in (["4", "5"], ["4", "--prune", "--keep", "1"], ["--prune"]):
         ckpt("operations", *words, code=2)
     assert [row["before"] for row in ckpt("operations", "4", "--prune", "--dry-run")["rows"]] != []
     assert ckpt("operations", "4", "--prune", "--yes")["pruned"] == 2

@@ -70,7 +70,7 @@ def _thread_lines(lines: Iterable[ThreadLine], count: int, page: Page) -> Iterat
         notes = [note for note in one.notes if not one.problem and not note.startswith(_EXPECTED)]
         yield from (fit([("", "      "), ("muted", note)], page.width) for note in notes)
     if count > _SHOWN:
-        yield [("muted", f"  … and {count - _SHOWN:,} more (--json lists all)")]
+        yield [("muted", f"  {MORE} and {count - _SHOWN:,} more (--json lists all)")]
 
 
 def _by_reason(lines: Iterable[ThreadLine], page: Page) -> Iterator[Line]:
@@ -86,7 +86,7 @@ def _by_reason(lines: Iterable[ThreadLine], page: Page) -> Iterator[Line]:
         more = f", {MORE} ({counts[problem]:,})" if counts[problem] > len(names) else ""
         yield fit([("", "  "), ("title", ", ".join(names) + more), ("", "  "), ("bad", problem)], page.width)
     if len(counts) > len(named):
-        yield [("muted", f"  … for {len(counts) - len(named):,} more reasons (--json lists all)")]
+        yield [("muted", f"  {MORE} for {len(counts) - len(named):,} more reasons (--json lists all)")]
 
 
 def without_details(summary: str) -> str:
