@@ -8,10 +8,10 @@ from ckpt_cli.bulk_change import change_many
 from ckpt_cli.completion.names import complete_repair
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.messages.mended_messages import Mend
-from ckpt_cli.parameters.options import Ns, Threads
+from ckpt_cli.parameters.options import Channels, Ns, Threads
 from ckpt_cli.parameters.selector import SelectorOptions, parse_selector
 from ckpt_cli.parameters.target import EVERY_THREAD, Target
-from ckpt_cli.queries.broken_threads import How, list_broken, planned
+from ckpt_cli.queries.broken_threads import How, Request, list_broken, planned
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.repair import RepairView
@@ -77,6 +77,7 @@ def repair(
     options: HowOptions = _NOT_AT_ALL,
     selector: SelectorOptions = EVERY_THREAD,
     few: FewOptions = _EVERY_BROKEN_ONE,
+    channels: Channels = None,
     ns: Ns = "",
 ) -> RepairView | BulkView:
     """Find threads whose next run must fail, and mend them; without --yes, only list them.
@@ -100,14 +101,14 @@ def repair(
         raise UsageError(f"repair knows no {only!r}", hint=f"--only {TOOL_CALLS}")
     how, option = _parse_how(options)
     target = Target("", "@", ns, parse_selector(session, selector, threads), *few)
-    view = RepairView(only, option=option)
+    request, view = Request(target, how, frozenset(channels or ())), RepairView(only, option=option)
     if how is None and session.options.yes:
         raise UsageError("how to mend?", hint="--answer TEXT, --drop-calls or --rollback")
     if how is None or not (session.options.yes or session.options.dry_run):
-        list_broken(session, view, target, how)
+        list_broken(session, view, request)
         return view
     summary = f"with tool calls that models refuse: {_WORDS[option]}"
-    return change_many(session, "repair", summary, planned(session, view, target, how), skip_refused=few.skip_refused)
+    return change_many(session, "repair", summary, planned(session, view, request), skip_refused=few.skip_refused)
 
 
 def _parse_how(options: HowOptions) -> tuple[How | None, str]:

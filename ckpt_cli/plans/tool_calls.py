@@ -12,7 +12,7 @@ from uuid import uuid4
 from ckpt_cli.errors import PayloadCorrupt, Refused
 from ckpt_cli.history.messages.call_matching import Fault, Matching, match_calls
 from ckpt_cli.history.messages.mended_messages import Mend, Mended, NewMessage, mend
-from ckpt_cli.history.messages.tool_calls import read_turns
+from ckpt_cli.history.messages.tool_calls import read_turn
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.snapshot import Status, Task
@@ -38,15 +38,15 @@ class Broken(NamedTuple):
     faults: list[Fault]
 
 
-def find_broken(reader: Reader, ref: Ref) -> list[Broken]:
-    """The channels of a checkpoint whose lists models refuse.
+def find_broken(reader: Reader, ref: Ref, channels: Collection[str] = ()) -> list[Broken]:
+    """The channels of a checkpoint whose lists models refuse; with `channels`, only of these.
 
     Raises:
         CheckpointNotFound, PayloadCorrupt.
     """
     broken = []
     for channel, value in Inspection(reader, ref).values().items():
-        if is_unproven(value):
+        if is_unproven(value) or (channels and channel not in channels):
             continue
         matching = match_calls(value)
         if matching is not None and (faults := matching.faults()):
@@ -136,7 +136,7 @@ def _writers(reader: Reader, row: CheckpointRow, channel: str) -> Iterator[tuple
         for write in own:
             items = write.value if isinstance(write.value, list) else [write.value]
             roles = {parsed.role for parsed in map(message, items) if parsed is not None}
-            calls = {call.key for turn in read_turns(items) or () for call in turn.calls}
+            calls = {call.key for turn in map(read_turn, items) if turn is not None for call in turn.calls}
             yield names.node(write.task_id), roles, calls
 
 
@@ -164,7 +164,7 @@ def plan_mend(
     return plan._replace(verb="repair", summary=f"{what}: {rest}"), what
 
 
-def plan_rollback(reader: Reader, row: CheckpointRow, mint: Mint) -> tuple[Plan, str]:
+def plan_rollback(reader: Reader, row: CheckpointRow, mint: Mint, channels: Collection[str] = ()) -> tuple[Plan, str]:
     """The plan that makes the newest state without a fault current again, and what it does in a few words.
 
     Raises:
@@ -173,7 +173,7 @@ def plan_rollback(reader: Reader, row: CheckpointRow, mint: Mint) -> tuple[Plan,
     lineage = reader.lineage(row.thread_id, row.ns)
     for checkpoint_id in islice(lineage.line(row.checkpoint_id), 1, None):
         ref = Ref(row.thread_id, row.ns, checkpoint_id)
-        if not find_broken(reader, ref):
+        if not find_broken(reader, ref, channels):
             earlier = lineage.rows[checkpoint_id]
             plan = rollback.plan(reader, earlier, mint)
             return plan._replace(verb="repair"), f"back to {reader.short(row.thread_id)(checkpoint_id)}"

@@ -1,7 +1,6 @@
 """Searches threads for lists of messages that models refuse, page by page; plans to mend them."""
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from ckpt_cli.bulk_change import Planned, reason_of
@@ -29,6 +28,20 @@ class How(NamedTuple):
     text: str = ""
 
 
+class Request(NamedTuple):
+    """What is searched, and how it is to be mended.
+
+    Attributes:
+        target: the threads; its limit counts those that can be mended, or all broken ones without `how`.
+        how: None if a person only wants to see the faults.
+        channels: only these; empty for all.
+    """
+
+    target: Target
+    how: How | None
+    channels: frozenset[str] = frozenset()
+
+
 class _Search(NamedTuple):
     """A broken thread: its line, and how to plan the change; no plan if the thread is left alone."""
 
@@ -36,16 +49,16 @@ class _Search(NamedTuple):
     plan: Plan | str | None
 
 
-def list_broken(session: Session, view: RepairView, target: Target, how: How | None) -> None:
+def list_broken(session: Session, view: RepairView, request: Request) -> None:
     """Add the broken threads of a selection to a view."""
-    for one in _search(session, view, target, how):
+    for one in _search(session, view, request):
         view.threads.append(one.line)
 
 
-def planned(session: Session, view: RepairView, target: Target, how: How) -> Iterator[Planned]:
+def planned(session: Session, view: RepairView, request: Request) -> Iterator[Planned]:
     """Each broken thread with the plan that mends it, or the reason why it can't be; those left alone are counted."""
     left_alone = 0
-    for one in _search(session, view, target, how):
+    for one in _search(session, view, request):
         if one.plan is None:
             left_alone += 1
         else:
@@ -55,36 +68,34 @@ def planned(session: Session, view: RepairView, target: Target, how: How) -> Ite
         session.say(f"{count} left alone: a result may still come (without --yes they are listed)")
 
 
-def _search(session: Session, view: RepairView, target: Target, how: How | None) -> Iterator[_Search]:
-    found = _found(session, view, target, how)
-    yield from islice(found, target.limit) if target.limit else found
-
-
-def _found(session: Session, view: RepairView, target: Target, how: How | None) -> Iterator[_Search]:
-    for page in pages(selected(session, target._replace(limit=0)), _AT_ONCE):
-        yield from session.read(_on(page, view, target, how, Mint(session.clock)))
+def _search(session: Session, view: RepairView, request: Request) -> Iterator[_Search]:
+    """The broken threads, until the limit is reached."""
+    counted = 0
+    for page in pages(selected(session, request.target._replace(limit=0)), _AT_ONCE):
+        for one in session.read(_on(page, view, request, Mint(session.clock))):
+            yield one
+            counted += request.how is None or one.plan is not None
+            if counted == request.target.limit:
+                session.progress("")
+                return
         view.searched += len(page)
         session.progress(f"repair: {view.searched:,} threads searched")
     session.progress("")
 
 
-def _on(
-    page: list[Thread], view: RepairView, target: Target, how: How | None, mint: Mint
-) -> Callable[[Reader], list[_Search]]:
+def _on(page: list[Thread], view: RepairView, request: Request, mint: Mint) -> Callable[[Reader], list[_Search]]:
     def search(reader: Reader) -> list[_Search]:
         reader.saver.expect_threads(page)
-        found = [_search_one(reader, thread, view, target, how, mint) for thread in page]
+        found = [_search_one(reader, thread, view, request, mint) for thread in page]
         return [one for one in found if one is not None]
 
     return search
 
 
-def _search_one(
-    reader: Reader, thread: Thread, view: RepairView, target: Target, how: How | None, mint: Mint
-) -> _Search | None:
+def _search_one(reader: Reader, thread: Thread, view: RepairView, request: Request, mint: Mint) -> _Search | None:
     try:
-        row = reader.head(thread.thread_id, target.ns or thread.head.ns)
-        broken = find_broken(reader, row.ref)
+        row = reader.head(thread.thread_id, request.target.ns or thread.head.ns)
+        broken = find_broken(reader, row.ref, request.channels)
         if not broken:
             return None
         left_alone = why_left_alone(reader, row, broken)
@@ -92,21 +103,23 @@ def _search_one(
         view.unreadable += 1
         view.problem = view.problem or error.message
         return None
-    except CkptError as error:
-        if isinstance(error, DatabaseUnreachable | Failed):
-            raise
-        return None  # it was deleted meanwhile, or has no such namespace
+    except (DatabaseUnreachable, Failed):
+        raise
+    except CkptError:  # it was deleted meanwhile, or has no such namespace
+        return None
     what, plan = "", None
-    if not left_alone and how is not None:
-        what, plan = _plan(reader, row, broken, how, mint)
+    if not left_alone and request.how is not None:
+        what, plan = _plan(reader, row, broken, request, request.how, mint)
     return _Search(_line(ThreadStatus(reader, Thread(row.thread_id, row.ref)), broken, left_alone, what), plan)
 
 
-def _plan(reader: Reader, row: CheckpointRow, broken: list[Broken], how: How, mint: Mint) -> tuple[str, Plan | str]:
+def _plan(
+    reader: Reader, row: CheckpointRow, broken: list[Broken], request: Request, how: How, mint: Mint
+) -> tuple[str, Plan | str]:
     """What a mend would do to a thread, and its plan, or twice the reason why it can't be mended so."""
     try:
         if how.mend is None:
-            plan, what = plan_rollback(reader, row, mint)
+            plan, what = plan_rollback(reader, row, mint, request.channels)
         else:
             plan, what = plan_mend(reader, row, broken, how.mend, how.text, mint)
     except (DatabaseUnreachable, Failed):

@@ -10,7 +10,7 @@ import pytest
 from ckpt_cli.app import run
 
 Ckpt = Callable[..., Any]
-CALL = '{"type": "computer_call", "call_id": "c1", "action": {}}'
+ITEMS = '[{"role": "user", "content": "hi"}, {"type": "computer_call", "call_id": "c1", "action": {}}]'
 
 
 @pytest.fixture
@@ -64,12 +64,13 @@ def test_the_options_fit_together(ckpt: Ckpt) -> None:
 
 def test_a_thread_that_cannot_be_mended_stops_all(ckpt: Ckpt) -> None:
     """A computer call takes no text: nothing is written without --skip-refused, and --drop-calls does it."""
-    ckpt("edit", "support-39", "--set", f"items=[{CALL}]", "--create", "--yes")
+    ckpt("edit", "support-39", "--set", f"items={ITEMS}", "--create", "--yes")
     [refused] = [one for one in ckpt("repair", "--answer", "x")["threads"] if one["thread_id"] == "support-39"]
     assert "screenshot" in refused["mend"]
+    assert [one["thread_id"] for one in ckpt("repair", "-c", "items")["threads"]] == ["support-39"]
     stopped = ckpt("repair", "--answer", "x", "--yes", code=7)
     assert (stopped["stopped"], stopped["refused"], stopped["applied"]) == (True, 1, False)
     assert ckpt("repair", "--answer", "x", "--yes", "--skip-refused")["done"] == 1
     assert ckpt("repair", "--drop-calls", "--yes")["done"] == 1
-    assert ckpt("get", "support-39", "items")["value"] == []
+    assert ckpt("get", "support-39", "items")["value"] == [{"role": "user", "content": "hi"}]
     assert ckpt("repair")["threads"] == []

@@ -322,13 +322,27 @@ def test_a_dropped_call_is_nowhere_left() -> None:
 
 def test_calls_that_no_text_can_answer() -> None:
     """A computer call takes a screenshot, and a call without an id can't be named; both can be dropped."""
-    computer = [item("computer_call", "a", action={})]
-    nameless = [{"role": "assistant", "content": "", "tool_calls": [{"name": "f", "args": {}, "id": None}]}]
+    asked = {"role": "user", "content": "hi"}
+    computer = [asked, item("computer_call", "a", action={})]
+    nameless = [asked, {"role": "assistant", "content": "", "tool_calls": [{"name": "f", "args": {}, "id": None}]}]
     for messages in (computer, nameless):
         matching = match_calls(messages)
         assert matching is not None
         assert len(mend(messages, matching, Mend.ANSWER, ANSWER, new_message(messages)).unanswerable) == 1
-        assert mended(messages, Mend.DROP) == []
+        assert mended(messages, Mend.DROP) == [asked]
+
+
+def test_lists_that_are_no_conversation() -> None:
+    """Calls that an application keeps, a model's drafts, and texts are left alone."""
+    call = {"type": "tool_call", "name": "f", "args": {}, "id": "a"}
+    for kept in (
+        [call],
+        [call, {"type": "tool_use", "id": "b"}],
+        [item("function_call", "a")],
+        [ai("a"), ai("b")],
+        ["a"],
+    ):
+        assert match_calls(kept) is None
 
 
 IDS = st.sampled_from("abc")
@@ -347,9 +361,9 @@ LISTS = st.lists(
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(LISTS, st.sampled_from(Mend))
-def test_any_list(messages: list[Any], how: Mend) -> None:
+def test_any_list(later: list[Any], how: Mend) -> None:
     """The judge and ckpt agree; mended, it is taken, questions keep their order, and no result is invented or lost."""
-    judge = strict_models.chat_completions
+    judge, messages = strict_models.chat_completions, [human("hi"), *later]
     value = Codec().decode(stored(messages, "msgpack"))
     matching = match_calls(value)
     faults = matching.faults() if matching is not None else []

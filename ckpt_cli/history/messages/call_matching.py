@@ -132,7 +132,12 @@ class Matching:
         for place in self.unasked:
             key = self._key(place)
             call = Call(None, key[1:]) if key.startswith("\0") else Call(key, str(_name(self.turns[place.position])))
-            yield self._fault(Kind.UNASKED, place.position, [call], last)
+            yield self._fault(Kind.UNASKED, place.position, [call], last)._replace(rule=self._rule_near(place.position))
+
+    def _rule_near(self, at: int) -> str:
+        """The rule of the nearest calls before a position, else of any in the list."""
+        callers = [*self._before(at), *self.waiting]
+        return self.turns[callers[0] if callers else at].rule.name
 
     def _calls(self, at: int, keys: list[str]) -> list[Call]:
         return [next(call for call in self.turns[at].calls if call.key == key) for key in dict.fromkeys(keys)]

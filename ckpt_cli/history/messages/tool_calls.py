@@ -21,6 +21,8 @@ CALL_BLOCKS = {
     "computer_call": "call_id",
 }
 """Kinds of blocks (and of Responses items) that are calls, with the field that has the call's id."""
+ITEMS = frozenset({"function_call", "custom_tool_call", "computer_call"})
+"""Those that are items of Responses beside messages. Others without a role are data, as LangChain's `ToolCall` is."""
 RESULT_BLOCKS = {
     "tool_result": "tool_use_id",
     "function_call_output": "call_id",
@@ -86,7 +88,10 @@ def key_of(call_id: Any, name: Any) -> str:
 
 
 def read_turns(value: Any) -> list[Turn] | None:
-    """The messages of a list; None if the value is no list of messages, or has neither calls nor results."""
+    """The messages of a list; None if the value is no conversation, or has neither calls nor results.
+
+    A list with nothing but a model's own messages and calls is none: an application keeps it for something else.
+    """
     if not isinstance(value, list) or not value:
         return None
     turns = []
@@ -95,7 +100,8 @@ def read_turns(value: Any) -> list[Turn] | None:
         if turn is None:
             return None
         turns.append(turn)
-    return turns if any(turn.calls or turn.results for turn in turns) else None
+    is_conversation = any(turn.role != "ai" for turn in turns)
+    return turns if is_conversation and any(turn.calls or turn.results for turn in turns) else None
 
 
 def read_turn(item: Any) -> Turn | None:
@@ -104,7 +110,7 @@ def read_turn(item: Any) -> Turn | None:
         if isinstance(item.get("parts"), list) and item.get("role") in ("user", "model", "function"):
             return _turn_of_blocks("ai" if item["role"] == "model" else "human", item, "parts")
         kind = item.get("type")
-        if "role" not in item and (kind in RESULT_BLOCKS or kind in CALL_BLOCKS or kind in REASONING):
+        if "role" not in item and (kind in ITEMS or kind == "reasoning" or str(kind).endswith("_call_output")):
             return _turn_of_item(item, str(kind))
         if item.get("role") == "assistant" and "tool_calls" in item:  # Chat Completions allows it without content
             item = {"content": None, **item}
