@@ -11,7 +11,7 @@ from ckpt_cli.history.messages.mended_messages import Mend
 from ckpt_cli.parameters.options import Channels, Ns, Threads
 from ckpt_cli.parameters.selector import SelectorOptions, parse_selector
 from ckpt_cli.parameters.target import EVERY_THREAD, Target
-from ckpt_cli.queries.broken_threads import How, Request, list_broken, planned
+from ckpt_cli.queries.broken_threads import How, Request, planned, run
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.repair import RepairView
@@ -105,8 +105,7 @@ def repair(
     if how is None and session.options.yes:
         raise UsageError("how to mend?", hint="--answer TEXT, --drop-calls or --rollback")
     if how is None or not (session.options.yes or session.options.dry_run):
-        list_broken(session, view, request)
-        return view
+        return run(session, view, request)
     summary = f"with tool calls that models refuse: {_WORDS[option]}"
     return change_many(session, "repair", summary, planned(session, view, request), skip_refused=few.skip_refused)
 

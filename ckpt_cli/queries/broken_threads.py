@@ -49,10 +49,11 @@ class _Search(NamedTuple):
     plan: Plan | str | None
 
 
-def list_broken(session: Session, view: RepairView, request: Request) -> None:
-    """Add the broken threads of a selection to a view."""
+def run(session: Session, view: RepairView, request: Request) -> RepairView:
+    """The view with the broken threads of a selection."""
     for one in _search(session, view, request):
         view.threads.append(one.line)
+    return view
 
 
 def planned(session: Session, view: RepairView, request: Request) -> Iterator[Planned]:
@@ -75,7 +76,7 @@ def _search(session: Session, view: RepairView, request: Request) -> Iterator[_S
         for one in session.read(_on(page, view, request, Mint(session.clock))):
             yield one
             counted += request.how is None or one.plan is not None
-            if counted == request.target.limit:
+            if request.target.limit and counted >= request.target.limit:
                 session.progress("")
                 return
         view.searched += len(page)
