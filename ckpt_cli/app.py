@@ -20,6 +20,7 @@ ABOUT = "git for the memory of LangGraph agents: look into any checkpoint databa
 LOOK = "Look"
 TRAVEL = "Travel"
 KEEP = "Keep"
+MEND = "Mend"
 START = "Start"
 
 _SCRIPTS = ("--install-completion", "--show-completion")
@@ -54,6 +55,7 @@ VERBS = {
     "edit": Verb(TRAVEL, "Edit the state itself, in your editor or by paths, without reducers."),
     "tag": Verb(TRAVEL, "Name a checkpoint; the name is a revision: tag:NAME."),
     "delete": Verb(KEEP, "Delete threads, a branch, a run, or the last turn, with all that belongs to them."),
+    "repair": Verb(MEND, "Find threads whose next run must fail (tool calls without results), and mend them."),
     "undo": Verb(KEEP, "Take back what ckpt did to this database."),
     "operations": Verb(KEEP, "List what ckpt did to this database, or forget it."),
     "demo": Verb(START, "Write a small example database and look around in it.", reads=False),

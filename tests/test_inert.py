@@ -34,6 +34,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "edit": [["edit", "{thread}", "--set", "bad=1", "--dry-run"], ["edit", "{thread}", "--unset", "bad", "--dry-run"]],
     "update": [["update", "{thread}", "--values", '{"bad": 1}', "--as-node", "a", "--next", "END", "--dry-run"]],
     "delete": [["delete", "{thread}", "--dry-run"], ["delete", "{thread}", "--after", "@^", "--dry-run"]],
+    "repair": [["repair", "--answer", "no"], ["repair", "--drop-calls", "--dry-run"]],
     "undo": [["undo", "--dry-run"]],
     "operations": [["operations"]],
     "tag": [["tag", "--list"], ["tag", "{thread}", "--list"]],

@@ -45,6 +45,7 @@ CHANGING = {
     "edit": ["edit", "subgraphs", "--unset", "path", "--dry-run"],
     "tag": ["tag", "--list"],
     "delete": ["delete", "subgraphs", "--dry-run"],
+    "repair": ["repair"],
     "undo": ["undo", "--dry-run"],
     "operations": ["operations"],
 }

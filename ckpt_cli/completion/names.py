@@ -156,6 +156,11 @@ def complete_order(incomplete: str) -> list[str]:
     return [order for order in orders if order.startswith(incomplete)]
 
 
+def complete_repair(incomplete: str) -> list[str]:
+    """What `repair` can look for."""
+    return [kind for kind in ("tool-calls",) if kind.startswith(incomplete)]
+
+
 def complete_status(incomplete: str) -> list[str]:
     """The statuses of threads, also behind a comma."""
     before, comma, begun = incomplete.rpartition(",")

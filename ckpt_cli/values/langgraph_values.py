@@ -88,7 +88,7 @@ def message(value: Any) -> Message | None:
 
     None if the value is no message.
     """
-    role_and_fields = _message_fields(value)
+    role_and_fields = message_fields(value)
     if role_and_fields is None:
         return None
     role, fields = role_and_fields
@@ -105,7 +105,7 @@ def message(value: Any) -> Message | None:
 
 def is_conversation(value: Any) -> bool:
     """Whether `messages` would return a list; this check takes a tenth of the time of `messages`."""
-    return isinstance(value, list) and bool(value) and all(_message_fields(item) is not None for item in value)
+    return isinstance(value, list) and bool(value) and all(message_fields(item) is not None for item in value)
 
 
 def messages(value: Any) -> list[Message] | None:
@@ -151,7 +151,8 @@ def _spelled(item: Any) -> Any:
     return item
 
 
-def _message_fields(value: Any) -> tuple[str, dict[str, Any]] | None:
+def message_fields(value: Any) -> tuple[str, dict[str, Any]] | None:
+    """The role and the fields of a chat message, as `message` recognizes it; None if the value is no message."""
     if isinstance(value, dict):
         role = value.get("role", value.get("type"))
         if "content" in value and isinstance(role, str) and role in _ROLES and _is_content(value["content"]):

@@ -19,6 +19,7 @@ from tests.cross.look import Look
 from tests.cross.memories import SomeMemories
 from tests.cross.since import Since
 from tests.cross.steps import Steps
+from tests.cross.tool_calls import ToolCalls
 from tests.cross.travel import Travel
 from tests.servers.postgres import PostgresServer
 
@@ -58,6 +59,10 @@ class TestMemories(SomeMemories):
 
 class TestManyThreads(ManyThreads):
     """One command for many threads."""
+
+
+class TestToolCalls(ToolCalls):
+    """Tool calls without answers."""
 
 
 class TestSince(Since):

@@ -12,6 +12,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from tests.cross.backend import Backend
 from tests.cross.fleet import ManyThreads
+from tests.cross.tool_calls import ToolCalls
 
 
 @pytest.fixture
@@ -36,3 +37,7 @@ def fresh(tmp_path: Path) -> Callable[[], Backend]:
 
 class TestManyThreads(ManyThreads):
     """Changes of many threads."""
+
+
+class TestToolCalls(ToolCalls):
+    """Tool calls without answers."""
