@@ -9,8 +9,8 @@ from ckpt_cli.completion.names import complete_repair
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.messages.mended_messages import Mend
 from ckpt_cli.parameters.options import Channels, Ns, Threads
-from ckpt_cli.parameters.selector import SelectorOptions, parse_selector
-from ckpt_cli.parameters.target import EVERY_THREAD, Target
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
+from ckpt_cli.parameters.target import Target
 from ckpt_cli.queries.broken_threads import How, Request, planned, run
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
@@ -75,7 +75,7 @@ def repair(
     threads: Threads = None,
     only: _Only = TOOL_CALLS,
     options: HowOptions = _NOT_AT_ALL,
-    selector: SelectorOptions = EVERY_THREAD,
+    selector: SelectorOptions = NOTHING_TYPED,
     few: FewOptions = _EVERY_BROKEN_ONE,
     channels: Channels = None,
     ns: Ns = "",

@@ -127,7 +127,7 @@ def messages_of(value: Any, role: str) -> Iterator[Message]:
         return
     roles = []
     for item in value:
-        role_and_fields = _message_fields(item)
+        role_and_fields = message_fields(item)
         if role_and_fields is None:
             return
         roles.append(role_and_fields[0])

@@ -420,7 +420,8 @@ class Travel:
             if case.first:
                 ckpt(backend, ["edit", *case.first], capsys)
                 notes = ckpt(backend, ["fork", "@", "--dry-run"], capsys)["notes"]
-                assert notes[0].startswith("2 calls of main finished at that checkpoint; the results are not copied")
+                of_whom = "main" if any(stored_paths(backend)) else "a task"
+                assert any(note.startswith(f"2 calls of {of_whom} finished at that checkpoint") for note in notes), notes
             before, old = contents(backend), contents_of(backend, MINE)
             ckpt(backend, ["edit", *case.words], capsys)
             ckpt(backend, ["undo"], capsys, thread=False)
@@ -429,7 +430,8 @@ class Travel:
             assert all(one in kept for mine, kept in zip(old, contents_of(backend, MINE), strict=True) for one in mine)
             now = graph.get_state(on(MINE))
             asked = {one.id for one in now.interrupts}
-            assert sorted(ckpt(backend, ["show"], capsys)["next"]) == sorted(now.next)
+            shown, paths = ckpt(backend, ["show"], capsys)["next"], stored_paths(backend)
+            assert sorted(shown or []) == sorted(now.next) if shown is not None or any(paths) else now.next
             ran.clear()
             with contextlib.suppress(ValueError):
                 graph.invoke(None, on(MINE))
@@ -520,6 +522,12 @@ def contents_of(backend: Backend, thread_id: str) -> Any:
     with closing(backend.saver()) as saver:
         refs = [row.ref for row in saver.rows(thread_id)]
         return list(saver.checkpoints(refs)), list(saver.writes(thread_id))
+
+
+def stored_paths(backend: Backend) -> list[str]:
+    """The task paths of a thread's writes; Valkey's saver stores none, so that nothing names a workflow's function."""
+    with closing(backend.saver()) as saver:
+        return [write.task_path for write in saver.writes(MINE)]
 
 
 def ckpt(backend: Backend, words: list[str], capsys: pytest.CaptureFixture[str], *, thread: bool = True) -> Any:

@@ -123,4 +123,4 @@ def _period(bounds: Sequence[str]) -> Document:
     version = {"$arrayElemAt": [{"$split": [{"$toString": "$checkpoint_id"}, "-"]}, 2]}
     is_uuid6 = {"$and": [{"$gte": [version, "6"]}, {"$lt": [version, "7"]}]}
     steps = [{"$cond": [{"$gte": ["$checkpoint_id", bound]}, 1, 0]} for bound in bounds]
-    return {"$cond": [is_uuid6, {"$add": steps}, None]}
+    return {"$cond": [is_uuid6, {"$add": [0, *steps]}, None]}
