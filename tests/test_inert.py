@@ -22,6 +22,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "writes": [["writes", "{thread}"]],
     "grep": [["grep", "touch"]],
     "stats": [["stats"], ["stats", "--values", "--by", "source", "--advise"]],
+    "watch": [["watch", "{thread}", "--limit", "1"]],
     "info": [["info"]],
     "fork": [["fork", "{thread}", "@", "--dry-run"], ["fork", "{thread}", "@", "--to", "elsewhere", "--dry-run"]],
     "replay": [
@@ -117,10 +118,10 @@ READ_WITH = {
 }
 """The modules that reading may import: our own, the codecs' and the engine's, and nothing that a payload names."""
 
-CHANGE_WITH = {"random", "_random", "math", "_sha512", "tempfile"}
+CHANGE_WITH = {"random", "_random", "math", "_sha512", "tempfile", "atexit"}
 """What a plan needs beside: chance for its ids, and a place for rows that are more than memory should hold."""
 
-CHANGING = {"fork", "replay", "rollback", "resume", "edit", "update", "delete", "undo"}
+CHANGING = {"tag", "repair", "fork", "replay", "rollback", "resume", "edit", "update", "delete", "undo"}
 
 
 @pytest.fixture(scope="module")

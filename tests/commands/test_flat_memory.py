@@ -32,7 +32,9 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pages of few threads, so that few threads show what many take."""
     monkeypatch.setattr("ckpt_cli.queries.thread_pages._AT_ONCE", 10)
     monkeypatch.setattr("ckpt_cli.queries.thread_pages._IN_MEMORY", 10)
-    monkeypatch.setattr("ckpt_cli.queries.thread_order._IN_MEMORY", 10)
+    monkeypatch.setattr("ckpt_cli.queries.thread_order._IN_MEMORY", 40)
+    monkeypatch.setattr("ckpt_cli.queries.finished_threads._AT_ONCE", 10)
+    monkeypatch.setattr("ckpt_cli.output.stdout._BLOCK", 1000)
     yield
 
 

@@ -421,7 +421,9 @@ class Travel:
                 ckpt(backend, ["edit", *case.first], capsys)
                 notes = ckpt(backend, ["fork", "@", "--dry-run"], capsys)["notes"]
                 of_whom = "main" if any(stored_paths(backend)) else "a task"
-                assert any(note.startswith(f"2 calls of {of_whom} finished at that checkpoint") for note in notes), notes
+                assert any(note.startswith(f"2 calls of {of_whom} finished at that checkpoint") for note in notes), (
+                    notes
+                )
             before, old = contents(backend), contents_of(backend, MINE)
             ckpt(backend, ["edit", *case.words], capsys)
             ckpt(backend, ["undo"], capsys, thread=False)

@@ -11,7 +11,7 @@ from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.questions import cell
 from ckpt_cli.output.text.sends import argument, argument_lines, beside_questions, send_cells
 from ckpt_cli.output.text.tasks import old_answers, questions
-from ckpt_cli.output.theme import FAILED, WAITING
+from ckpt_cli.output.theme import FAILED, INSIDE, WAITING
 from ckpt_cli.shell_words import command
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
@@ -77,7 +77,7 @@ def _head(question_line: QuestionLine) -> Line:
     callers = graph_of(question_line.ns).split("|") if question_line.ns else []
     first, *inner = [*callers, question_line.node or "unknown node"]
     names = [numbered(first, question_line.send), *inner]
-    line: Line = [("waiting", f"{WAITING} "), ("node", " › ".join(names))]
+    line: Line = [("waiting", f"{WAITING} "), ("node", f" {INSIDE} ".join(names))]
     if question_line.answers:
         line += [("muted", f"  question {question_line.answers + 1} of its task")]
     return [*line, *([("muted", f"  in {question_line.ns}")] if question_line.ns else [])]

@@ -89,7 +89,7 @@ def test_large_checkpoints_come_one_at_a_time(
     filled(
         mongo.url,
         name,
-        *(SAMPLES.checkpoint("t", f"{n:02}", payload=Payload("bytes", b"x" * (3 << 20))) for n in range(12)),
+        *(SAMPLES.checkpoint("t", f"{n:02}", payload=Payload("bytes", b"x" * 900_000)) for n in range(12)),
     )
     with opened(mongo.database(name)) as saver:
         sent.commands.clear()
