@@ -19,7 +19,7 @@ from tests.bench.bounds import chain, make, make_threads
 from tests.work import held
 
 _THREADS = 80
-_BYTES = 100  # a thread's id in a file's buffer and the like, but neither its view nor its decoded head
+_BYTES = 120  # a thread's id in a file's buffer and the like, but neither its view nor its decoded head
 
 
 def _threads(path: Path, count: int) -> Path:
@@ -34,6 +34,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("ckpt_cli.queries.thread_pages._IN_MEMORY", 10)
     monkeypatch.setattr("ckpt_cli.queries.thread_order._IN_MEMORY", 40)
     monkeypatch.setattr("ckpt_cli.queries.finished_threads._AT_ONCE", 10)
+    monkeypatch.setattr("ckpt_cli.queries.finished_threads._SHAPES", 10)
     monkeypatch.setattr("ckpt_cli.output.stdout._BLOCK", 1000)
     yield
 

@@ -17,6 +17,7 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.redis import RedisSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from redisvl.exceptions import RedisVLError
 
 from tests.graphs.building import line, on
 
@@ -27,7 +28,7 @@ _OPENERS: dict[str, Any] = {
     "postgresql": PostgresSaver,
     "redis": RedisSaver,
 }
-_LOST = (psycopg.Error, pymysql.MySQLError, redis.exceptions.RedisError, OSError)
+_LOST = (psycopg.Error, pymysql.MySQLError, redis.exceptions.RedisError, RedisVLError, OSError)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from tests.servers.restartable import (
 ROOT = Path(__file__).parent.parent.parent
 AGENTS = 12
 """How many threads the agent runs, one after the other."""
-_PATIENCE = 60.0  # seconds
+_PATIENCE = 240.0  # seconds
 _TICKS = 10_000_000  # of a uuid6 in a second
 DATABASES = {
     "sqlite": restartable_sqlite,

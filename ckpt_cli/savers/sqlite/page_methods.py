@@ -24,6 +24,11 @@ class _Names(dict[Scalar, str]):
         return text
 
 
+def _name(thread_id: Scalar) -> str:
+    """A thread's name: an id that is text is its own name, even if it looks like the name of another kind of id."""
+    return thread_id if isinstance(thread_id, str) else text_of(thread_id)
+
+
 class PageMethods(ThreadMethods):
     """Methods that read pages; names that aren't plain text are read one by one, by the methods that know them."""
 
@@ -37,7 +42,7 @@ class PageMethods(ThreadMethods):
             names = _Names()
             for thread_id, ns, own, parent, size in self._rows(sql.ROWS_OF, [*map(bound, page)], places=places):
                 parent_id = None if parent is None else names[parent]
-                yield CheckpointRow(names[thread_id], names[ns], names[own], parent_id, size)
+                yield CheckpointRow(_name(thread_id), names[ns], names[own], parent_id, size)
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """Many are read in one statement for each page, one row after the other; a few, by their keys."""
@@ -47,7 +52,7 @@ class PageMethods(ThreadMethods):
         for page in pages(refs, _AT_ONCE):
             for thread_id, ns, own, parent, tag, body, text in self._joined(sql.CHECKPOINTS, page):
                 raw = data(body)
-                row = CheckpointRow(text_of(thread_id), text_of(ns), text_of(own), columns.parent(parent), len(raw))
+                row = CheckpointRow(_name(thread_id), text_of(ns), text_of(own), columns.parent(parent), len(raw))
                 yield Checkpoint(row, Payload(columns.tag(tag), raw), self._metadata(text))
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
@@ -60,7 +65,7 @@ class PageMethods(ThreadMethods):
         longest = columns.EVERYTHING if values is None else values
         for page in pages(refs, _AT_ONCE):
             for row in self._joined(sql.WRITES_ON, page, [longest]):
-                yield columns.write(text_of(row[0]), row[1:])
+                yield columns.write(_name(row[0]), row[1:])
 
     def _joined(self, template: str, refs: Sequence[Ref], first: Sequence[object] = ()) -> Iterator[ResultRow]:
         wanted = ", ".join([f"({_TEXT}, {_TEXT}, {_TEXT})"] * len(refs))
