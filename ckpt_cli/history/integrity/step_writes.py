@@ -1,0 +1,96 @@
+"""Faults of a step's writes: no such task, writes that are gone, versions without a write."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.reducers.delta import counters
+from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT, TASKS, is_control
+from ckpt_cli.history.tasks.task_ids import pulled, sent
+from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.model import NULL_TASK
+from ckpt_cli.values.langgraph_values import items
+from ckpt_cli.values.state import State, TaskWrite
+
+
+class MadeStep(NamedTuple):
+    """A step that one run made by its stored writes, all of them.
+
+    Attributes:
+        parent: the state in which its tasks began.
+        state: the state that they made.
+        writes: the writes of its tasks, and of a Command.
+        stored: all writes that are stored on the parent.
+    """
+
+    parent: State
+    state: State
+    writes: Sequence[TaskWrite]
+    stored: Sequence[TaskWrite]
+
+    @property
+    def was_repeated(self) -> bool:
+        """Whether a task failed or asked. Then tasks may have run again, with other code."""
+        return any(write.channel in (ERROR, INTERRUPT) for write in self.stored)
+
+
+def check_writes(step: MadeStep) -> Iterator[Fault]:
+    """The faults of a step's writes."""
+    if step.state.damage or step.parent.damage:
+        return
+    if not step.was_repeated:
+        yield from _tasks(step)
+        yield from _gone(step)
+    written = {write.channel for write in step.writes}
+    yield from _counters(step, written)
+    if not any(is_command(write) for write in step.writes):
+        yield from _updated(step, written)
+
+
+def _tasks(step: MadeStep) -> Iterator[Fault]:
+    """Writes of tasks that can't have run: a node that saw nothing, a Send that nobody sent."""
+    sends = len(step.parent.sends) + len(items(step.parent.values.get(TASKS)) or [])
+    for path, task in dict.fromkeys((write.row.task_path, write.task_id) for write in step.writes):
+        node, index = pulled(path), sent(path)
+        if node is not None and node not in step.state.seen:
+            why = f"a write of task {task} is stored before it, and no node {node} ran"
+        elif index is not None and index >= sends and TASKS in step.parent.versions:
+            why = f"a write of task {task} is stored before it, of Send {index + 1}, and {sends} were sent"
+        else:
+            continue
+        yield Fault(Kind.NO_SUCH_TASK, Verdict.DIFFERS, "", why)
+
+
+def _gone(step: MadeStep) -> Iterator[Fault]:
+    """Writes that are missing between others of the same task: the library numbers them from 0."""
+    numbers: dict[str, set[int]] = {}
+    for write in step.writes:
+        if write.task_id != NULL_TASK and isinstance(write.row.idx, int) and write.row.idx >= 0:
+            numbers.setdefault(write.task_id, set()).add(write.row.idx)
+    for task, own in numbers.items():
+        if missing := max(own) + 1 - len(own):
+            why = f"task {task} has a write {max(own)}, and {missing} before it {'is' if missing == 1 else 'are'} gone"
+            yield Fault(Kind.WRITE_GONE, Verdict.DIFFERS, "", why)
+
+
+def _counters(step: MadeStep, written: set[str]) -> Iterator[Fault]:
+    """Delta channels that were written to, as their counters say, by a write that isn't stored."""
+    older, own = counters(step.parent.metadata), counters(step.state.metadata)
+    for channel, (updates, _) in own.items():
+        if updates > older.get(channel, (0, 0))[0] and channel not in written and channel in older:
+            why = "its counter says that the step wrote to it, and no such write is stored: its value is lost"
+            yield Fault(Kind.DELTA_GAP, Verdict.DIFFERS, channel, why)
+
+
+def _updated(step: MadeStep, written: set[str]) -> Iterator[Fault]:
+    """Channels that hold a value under a new version, and that ``updated_channels`` leaves out."""
+    state, versions = step.state, step.parent.versions
+    if state.updated is None:
+        return
+    moved = (c for c, version in state.versions.items() if version != versions.get(c))
+    for channel in moved:
+        if channel in state.values and channel not in state.updated and not is_control(channel, state):
+            by = "a task wrote to it" if channel in written else "no task wrote to it"
+            why = f"it has a new version, updated_channels leaves it out, and {by}"
+            yield Fault(Kind.UPDATED_CHANNELS, Verdict.DIFFERS, channel, why)

@@ -1,0 +1,45 @@
+"""Faults of the tree of checkpoints: parents and callers that are gone, circles, writes on no checkpoint."""
+
+from collections.abc import Collection, Iterator
+
+from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.delta import counters
+from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.tasks.metadata_notes import note
+from ckpt_cli.history.tasks.nesting import levels
+from ckpt_cli.values.state import State
+
+_FIRST = {"input": -1, "": -1, "loop": -1, "update": 0, "fork": 0}
+"""The latest step of a thread's first checkpoint, by its source."""
+
+GONE = "what was deleted, and what a run never stored, look the same"
+ALONE = Fault(Kind.WRITES_ALONE, Verdict.UNKNOWN, "", f"writes are stored on it, and it isn't stored: {GONE}")
+
+
+def check_place(state: State, lineage: Lineage) -> Iterator[Fault]:
+    """The faults of a checkpoint's place in the tree of its namespace."""
+    own_id = state.ref.checkpoint_id
+    if lineage.circular(own_id):
+        yield Fault(Kind.PARENT_CIRCLE, Verdict.DIFFERS, "", "it is one of its own ancestors")
+    elif lineage.missing(own_id) is not None:
+        yield Fault(Kind.PARENT_GONE, Verdict.UNKNOWN, "", f"its parent isn't stored: {GONE}")
+    elif lineage.parent(own_id) is None and state.step is not None and state.step > _FIRST.get(state.source, 0):
+        yield Fault(Kind.NO_PARENT, Verdict.UNKNOWN, "", f"it has no parent, and earlier steps aren't stored: {GONE}")
+    else:
+        return
+    for channel, (updates, _) in counters(state.metadata).items():
+        if not updates or channel in state.values:  # without updates, it may never have been written
+            continue
+        why = "its value needs writes of checkpoints that aren't stored: it is lost"
+        yield Fault(Kind.DELTA_GAP, Verdict.DIFFERS, channel, why)
+
+
+def check_caller(state: State, outer: Collection[str]) -> Iterator[Fault]:
+    """The fault of a subgraph's checkpoint whose caller is gone; `outer` are the checkpoints of the outer namespace."""
+    if not state.ref.ns:
+        return
+    caller = note(state.metadata, state.ref.checkpoint_id).parents.get(levels(state.ref.ns)[-2])
+    if caller is not None and caller not in outer:
+        why = f"the checkpoint that called its subgraph isn't stored: {GONE}"
+        yield Fault(Kind.CALLER_GONE, Verdict.UNKNOWN, "", why)

@@ -1,0 +1,52 @@
+"""Reasons why a step's state may differ from the result of its stored writes, though nothing is wrong."""
+
+from collections.abc import Sequence
+
+from ckpt_cli.history.state.channels import ERROR, ERROR_SOURCE, INTERRUPT, RESUME
+from ckpt_cli.history.tasks.task_ids import Place
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.model import NULL_TASK, Ref
+from ckpt_cli.values.state import TaskWrite
+
+_NO_RESULT = frozenset({INTERRUPT, RESUME, ERROR})
+
+
+def why_incomplete(step_writes: Sequence[TaskWrite], step: int | None) -> str:
+    """A reason why these can't be all writes of a step that was finished; "" if there is none.
+
+    With ``durability="exit"`` a run stores its last state, and of the writes only those to delta channels. What an
+    earlier run stored stays: the question that a task asked.
+    """
+    place = Place("", "", step or 0, 4)
+    if step is not None and any(place.synthetic(write.task_id) for write in step_writes):
+        return "the run stored its last state, and writes to delta channels alone"
+    tasks: dict[str, bool] = {}
+    for write in step_writes:
+        if write.task_id != NULL_TASK:
+            tasks[write.task_id] = tasks.get(write.task_id, False) or write.channel not in _NO_RESULT
+    return "" if all(tasks.values()) else "a task asked or failed there, and what it wrote later isn't stored"
+
+
+def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[TaskWrite] | None) -> str:
+    """A reason why a checkpoint's state may differ from the result of its writes; "" if there is none."""
+    own_note, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
+    runs = [i for i in attribution.lineage.children.get(parent or "", ()) if attribution.note(i).source in ("loop", "")]
+    if step_writes is not None:
+        if any(write.channel == ERROR_SOURCE for write in step_writes):
+            return "error handlers decided which writes count"
+        if any(write.channel == ERROR for write in step_writes):
+            return "a task failed there before, so some writes may come from the run that failed"
+        if len(runs) > 1:
+            return "its parent has run several times, so some writes may come from another run"
+        if why := why_incomplete(step_writes, own_note.step):
+            return why
+        return "only the last of several steps is stored" if attribution.spans_steps(ref.checkpoint_id) else ""
+    if own_note.outputs is not None:
+        return "only its metadata shows what was written"
+    if own_note.source == "fork":
+        return "a copy, made without writes"
+    if own_note.source == "update":
+        return "an update whose writes are not stored"
+    if own_note.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:
+        return "its parent's writes made another child"
+    return "" if own_note.source == "input" else "no writes are stored for it"

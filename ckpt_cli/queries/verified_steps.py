@@ -1,0 +1,223 @@
+"""`VerifiedSteps`: what the steps of one graph show, each read once; the verdicts, at the end.
+
+A verdict may need a reducer that only later steps show. So what each step shows is counted by its kind, and the kinds
+are few, however long the history.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.reducers.agreement import explains
+from ckpt_cli.history.reducers.channel_facts import Change, ChannelFacts, channel_facts, channel_step, unreadable
+from ckpt_cli.history.reducers.known_reducers import Reducers
+from ckpt_cli.history.reducers.learning import BITS
+from ckpt_cli.history.reducers.names import NamedReducers
+from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep
+from ckpt_cli.history.reducers.step_verdicts import ORDERED, Verdict, finding, worst
+from ckpt_cli.model import Ref
+from ckpt_cli.queries.step_walk import WalkedStep
+
+_KEPT = 10  # checkpoints of each finding that are listed
+_ALL = sum(BITS.values())
+_ORDER = "the order in which the tasks' writes were applied isn't recorded"
+
+_KINDS = {
+    Change.WRITTEN: Kind.VALUE,
+    Change.MOVED: Kind.CHANGED_UNWRITTEN,
+    Change.BUMPED: Kind.VERSION_UNWRITTEN,
+    Change.IN_PLACE: Kind.CHANGED_UNVERSIONED,
+    Change.UNVERSIONED: Kind.CHANGED_UNVERSIONED,
+}
+
+
+_CAUSES = {
+    Kind.BLOB_GONE: "; no value is stored for its version",
+    Kind.BLOB_SHARED: "; another branch made the same version of it, and one value is stored for both",
+}
+
+
+class _Shown(NamedTuple):
+    """What a step shows of one channel.
+
+    Attributes:
+        doubt: why the writes may not explain the value; "" if there is no reason.
+        otherwise: the bits of the reducers that explain the value if the tasks' writes are applied in another order.
+        is_unreadable: whether a part of the values can't be decoded.
+        cause: the kind of a fault in how the value is stored, which explains that it is another one.
+    """
+
+    channel: str
+    facts: ChannelFacts
+    doubt: str
+    otherwise: int = 0
+    is_unreadable: bool = False
+    cause: Kind | None = None
+
+
+class _Part(NamedTuple):
+    """One channel's part of a step, with the doubt and the cause of `_Shown`.
+
+    Attributes:
+        tasks: the writes of each task, if the order of the tasks isn't recorded.
+    """
+
+    channel: str
+    step: ChannelStep
+    doubt: str
+    cause: Kind | None
+    tasks: Sequence[Mapping[str, list[Any]]]
+
+
+class Place(NamedTuple):
+    """A checkpoint and its step."""
+
+    ref: Ref
+    step: int | None
+
+
+@dataclass
+class Places:
+    """Where something was found: how often, and the first checkpoints."""
+
+    count: int = 0
+    first: list[Place] = field(default_factory=list)
+
+    def add(self, place: Place) -> None:
+        """Add one more checkpoint."""
+        self.count += 1
+        if len(self.first) < _KEPT:
+            self.first.append(place)
+
+
+class VerifiedSteps:
+    """The steps of one graph: of a thread's root namespace, or of all calls of one subgraph."""
+
+    def __init__(self, named: NamedReducers) -> None:
+        self.reducers = Reducers(named.reducers, named.remembered)
+        self._places: dict[_Shown | Fault, Places] = {}
+        self._held: set[str] = set()  # the channels of which some checkpoint stores a value
+        self._steps: Counter[frozenset[_Shown | Fault]] = Counter()
+
+    def add(self, step: WalkedStep, faults: Iterable[Fault], shared: Collection[str] = ()) -> None:
+        """Add a step with the faults of its checkpoint, and the channels whose value another branch stored first."""
+        shown: list[_Shown | Fault] = [*faults, *self._shown(step, shared)]
+        self._held.update(step.after or ())
+        place = Place(step.ref, step.state.step if step.state else None)
+        for one in shown:
+            self._places.setdefault(one, Places()).add(place)
+        self._steps[frozenset(shown)] += 1
+
+    def add_fault(self, fault: Fault, place: Place) -> None:
+        """Add a fault that belongs to no step."""
+        self._places.setdefault(fault, Places()).add(place)
+
+    def _shown(self, step: WalkedStep, shared: Collection[str]) -> Iterator[_Shown | Fault]:
+        if step.before is None or step.after is None:
+            yield Fault(Kind.NOT_COMPARED, Verdict.UNKNOWN, "", step.doubt)
+            return
+        written = {} if step.state is not None and step.state.source == "input" else step.written
+        unordered, by_command, moved = step.in_unknown_order, step.by_command, step.moved
+        fits: Mapping[str, int] = {}
+        if step.by_run:
+            fits = self.reducers.learn(step.before, step.after, written, unordered, by_command, moved)
+        doubt = step.doubt or step.task_doubt
+        blobless = step.state.blobless if step.state is not None else frozenset()
+        for channel in dict.fromkeys([*step.before, *step.after, *written, *by_command]):
+            self.reducers.channels.add(channel)
+            if channel in step.rebuilt:
+                continue
+            part = channel_step(channel, step.before, written, step.after, by_command, moved=moved)
+            gone = part.after is ABSENT and channel in blobless
+            cause = Kind.BLOB_GONE if gone else Kind.BLOB_SHARED if channel in shared else None
+            tasks = step.by_task if channel in unordered else []
+            yield from self._channel(_Part(channel, part, doubt, cause, tasks), fits.get(channel))
+
+    def _channel(self, one: _Part, fits: int | None) -> Iterator[_Shown]:
+        channel, part = one.channel, one.step
+        if fits is None and (part.writes or part.command):
+            fits = self._bits(channel, part)
+        named = self.reducers.named.get(channel)
+        facts = channel_facts(part, [] if named is None else [named], fits)
+        if facts is None:
+            return
+        if facts.fits and not one.tasks and one.cause is None:
+            yield _Shown(channel, facts, one.doubt)
+            return
+        otherwise = _in_other_orders(channel, part, one.tasks) if one.tasks else 0
+        values = (part.before, part.after, *part.writes, *part.command)
+        yield _Shown(channel, facts, one.doubt, otherwise, any(map(unreadable, values)), one.cause)
+
+    def _bits(self, channel: str, part: ChannelStep) -> int:
+        """The bits of the reducers that explain a step from which nothing is learned."""
+        tally = self.reducers.tallies.get(channel)
+        if tally is not None:
+            return tally.explaining(part)
+        return sum(BITS[reducer.name] for reducer in REDUCERS if explains(reducer, part))
+
+    def findings(self) -> list[tuple[Fault, Places]]:
+        """What was found, and where."""
+        found: dict[Fault, Places] = {}
+        for one, places in self._places.items():
+            if (fault := self._judge(one)) is not None:
+                total = found.setdefault(fault, Places())
+                total.count += places.count
+                total.first = sorted([*total.first, *places.first])[:_KEPT]
+        return list(found.items())
+
+    def verdicts(self) -> Counter[Verdict]:
+        """The number of steps for each verdict."""
+        counts: Counter[Verdict] = Counter()
+        for shown, count in self._steps.items():
+            faults = [fault for one in shown if (fault := self._judge(one)) is not None]
+            counts[worst({fault.verdict for fault in faults if _counts(fault)})] += count
+        return counts
+
+    def channels(self) -> dict[str, Counter[Verdict]]:
+        """Each channel that had writes or changed, or is a delta channel: the number of such steps by verdict."""
+        counts: dict[str, Counter[Verdict]] = {channel: Counter() for channel in self.reducers.deltas}
+        for one, places in self._places.items():
+            if isinstance(one, _Shown) and one.facts.change is not Change.BUMPED:
+                fault = self._judge(one)
+                verdict = Verdict.AGREES if fault is None else fault.verdict
+                counts.setdefault(one.channel, Counter())[verdict] += places.count
+        return counts
+
+    def _judge(self, one: _Shown | Fault) -> Fault | None:
+        if isinstance(one, Fault):
+            needs_value = one.kind in (Kind.BLOB_GONE, Kind.VALUE_GONE)
+            is_stored = one.channel in self._held and one.channel not in self.reducers.deltas
+            return one if is_stored or not needs_value else None
+        found = finding(one.channel, one.facts, self.reducers)
+        if found is None:
+            return None
+        verdict, why = found
+        doubt = one.doubt or (_ORDER if self._fits(one.channel, one.otherwise) else "")
+        if doubt:
+            return Fault(Kind.NOT_COMPARED, Verdict.UNKNOWN, one.channel, doubt)
+        kind, why = (one.cause, why + _CAUSES[one.cause]) if one.cause else (_KINDS[one.facts.change], why)
+        return Fault(kind, Verdict.UNKNOWN if one.is_unreadable else verdict, one.channel, why)
+
+    def _fits(self, channel: str, bits: int) -> bool:
+        return bits == _ALL or any(bits & BITS[reducer.name] for reducer in self.reducers.of(channel))
+
+
+def _counts(fault: Fault) -> bool:
+    """Whether a fault decides the verdict on its step: what is merely gone beside it doesn't."""
+    kinds = (Kind.NOT_COMPARED, *_KINDS.values(), *_CAUSES)
+    return fault.verdict is not Verdict.UNKNOWN or fault.kind in kinds
+
+
+def _in_other_orders(channel: str, part: ChannelStep, by_task: Sequence[Mapping[str, list[Any]]]) -> int:
+    """The bits of the reducers that explain a value if the tasks' writes are applied in some other order."""
+    tasks: list[list[Any]] = [task[channel] for task in by_task if channel in task]
+    if len(tasks) > ORDERED:
+        return _ALL
+    bits = 0
+    for order in permutations(tasks):
+        other = ChannelStep(part.before, [value for values in order for value in values], part.after, part.command)
+        bits |= sum(BITS[one.name] for one in REDUCERS if explains(one, other))
+    return bits

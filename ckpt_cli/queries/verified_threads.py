@@ -1,0 +1,164 @@
+"""``verify``: reads each thread once, page by page, and says what its steps and its structure show."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from ckpt_cli.errors import CheckpointNotFound
+from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.integrity.step_writes import MadeStep, check_writes
+from ckpt_cli.history.integrity.stored_values import SharedVersions, check_values
+from ckpt_cli.history.integrity.tree import ALONE, check_caller, check_place
+from ckpt_cli.history.integrity.versions import check_alone, check_beside
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.names import NamedReducers
+from ckpt_cli.history.reducers.step_verdicts import Verdict, worst
+from ckpt_cli.history.tasks.nesting import levels
+from ckpt_cli.history.tasks.snapshot import graph_of
+from ckpt_cli.model import Ref
+from ckpt_cli.queries.step_walk import AT_ONCE, StepWalk, WalkedStep
+from ckpt_cli.queries.verified_steps import Place, Places, VerifiedSteps
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.session import Session
+from ckpt_cli.views.verify import CheckedChannel, Finding, FoundAt, VerifiedThread, VerifyView
+
+_LONG = 500  # steps of a thread after which progress is shown
+_WORST_FIRST = (Verdict.DIFFERS, Verdict.SUSPECT, Verdict.UNKNOWN, Verdict.AGREES)
+
+
+def verify(session: Session, thread_ids: Iterable[str], named: NamedReducers, view: VerifyView) -> None:
+    """Let the view verify these threads when its rows are read."""
+    view.threads = _threads(session, thread_ids, named, view)
+
+
+def _threads(
+    session: Session, thread_ids: Iterable[str], named: NamedReducers, view: VerifyView
+) -> Iterator[VerifiedThread]:
+    for thread_id in thread_ids:
+        checked = _thread(session, thread_id, named, view)
+        if checked is None:
+            continue
+        view.count += 1
+        view.steps += checked.steps
+        total = Counter(view.verdicts) + Counter(checked.verdicts)
+        view.verdicts = {str(verdict): total[verdict] for verdict in reversed(_WORST_FIRST) if total[verdict]}
+        for one in checked.findings:
+            view.faults[one.verdict] = view.faults.get(one.verdict, 0) + one.count
+            view.unreadable += one.count if one.kind == Kind.UNREADABLE else 0
+        yield checked
+    session.progress("")
+
+
+def _thread(session: Session, thread_id: str, named: NamedReducers, view: VerifyView) -> VerifiedThread | None:
+    """One thread; None if it was deleted meanwhile. No transaction is open between two pages."""
+    check = session.read(lambda reader: ThreadCheck(reader, thread_id, named))
+    pages = check.pages()
+    while session.read(lambda _: next(pages, None)) is not None:
+        if view.steps + check.steps >= _LONG:
+            session.progress(f"verify: {view.count:,} threads and {view.steps + check.steps:,} steps")
+    return session.read(lambda _: check.result())
+
+
+class ThreadCheck:
+    """Verifies one thread, all its namespaces; what is kept doesn't grow with its history, but for its ids.
+
+    Attributes:
+        steps: the number of steps that were read.
+    """
+
+    def __init__(self, reader: Reader, thread_id: str, named: NamedReducers) -> None:
+        reader.pin(thread_id)
+        self.steps = 0
+        self._reader = reader
+        self._thread_id = thread_id
+        self._named = named
+        self._lineages = {ns: reader.lineage(thread_id, ns) for ns in reader.namespaces(thread_id)}
+        self._graphs: dict[str, VerifiedSteps] = {}
+        self._branches = Ability.BRANCHES in reader.saver.abilities
+
+    def pages(self) -> Iterator[int]:
+        """Read all steps; after each page gives the number of steps that were read so far."""
+        for ns, lineage in self._lineages.items():
+            walk = StepWalk(self._reader, None)
+            shared = SharedVersions(lineage, apart=self._reader.saver.form.apart)
+            graph = self._graphs.setdefault(graph_of(ns), VerifiedSteps(self._named))
+            line = (Ref(self._thread_id, ns, checkpoint_id) for checkpoint_id in _in_lines(lineage))
+            while page := list(islice(line, AT_ONCE)):
+                self._read(page, walk, shared, graph)
+                yield self.steps
+            self._check_writes(ns, graph)
+
+    def _read(self, page: list[Ref], walk: StepWalk, versions: SharedVersions, graph: VerifiedSteps) -> None:
+        try:
+            for step in walk.steps(page):
+                graph.reducers.learn_deltas(walk.line.reducers)
+                shared = versions.add(step.parent, step.state) if step.state is not None else frozenset()
+                graph.add(step, self._faults(step), shared)
+                self.steps += 1
+        except CheckpointNotFound:  # the rest of the thread was deleted since its tree was read
+            return
+
+    def _faults(self, step: WalkedStep) -> Iterator[Fault]:
+        state, parent = step.state, step.parent
+        if state is None:
+            yield Fault(Kind.UNREADABLE, Verdict.UNKNOWN, "", f"can't be read: {step.doubt}")
+            return
+        yield from check_alone(parent, state)
+        if not self._branches:
+            return
+        yield from check_place(state, self._lineages[state.ref.ns])
+        if state.ref.ns:
+            outer = self._lineages.get(levels(state.ref.ns)[-2])
+            yield from check_caller(state, outer.rows if outer is not None else ())
+        yield from check_values(parent, state)
+        if parent is None:
+            return
+        yield from check_beside(parent, state)
+        if step.by_run and not step.doubt and step.credited is not None:
+            yield from check_writes(MadeStep(parent, state, step.credited, step.stored))
+
+    def _check_writes(self, ns: str, graph: VerifiedSteps) -> None:
+        """Find writes on checkpoints that aren't stored."""
+        if not self._branches:
+            return
+        known, alone = self._lineages[ns].rows, dict[str, None]()
+        for write in self._reader.saver.writes(self._thread_id, ns, values=0):
+            if write.checkpoint_id not in known:
+                alone[write.checkpoint_id] = None
+        for checkpoint_id in alone:
+            graph.add_fault(ALONE, Place(Ref(self._thread_id, ns, checkpoint_id), ids.step(checkpoint_id)))
+
+    def result(self) -> VerifiedThread | None:
+        """What was found, after all pages were read; None if the thread was deleted before its first step was read."""
+        if not self.steps:
+            return None
+        findings = [self._finding(f, places) for graph in self._graphs.values() for f, places in graph.findings()]
+        order = {str(verdict): place for place, verdict in enumerate(_WORST_FIRST)}
+        findings.sort(key=lambda one: (order[one.verdict], one.checkpoints[0].checkpoint_id, one.channel))
+        verdicts = sum((graph.verdicts() for graph in self._graphs.values()), Counter[Verdict]())
+        counts = {str(verdict): verdicts[verdict] for verdict in reversed(_WORST_FIRST) if verdicts[verdict]}
+        found = {Verdict(one.verdict) for one in findings} | verdicts.keys()
+        return VerifiedThread(self._thread_id, self.steps, str(worst(found)), counts, list(self._channels()), findings)
+
+    def _finding(self, fault: Fault, places: Places) -> Finding:
+        short = self._reader.short(self._thread_id)
+        shown = [FoundAt(ref.ns, ref.checkpoint_id, short(ref.checkpoint_id), step) for ref, step in places.first]
+        return Finding(str(fault.kind), str(fault.verdict), fault.channel, fault.why, places.count, shown)
+
+    def _channels(self) -> Iterator[CheckedChannel]:
+        for name, graph in self._graphs.items():
+            for channel, counts in graph.channels().items():
+                by_verdict = [counts[verdict] for verdict in reversed(_WORST_FIRST)]
+                reducer, evidence = graph.reducers.name_of(channel), graph.reducers.evidence(channel)
+                yield CheckedChannel(name, channel, reducer, evidence, *by_verdict)
+
+
+def _in_lines(lineage: Lineage) -> Iterator[str]:
+    """Every checkpoint of a namespace once: line after line, each from where it leaves an older one."""
+    for branch in lineage.branches:
+        checkpoint_id: str | None = branch.first
+        while checkpoint_id is not None:
+            yield checkpoint_id
+            checkpoint_id = next(iter(lineage.children.get(checkpoint_id, ())), None)

@@ -1,0 +1,92 @@
+"""``ckpt verify`` where each value is stored once, under its channel's version: values that are gone, or shared."""
+
+from contextlib import closing
+from typing import Any
+
+import psycopg
+from langgraph.checkpoint.postgres import PostgresSaver
+
+from ckpt_cli.commands.verify import verify
+from ckpt_cli.session import Session
+from ckpt_cli.views.verify import Finding
+from tests.commands.planted import ON, graph, record
+from tests.servers.postgres import PostgresServer
+
+
+def recorded(postgres: PostgresServer) -> str:
+    """A new database with the history."""
+    url = postgres.space()
+    with PostgresSaver.from_conn_string(url) as saver:
+        saver.setup()
+        record(saver)
+    return url
+
+
+def found_in(url: str) -> list[Finding]:
+    """What is found in the thread."""
+    with closing(Session(url)) as session:
+        [thread] = verify(session, ["t"]).threads
+        return thread.findings
+
+
+def history(url: str) -> list[Any]:
+    """The checkpoints of the root graph, newest first."""
+    with PostgresSaver.from_conn_string(url) as saver:
+        return list(graph(saver).get_state_history(ON))
+
+
+def test_a_value_that_is_gone(postgres: PostgresServer) -> None:
+    """A deleted blob is found at the checkpoint that made it, and nowhere else is anything wrong."""
+    url = recorded(postgres)
+    made = next(one for one in history(url) if one.metadata["step"] == 26)  # a node appended to the list there
+    with psycopg.connect(url) as connection:
+        sql = (
+            "DELETE FROM checkpoint_blobs b USING checkpoints c WHERE c.checkpoint_id = %s AND b.channel = 'log'"
+            " AND b.version = c.checkpoint->'channel_versions'->>'log'"
+        )
+        assert connection.execute(sql, (made.config["configurable"]["checkpoint_id"],)).rowcount == 1
+    gone = [one for one in found_in(url) if one.kind == "blob-gone" and one.verdict == "differs"]
+    assert [(one.channel, one.count) for one in gone] == [("log", 1)]
+    assert gone[0].checkpoints[0].checkpoint_id == made.config["configurable"]["checkpoint_id"]
+
+
+def test_a_value_that_two_branches_share(postgres: PostgresServer) -> None:
+    """A branch whose version is that of another branch has the other one's value, as LangGraph.js leaves it."""
+    url = recorded(postgres)
+    fork = next(one for one in history(url) if one.metadata["step"] == 28)
+    with PostgresSaver.from_conn_string(url) as saver:
+        graph(saver).invoke({"log": ["another branch"], "n": 3}, fork.config)
+        head, *_ = states = history(url)
+        other = next(one for one in states[1:] if one.metadata["step"] == head.metadata["step"])
+        own, others = (saver.get_tuple(one.config).checkpoint["channel_versions"]["log"] for one in (head, other))
+    assert found_in(url) == []
+    with psycopg.connect(url) as connection:
+        sql = (
+            "UPDATE checkpoints SET checkpoint = jsonb_set(checkpoint, '{channel_versions,log}', to_jsonb(%s::text))"
+            " WHERE checkpoint->'channel_versions'->>'log' = %s"
+        )
+        assert connection.execute(sql, (others, own)).rowcount == 3
+    [one] = found_in(url)
+    assert (one.kind, one.verdict, one.channel, one.count) == ("blob-shared", "suspect", "log", 1)
+    assert one.checkpoints[0].step == head.metadata["step"] - 2
+
+
+def test_a_pruned_thread_is_told_so(postgres: PostgresServer) -> None:
+    """What the official saver's prune leaves is no fault: the survivors have no parents, and that is said."""
+    url = postgres.space()
+    with PostgresSaver.from_conn_string(url) as saver:
+        saver.setup()
+        app = _plain(saver)
+        for turn in range(4):
+            app.invoke({"n": turn}, ON)
+        saver.prune(["t"], strategy="keep_latest")
+        assert len(list(app.get_state_history(ON))) == 1
+    findings = found_in(url)
+    assert {one.verdict for one in findings} == {"unknown"}
+    assert "no-parent" in {one.kind for one in findings}
+
+
+def _plain(saver: Any) -> Any:
+    from tests.graphs.building import line
+
+    return line(saver, "a", "b", nodes={"a": lambda s: {"n": s["n"] + 1}, "b": lambda _: {}})
