@@ -1,5 +1,6 @@
 """Which elements of two lists belong together, by id or content; the digest by which values are compared."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from math import isnan
 from typing import Any, NamedTuple
@@ -57,6 +58,9 @@ def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
     matching = match(old, new)
     pairs = matching.pairs
     moved = _moved(old, new, dict(pairs)) if pairs or matching.exact else []
+    if any(i == j for i, j in moved):
+        pairs, moved = _with_fixed(pairs, moved)
+        matching = matching._replace(pairs=pairs)
     taken = {i for i, _ in moved}, {j for _, j in moved}
     in_place = [pair for block in matching.loose(len(a), len(b)) for pair in _in_place(a, b, old, new, block, taken)]
     pairs = sorted([*pairs, *in_place])
@@ -67,12 +71,29 @@ def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
 
 
 def _moved(old: list[Hashable], new: list[Hashable], taken: dict[int, int]) -> list[tuple[int, int]]:
+    """Where the other elements are; of equal elements, those at the same place belong together first."""
     taken_new = set(taken.values())
+    common = range(min(len(old), len(new)))
+    fixed = {i for i in common if old[i] == new[i] and i not in taken and i not in taken_new}
     places: dict[Hashable, list[int]] = {}
     for j in reversed(range(len(new))):
-        if j not in taken_new:
+        if j not in taken_new and j not in fixed:
             places.setdefault(new[j], []).append(j)
-    return [(i, places[key].pop()) for i, key in enumerate(old) if i not in taken and places.get(key)]
+    others = (i for i in range(len(old)) if i not in taken and i not in fixed)
+    return sorted([*((i, i) for i in fixed), *((i, places[old[i]].pop()) for i in others if places.get(old[i]))])
+
+
+def _with_fixed(
+    pairs: list[tuple[int, int]], moved: list[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The same matches, none of which says of an element that has the same place in both lists that it moved.
+
+    What passed such an element moved instead.
+    """
+    fixed = [i for i, j in moved if i == j]
+    passing = {(i, j) for i, j in pairs if bisect_right(fixed, min(i, j)) < bisect_left(fixed, max(i, j))}
+    kept = sorted([*(pair for pair in pairs if pair not in passing), *((i, i) for i in fixed)])
+    return kept, sorted([*passing, *((i, j) for i, j in moved if i != j)])
 
 
 def _in_place(

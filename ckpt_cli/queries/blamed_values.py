@@ -1,0 +1,251 @@
+"""``blame``: follows a value along a line of checkpoints; who gave, removed or replaced its parts."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+from ckpt_cli.errors import NotFound
+from ckpt_cli.history.diff.part_ages import ABSENT, Gone, PartAges
+from ckpt_cli.history.state.paths import follow, spell
+from ckpt_cli.history.tasks.value_credit import has_part, takes_away
+from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.queries.channel_line import ChannelLine, DeltaFoundError, Reading
+from ckpt_cli.queries.origins import Explains, Moments, Origins
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.session import Session
+from ckpt_cli.values.state import Version
+from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, PastValue, PastView, Unread
+
+_AT_ONCE = 50  # values that are in memory together where a list has no end
+
+
+class Question(NamedTuple):
+    """What is to be blamed.
+
+    Attributes:
+        row: the checkpoint to whose line the question belongs, and its step.
+        line: the checkpoints to follow, oldest first.
+        steps: the path, beginning with the channel; the last step may be a slice.
+        rebuilt: whether the channel is known to be a delta channel.
+        absent: the error if the path leads nowhere at the checkpoint; it may have led somewhere before.
+    """
+
+    row: CheckpointRow
+    step: int | None
+    line: Sequence[Ref]
+    steps: Sequence[Any]
+    rebuilt: bool
+    absent: NotFound | None = None
+
+    @property
+    def path(self) -> str:
+        """The path in ckpt's own spelling."""
+        if self.steps and isinstance(last := self.steps[-1], slice):
+            ends = ("" if end is None else end for end in (last.start, last.stop))
+            return f"{spell(self.steps[:-1])}[{':'.join(map(str, ends))}]"
+        return spell(self.steps)
+
+
+def present(session: Session, question: Question) -> BlameView:
+    """The view of the parts of the present value, each with the checkpoint since which it stands."""
+    if question.absent is not None:
+        raise question.absent
+    walk = _walked(session, question, PartAges(question.steps[1:]))
+    parts, channel = walk.ages.parts(), question.steps[0]
+    wanted: dict[int, list[Explains]] = {}
+    for part in parts:
+        wanted.setdefault(part.since, []).append(partial(has_part, steps=part.path, value=part.value))
+    origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
+    session.progress("")
+    lines = [
+        BlameLine(
+            spell([channel, *part.path]), part.value, next(origins[part.since]), sum(n > part.since for n in walk.gaps)
+        )
+        for part in parts
+    ]
+    view = partial(BlameView, **_head(session, question))
+    return view(lines=lines, unread=walk.unread(session))
+
+
+def gone(session: Session, question: Question, start: str | None) -> GoneView:
+    """The view of the parts that went; with `start`, of the parts of the first checkpoint of the line."""
+    view = GoneView(**_head(session, question), lines=[], start=start)
+    view.lines = _gone_lines(session, question, view)
+    return view
+
+
+def past(session: Session, question: Question) -> PastView:
+    """The view of every value that the path had on the line."""
+    if question.absent is not None and any(isinstance(step, int) for step in question.steps):
+        raise question.absent  # a position is that of an element which exists
+    walk = _walked(session, question, PartAges(question.steps[1:], whole=True))
+    moments = walk.ages.moments()
+    if moments and moments[0][1] is None:  # the path led nowhere at first
+        moments = moments[1:]
+    if not moments and question.absent is not None:
+        raise question.absent
+    values = _past_values(session, question, walk, moments)
+    return PastView(**_head(session, question), values=values, unread=walk.unread(session))
+
+
+class _Walk:
+    """Takes the channel at each checkpoint of the line.
+
+    Attributes:
+        gaps: the checkpoints, by number, that can't be read, after which the channel had another version.
+    """
+
+    def __init__(self, session: Session, question: Question, ages: PartAges, *, rebuilt: bool) -> None:
+        self.ages = ages
+        self.gaps: list[int] = []
+        self._session = session
+        self._question = question
+        self.line = ChannelLine(session, question.line, question.steps[0], rebuilt=rebuilt)
+        self._moments = Moments()
+        self._problems: dict[int, str] = {}
+        self._pending: list[int] = []
+        self._version: Version | None = None
+
+    def run(self) -> Iterator[int]:
+        """Take one checkpoint after the other; gives the number of each that was read."""
+        total, first = len(self._question.line), self._question.line[0]
+        rows = self._session.read(lambda reader: reader.lineage(first.thread_id, first.ns)).rows
+        is_root = rows[first.checkpoint_id].parent_id is None
+        for reading in self.line.readings():
+            self._session.progress(f"blame: {reading.number:,} of {total:,} checkpoints")
+            self._moments.add(reading, is_root=is_root)
+            if self._take(reading):
+                yield reading.number
+
+    def _take(self, reading: Reading) -> bool:
+        if reading.problem:
+            self._problems[reading.number] = reading.problem
+            self._pending.append(reading.number)
+            return False
+        if reading.version is None or reading.version != self._version:
+            self.gaps += self._pending
+        self._pending, self._version = [], reading.version
+        self.ages.take(reading.value, reading.number)
+        return True
+
+    def origins(self) -> Origins:
+        """Finds who made changes at the checkpoints that were taken."""
+        return Origins(self._session, self._question.line, self._question.steps[0], self._moments.all)
+
+    def unread(self, session: Session) -> list[Unread]:
+        """The checkpoints that can't be read."""
+        line = self._question.line
+        short = session.read(lambda reader: reader.short(line[0].thread_id)) if self._problems else str
+        ids = {number: line[number].checkpoint_id for number in self._problems}
+        return [Unread(ids[number], short(ids[number]), problem) for number, problem in self._problems.items()]
+
+
+def _walked(session: Session, question: Question, ages: PartAges) -> _Walk:
+    """A walk over the whole line; it begins anew if the channel turns out to be a delta channel."""
+    walk = _Walk(session, question, ages, rebuilt=question.rebuilt)
+    try:
+        for _ in walk.run():
+            pass
+    except DeltaFoundError:
+        return _walked(session, question._replace(rebuilt=True), ages.anew())
+    return walk
+
+
+def _gone_lines(session: Session, question: Question, view: GoneView, skip: int = 0) -> Iterator[GoneLine]:
+    """The lines, some at a time; the first `skip` were given before."""
+    ages, given = PartAges(question.steps[1:], keep_gone=True), 0
+    walk = _Walk(session, question, ages, rebuilt=question.rebuilt)
+    try:
+        for line in islice(_gone(walk, question, only_first=view.start is not None), skip, None):
+            yield line
+            given += 1
+    except DeltaFoundError:
+        yield from _gone_lines(session, question._replace(rebuilt=True), view, skip + given)
+        return
+    session.progress("")
+    view.unread = walk.unread(session)
+    if question.absent is not None and not skip and not given:
+        raise question.absent
+
+
+def _gone(walk: _Walk, question: Question, *, only_first: bool) -> Iterator[GoneLine]:
+    waiting: list[Gone] = []
+    begun = False
+    for _ in walk.run():
+        if only_first and not begun:
+            walk.ages.choose()
+        begun = True
+        waiting += [one for one in walk.ages.gone if one.since == 0 or not only_first]
+        walk.ages.gone.clear()
+        if len(waiting) >= _AT_ONCE:
+            yield from _credited(walk, question, waiting)
+            waiting = []
+    yield from _credited(walk, question, waiting)
+    for part in walk.ages.parts(followed=True) if only_first else ():
+        if part.since == 0:
+            yield GoneLine(spell([question.steps[0], *part.path]), part.value, None)
+
+
+def _credited(walk: _Walk, question: Question, waiting: Sequence[Gone]) -> Iterator[GoneLine]:
+    wanted: dict[int, list[Explains]] = {}
+    for one in waiting:
+        wanted.setdefault(one.until, []).append(_takes(one))
+    origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
+    for one in waiting:
+        is_replaced = one.after is not ABSENT
+        path = spell([question.steps[0], *one.path])
+        yield GoneLine(path, one.value, next(origins[one.until]), is_replaced, one.after if is_replaced else None)
+
+
+def _takes(one: Gone) -> Explains:
+    """Whether a write made this part go."""
+    if one.after is not ABSENT:
+        return partial(has_part, steps=one.path, value=one.after)
+    return partial(takes_away, steps=one.path, value=one.value)
+
+
+def _past_values(
+    session: Session, question: Question, walk: _Walk, moments: Sequence[tuple[int, Any]]
+) -> Iterator[PastValue]:
+    channel, line = question.steps[0], walk.line
+    for page in pages(moments, _AT_ONCE):
+        readings = {one.number: one for one in line.at([number for number, _ in page])}
+        values = [_at(readings[number], path) for number, path in page]
+        wanted: dict[int, list[Explains]] = {
+            number: [partial(has_part, steps=path, value=value) if path is not None else _is_unknown]
+            for (number, path), value in zip(page, values, strict=True)
+        }
+        origins = dict(walk.origins().read(wanted))
+        session.progress("")
+        for (number, path), value in zip(page, values, strict=True):
+            spelled = None if path is None else spell([channel, *path])
+            yield PastValue(spelled, value, origins[number][0], readings[number].version)
+
+
+def _is_unknown(_: Any) -> bool:
+    """Of several writes, none is known to have made the path lead nowhere."""
+    return False
+
+
+def _at(reading: Reading, path: Sequence[Any] | None) -> Any:
+    return None if path is None else follow(reading.value, path)
+
+
+def _head(session: Session, question: Question) -> dict[str, Any]:
+    """The fields that all views of ``blame`` have."""
+    row = question.row
+
+    def short(reader: Reader) -> str:
+        return reader.short(row.thread_id)(row.checkpoint_id)
+
+    return {
+        "thread_id": row.thread_id,
+        "ns": row.ns,
+        "checkpoint_id": row.checkpoint_id,
+        "short": session.read(short),
+        "step": question.step,
+        "path": question.path,
+        "checkpoints": len(question.line),
+    }

@@ -1,0 +1,255 @@
+"""Who changed a channel at some checkpoints of a line (``blame``), by the writes that made them.
+
+A step is credited only with writes that are stored for it; else the nodes that ``versions_seen`` shows to have run are
+named as candidates. Nothing is credited across a gap: a parent that isn't stored or can't be read, several steps.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.tasks.metadata_notes import Note
+from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
+from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, credit
+from ckpt_cli.history.tasks.write_attribution import is_command, is_update, path
+from ckpt_cli.model import Ref
+from ckpt_cli.output.quantities import iso
+from ckpt_cli.queries.channel_line import Reading
+from ckpt_cli.queries.step_reads import StepReads
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.session import Session
+from ckpt_cli.values.state import TaskWrite
+from ckpt_cli.views.blame import Origin
+
+_AT_ONCE = 200
+_COPIES = 50  # siblings that are read to find the original of a copy
+
+Explains = Callable[[Any], bool]
+"""Whether a write has a part, or takes it away."""
+
+
+class Moment(NamedTuple):
+    """What was read of one checkpoint of the line besides the value.
+
+    Attributes:
+        turn: the number of inputs up to here; None if it isn't known.
+        unknown_before: why the value at the checkpoint before isn't known; "" if it is.
+    """
+
+    reading: Reading
+    turn: int | None
+    unknown_before: str
+
+
+class Moments:
+    """Collects the `Moment` of each checkpoint of a line, without the values."""
+
+    def __init__(self) -> None:
+        self.all: list[Moment] = []
+        self._inputs: int | None = 0
+
+    def add(self, reading: Reading, *, is_root: bool) -> None:
+        """Add the next checkpoint; `is_root` says that no checkpoint was before the first one."""
+        last = self.all[-1].reading if self.all else None
+        if self._inputs is not None and self._is_known(reading, last, is_root=is_root):
+            self._inputs += reading.note.source == "input"
+        else:
+            self._inputs = None
+        is_whole = reading.is_note_whole and reading.note.outputs is None  # outputs may be long, and are read again
+        bare = reading._replace(value=None, note=reading.note._replace(outputs=None), is_note_whole=is_whole)
+        self.all.append(Moment(bare, self._inputs, last.problem if last is not None else ""))
+
+    def _is_known(self, reading: Reading, last: Reading | None, *, is_root: bool) -> bool:
+        """Whether no input is missing between this checkpoint and the last one."""
+        step, source = reading.note.step, reading.note.source
+        if not source:
+            return False
+        if last is None:
+            return is_root and (step is None or step < 1)
+        return source != "loop" or step is None or last.note.step is None or step <= last.note.step + 1
+
+
+class Origins:
+    """Finds who changed a channel at checkpoints of one line."""
+
+    def __init__(self, session: Session, refs: Sequence[Ref], channel: str, moments: Sequence[Moment]) -> None:
+        self._session = session
+        self._channel = channel
+        self._moments = moments
+        self._refs = refs
+        self._reads: StepReads | None = None
+
+    def read(self, wanted: Mapping[int, Sequence[Explains]]) -> Iterator[tuple[int, list[Origin]]]:
+        """For each checkpoint, by its number on the line, an `Origin` for each of its changes."""
+        for page in pages(sorted(wanted), _AT_ONCE):
+            self._session.progress(f"blame: the writes of {len(wanted):,} steps")
+            yield from self._session.read(partial(self._page, page=page, wanted=wanted))
+
+    def _page(
+        self, reader: Reader, page: Sequence[int], wanted: Mapping[int, Sequence[Explains]]
+    ) -> list[tuple[int, list[Origin]]]:
+        thread_id, ns, _ = self._refs[0]
+        reads = self._reads = self._reads or StepReads(reader, thread_id, ns)
+        checkpoint_ids = [self._refs[number].checkpoint_id for number in page]
+        reads.attribution.fill(self._known(page), {})
+        reads.read_names(checkpoint_ids)
+        self._read_values(reads, [i for i in checkpoint_ids if self._needs_values(reads, i)])
+        found = [(n, [self._origin(reader, reads, n, explains) for explains in wanted[n]]) for n in page]
+        reads.step_nodes.forget()
+        return found
+
+    def _known(self, page: Sequence[int]) -> dict[str, Note]:
+        """The metadata of these checkpoints, of their parents and of their parents, as it was read with the values."""
+        numbers = {max(number - back, 0) for number in page for back in range(3)}
+        readings = (self._moments[number].reading for number in numbers)
+        return {one.checkpoint_id: one.note for one in readings if one.is_note_whole}
+
+    def _origin(self, reader: Reader, reads: StepReads, number: int, explains: Explains) -> Origin:
+        checkpoint_id, moment = self._refs[number].checkpoint_id, self._moments[number]
+        note, copied_from = reads.attribution.note(checkpoint_id), None
+        if note.source == "fork":
+            copied_from = self._original(reader, checkpoint_id)
+            made = self._copied(reads, copied_from, explains)
+        else:
+            made = self._credit(reads, checkpoint_id, number, explains)
+        return Origin(
+            checkpoint_id,
+            reader.short(self._refs[0].thread_id)(checkpoint_id),
+            note.step,
+            iso(ids.unix_time(checkpoint_id)),
+            note.source,
+            made.by,
+            made.node,
+            made.task,
+            list(made.candidates),
+            made.why,
+            moment.turn,
+            moment.reading.run_id,
+            copied_from,
+        )
+
+    def _credit(self, reads: StepReads, checkpoint_id: str, number: int, explains: Explains) -> Credit:
+        attribution, moment = reads.attribution, self._moments[number]
+        source, ran = attribution.note(checkpoint_id).source, moment.reading.ran or ()
+        begins_late = self._begins_late(reads, checkpoint_id)
+        if why := _gap(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
+            return Credit(why=why)
+        if source == "update":
+            nodes = list(reads.step_nodes.nodes(checkpoint_id))
+            return Credit("update", nodes[0] if len(nodes) == 1 else None)
+        if source == "input":
+            return Credit("input")
+        if begins_late or attribution.spans_steps(checkpoint_id):
+            return self._of_several_steps(reads, checkpoint_id, ran, explains)
+        if writers := self._writers(reads, checkpoint_id):
+            return credit(writers, explains)
+        if attribution.takes_input(checkpoint_id):
+            return Credit("input")
+        if attribution.credited(checkpoint_id) is not None:
+            return _candidates(ran, "no stored write of this step went to the channel")
+        return _candidates(ran, "the writes of this step aren't stored")
+
+    def _of_several_steps(self, reads: StepReads, checkpoint_id: str, ran: Sequence[str], explains: Explains) -> Credit:
+        """The one task whose write has the part. The writes of a run's inner steps are stored for delta channels only.
+
+        See `WriteAttribution.spans_steps`; the paths of these writes begin with their step.
+        """
+        inner = [w for w in self._own(reads, checkpoint_id) if w.row.task_path.startswith("~~")]
+        fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if any(map(explains, one.values or ()))]
+        why = "only the last of several steps is stored (durability exit), without their writes"
+        return credit(fitting, explains) if len(fitting) == 1 else _candidates(ran, why)
+
+    def _begins_late(self, reads: StepReads, checkpoint_id: str) -> bool:
+        """Whether the first checkpoint of a thread was made by more than one step."""
+        step = reads.attribution.note(checkpoint_id).step
+        return reads.lineage.parent(checkpoint_id) is None and step is not None and step > -1
+
+    def _writers(self, reads: StepReads, checkpoint_id: str) -> list[Writer]:
+        """The tasks of the step that wrote the channel; else what old metadata records."""
+        if own := self._own(reads, checkpoint_id):
+            return self._by_task(reads, checkpoint_id, own)
+        note = reads.attribution.note(checkpoint_id)
+        by_node = outputs_by_node(note.outputs, note.source)
+        written = {node: values_by_channel({node: output}, note.source) for node, output in by_node.items()}
+        return [
+            Writer("input" if node == START else "node", node, "", values[self._channel])
+            for node, values in written.items()
+            if self._channel in values
+        ]
+
+    def _own(self, reads: StepReads, checkpoint_id: str) -> list[TaskWrite]:
+        """The writes to the channel that made a checkpoint; those of tasks that another task called don't reach it."""
+        writes = reads.attribution.credited(checkpoint_id) or ()
+        return [write for write in writes if write.channel == self._channel and caller(path(write)) is None]
+
+    def _by_task(self, reads: StepReads, checkpoint_id: str, writes: Sequence[TaskWrite]) -> list[Writer]:
+        takes_input = reads.attribution.note(checkpoint_id).source == "input"
+        by_task: dict[tuple[str, str], list[TaskWrite]] = {}
+        for write in writes:
+            by_task.setdefault((write.task_id, write.row.task_path), []).append(write)
+        return [_writer(reads, some, is_input=takes_input) for some in by_task.values()]
+
+    def _needs_values(self, reads: StepReads, checkpoint_id: str) -> bool:
+        """Whether only the values of the writes can show who made the change."""
+        own = self._own(reads, checkpoint_id)
+        is_copy = reads.attribution.note(checkpoint_id).source == "fork"
+        return (
+            is_copy
+            or len({(write.task_id, write.row.task_path) for write in own}) > 1
+            or bool(own and reads.attribution.spans_steps(checkpoint_id))
+        )
+
+    def _read_values(self, reads: StepReads, checkpoint_ids: Sequence[str]) -> None:
+        if checkpoint_ids:
+            sources = reads.attribution.sources(checkpoint_ids)
+            reads.attribution.fill({}, reads.reader.writes_by_checkpoint(reads.thread_id, reads.ns, sources))
+
+    def _original(self, reader: Reader, checkpoint_id: str) -> str | None:
+        """The checkpoint that a copy has the channel from: an older sibling with the same version of the channel."""
+        lineage, version = reader.lineage(*self._refs[0][:2]), None
+        parent = lineage.parent(checkpoint_id)
+        siblings = lineage.roots if parent is None else lineage.children[parent]
+        older = [i for i in siblings if i < checkpoint_id][-_COPIES:]
+        own = self._refs[0]._replace(checkpoint_id=checkpoint_id)
+        version = reader.state(own).versions.get(self._channel)
+        for state in reader.states(own._replace(checkpoint_id=i) for i in reversed(older)):
+            if state.source != "fork" and version is not None and state.versions.get(self._channel) == version:
+                return state.ref.checkpoint_id
+        return None
+
+    def _copied(self, reads: StepReads, original: str | None, explains: Explains) -> Credit:
+        """The credit of a copy: the node that gave the original its value, if the original's writes show it."""
+        if original is None:
+            return Credit("fork")
+        reads.read_names([original])
+        self._read_values(reads, [original])
+        writers = self._writers(reads, original) if not reads.attribution.spans_steps(original) else []
+        made = credit(writers, explains) if writers else Credit()
+        return Credit("fork", made.node, made.task)
+
+
+def _gap(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_late: bool) -> str:
+    """Why the change may have been made before this checkpoint; "" if it was made here."""
+    if (missing := reads.lineage.missing(checkpoint_id)) is not None:
+        return f"the checkpoint before it, {missing}, isn't stored"
+    if reads.lineage.circular(checkpoint_id):
+        return "its parent is also its descendant"
+    if moment.unknown_before:
+        return f"the value at the checkpoint before it is unknown: {moment.unknown_before}"
+    return "no checkpoint before it is recorded" if begins_late else ""
+
+
+def _writer(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:
+    first = writes[0]
+    node = None if is_command(first) or is_update(first) else reads.step_nodes.node(first)
+    by = "update" if is_update(first) else "input" if is_input or is_command(first) or node == START else "node"
+    values = [write.value for write in writes] if all(write.read for write in writes) else None
+    return Writer(by, node if by == "node" else None, first.task_id if by == "node" else "", values)
+
+
+def _candidates(ran: Sequence[str], why: str) -> Credit:
+    return Credit(candidates=["input" if node == START else node for node in ran], why=why)
