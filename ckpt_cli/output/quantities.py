@@ -2,7 +2,7 @@
 
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from math import floor
+from math import floor, log10
 
 from ckpt_cli.history.lineage.printed_times import printed_time
 
@@ -61,3 +61,17 @@ def size(count: int | None) -> str:
             break
         amount, unit = amount / 1000, larger
     return f"{amount:.1f} {unit}" if unit != "B" and amount < 9.95 else f"{amount:.0f} {unit}"
+
+
+def elapsed(seconds: float) -> str:
+    """``0.3ms``, ``230ms``, ``4.2s``, ``3m12s``, ``2h05m``, ``3d4h``: two digits are enough to compare."""
+    if seconds < 0.995:
+        thousandths = seconds * 1000
+        return f"{round(thousandths, 0 if thousandths < 0.1 else 1 - floor(log10(thousandths))):g}ms"
+    if seconds < 59.95:
+        return f"{round(seconds, 1):g}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m{rest:02}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02}m" if hours < 24 else f"{hours // 24}d{hours % 24}h"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ckpt_cli.output.quantities import ago, clock, iso, size
+from ckpt_cli.output.quantities import ago, clock, elapsed, iso, size
 
 DAY = 86400
 
@@ -44,3 +44,26 @@ def test_times_in_full() -> None:
 def test_sizes(count: int | None, shown: str) -> None:
     """Two digits are enough, and a unit is left before its number has four."""
     assert size(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0, "0ms"),
+        (0.00005, "0ms"),
+        (0.0015, "1.5ms"),
+        (0.23449, "230ms"),
+        (0.9949, "990ms"),
+        (0.996, "1s"),
+        (1, "1s"),
+        (4.23, "4.2s"),
+        (59.94, "59.9s"),
+        (60.4, "1m00s"),
+        (192, "3m12s"),
+        (7500, "2h05m"),
+        (274000, "3d4h"),
+    ],
+)
+def test_elapsed(seconds: float, shown: str) -> None:
+    """A span of time has two digits below a second, and two units above a minute."""
+    assert elapsed(seconds) == shown

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ckpt_cli.model import Payload
 from ckpt_cli.values.langgraph_values import messages_of, spelled_out, text
 
 if TYPE_CHECKING:
@@ -10,20 +11,44 @@ if TYPE_CHECKING:
 
 _LONGEST = 500
 _MESSAGES = "messages"
+_HUMAN = (b"human", b"user")  # the roles and types of human messages, in lower case
+_NO_MESSAGES = frozenset({str, int, float, bool, bytes, type(None)})
 
 
 def from_values(values: Mapping[str, Any]) -> str:
     """The first human message of a state; "" if there is none."""
-    ordered = sorted(values, key=lambda channel: channel != _MESSAGES)
-    return next(filter(None, (_first_human(values[channel], channel == _MESSAGES) for channel in ordered)), "")
+    if _MESSAGES in values and (spoken := _first_human(values[_MESSAGES], conversation=True)):
+        return spoken
+    for channel in values:
+        if channel != _MESSAGES and (spoken := _first_human(values[channel])):
+            return spoken
+    return ""
+
+
+def may_hold_message(channel: str, payload: Payload) -> bool:
+    """Whether a payload may hold a human message, by its bytes alone: msgpack has texts, and names of types, as UTF-8.
+
+    In a conversation a text without a role is a human message.
+    """
+    if channel == _MESSAGES or payload.tag != "msgpack":
+        return True
+    data = payload.data.lower()
+    return any(role in data for role in _HUMAN)
 
 
 def from_changes(changes: "Iterable[Change]") -> str:
     """The first human message in an input, else the input's first text; "" if there is neither."""
     listed = list(changes)
-    return from_values({change.channel: change.after for change in listed}) or next(
-        (line for change in listed for line in _texts(change.after)), ""
-    )
+    return from_values({change.channel: change.after for change in listed}) or _first_text(c.after for c in listed)
+
+
+def from_channels(values: Mapping[str, Any]) -> str:
+    """The same from what an input gave to each channel."""
+    return from_values(values) or _first_text(values.values())
+
+
+def _first_text(values: Iterable[Any]) -> str:
+    return next((line for value in values for line in _texts(value)), "")
 
 
 def from_input(value: Any) -> str:
@@ -33,11 +58,13 @@ def from_input(value: Any) -> str:
     return _first_human(value) or next(_texts(value), "")
 
 
-def _first_human(value: Any, conversation: bool = False) -> str:
+def _first_human(value: Any, *, conversation: bool = False) -> str:
     """The text of the first human message in a value; "" if there is none.
 
     Pairs of role and text count as messages. If `value` itself is such a pair, it only counts in a `conversation`.
     """
+    if type(value) in _NO_MESSAGES:
+        return ""
     listed = isinstance(value, list) and (conversation or not any(isinstance(item, str) for item in value))
     spelled = spelled_out(value) if listed else [value]
     spoken = (one.text for one in messages_of(spelled, "human") if one.text.strip())

@@ -1,0 +1,200 @@
+"""``ckpt trace``: what each node of a thread contributed: runs, time, writes, bytes, tokens, errors, questions."""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from ckpt_cli.parameters.options import Limit, Ns, OptionalRev, Thread
+from ckpt_cli.queries.fleet_values import ChannelSizes
+from ckpt_cli.queries.thread_trace import ThreadTrace
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.views.trace import ChannelSum, NodeSum, TraceSums, TraceView
+
+_MOST = 20
+
+
+class TraceFormat(StrEnum):
+    """The formats in which a trace is printed."""
+
+    TEXT = "text"
+    PERFETTO = "perfetto"
+
+
+class SortKey(StrEnum):
+    """What nodes are sorted by, the largest first; names from A on."""
+
+    TIME = "time"
+    TOKENS = "tokens"
+    BYTES = "bytes"
+    RUNS = "runs"
+    NAME = "name"
+
+
+_ORDER: dict[SortKey, Callable[[NodeSum], Any]] = {
+    SortKey.TIME: lambda one: -(one.seconds or 0),
+    SortKey.TOKENS: lambda one: -(one.input_tokens + one.output_tokens),
+    SortKey.BYTES: lambda one: -one.bytes,
+    SortKey.RUNS: lambda one: -one.runs,
+    SortKey.NAME: lambda one: 0,  # noqa: ARG005 - every order goes by name in the end
+}
+_Sort = Annotated[
+    SortKey, typer.Option("--sort", metavar="KEY", help="Sort nodes by time, tokens, bytes, runs or name.")
+]
+_Steps = Annotated[bool, typer.Option("--steps", help="Show each step instead of the sums.")]
+_Timeline = Annotated[bool, typer.Option("--timeline", help="Show each step with a bar for its time.")]
+_Values = Annotated[
+    bool, typer.Option("--values", help="Read the checkpoints too: the bytes of each channel inside them.")
+]
+_Format = Annotated[
+    TraceFormat,
+    typer.Option("--format", metavar="FORMAT", help="text, or perfetto: Chrome trace JSON for ui.perfetto.dev."),
+]
+
+
+def trace(
+    session: Session,
+    thread: Thread,
+    rev: OptionalRev = None,
+    sort: _Sort = SortKey.TIME,
+    limit: Limit = _MOST,
+    steps: _Steps = False,
+    timeline: _Timeline = False,
+    values: _Values = False,
+    form: _Format = TraceFormat.TEXT,
+    ns: Ns = "",
+) -> TraceView:
+    """Show where the time, the tokens and the bytes of a thread went: by node, by channel, step by step.
+
+    It goes along the ancestors of REV, with the subgraphs that their tasks called. The time of a superstep lies between
+    two checkpoints; writes bear no times, so the nodes of one superstep share it. The wait for an answer, the time
+    until a failed task ran again, and the time between runs are counted apart. Tokens are those of messages with
+    usage_metadata, each message once.
+
+    A task ran again if its failure is stored and it finished later. What a run retries by itself leaves no trace.
+
+    Examples:
+      ckpt trace support-42
+      ckpt trace support-42 --sort tokens --limit 5
+      ckpt trace support-42 --timeline
+      ckpt trace support-42 branch:1 --steps
+      ckpt trace support-42 --values --json --query 'channels[].[channel, bytes, state_bytes]'
+      ckpt trace support-42 --format perfetto > trace.json
+    """
+    view = session.read(lambda reader: run(reader, thread, rev or "@", ns, values=values, progress=session.progress))
+    view.nodes.sort(key=lambda one: (_ORDER[sort](one), one.path, one.node or "~"))
+    view.form, view.limit = form.value, limit
+    view.shown = "timeline" if timeline else "steps" if steps else "nodes"
+    return view
+
+
+def run(
+    reader: Reader,
+    thread: str,
+    rev: str = "@",
+    ns: str = "",
+    *,
+    values: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> TraceView:
+    """The view of what the nodes contributed up to a revision.
+
+    With `values` the checkpoints are read, for the bytes of each channel inside them.
+    """
+    row = reader.resolve(thread, rev, reader.namespace(thread, ns))
+    traced = ThreadTrace(reader, thread, progress)
+    traced.run(row)
+    sizes = ChannelSizes(reader)
+    if values:
+        sizes.add_refs(traced.refs)
+    short = reader.short(thread)(row.checkpoint_id)
+    return TraceView(
+        thread_id=thread,
+        ns=row.ns,
+        checkpoint_id=row.checkpoint_id,
+        short=short,
+        sums=_sums(traced),
+        nodes=_nodes(traced),
+        channels=_channels(traced, sizes if values and not sizes.apart else None),
+        steps=traced.steps,
+        notes=list(_notes(traced, apart=sizes.apart)),
+    )
+
+
+def _sums(traced: ThreadTrace) -> TraceSums:
+    tallies = list(traced.tally.nodes.values())
+    spent = dict.fromkeys(("running", "waiting", "stopped", "between"), 0.0)
+    for step in traced.steps:
+        if step.depth == 0 and step.seconds is not None and step.spent in spent:
+            spent[step.spent] += step.seconds
+    return TraceSums(
+        checkpoints=len(traced.refs),
+        runs=sum(one.runs for one in tallies),
+        writes=sum(one.writes for one in tallies),
+        bytes=sum(one.bytes for one in tallies),
+        state_bytes=traced.state_bytes,
+        input_tokens=sum(one.input_tokens for one in tallies),
+        output_tokens=sum(one.output_tokens for one in tallies),
+        unplaced_tokens=traced.unplaced,
+        **spent,
+    )
+
+
+def _nodes(traced: ThreadTrace) -> list[NodeSum]:
+    return [
+        NodeSum(
+            path,
+            node,
+            kind,
+            one.runs,
+            one.finished,
+            one.seconds,
+            one.writes,
+            one.bytes,
+            one.asked,
+            one.failed,
+            one.again,
+            one.input_tokens,
+            one.output_tokens,
+            dict(sorted(one.channels.items(), key=lambda pair: (-pair[1], pair[0]))),
+        )
+        for (path, node, kind), one in traced.tally.nodes.items()
+    ]
+
+
+def _channels(traced: ThreadTrace, sizes: ChannelSizes | None) -> list[ChannelSum]:
+    """The channels that were written to, and with `sizes` those that checkpoints hold, the largest first."""
+    inside = {one.name: one for one in sizes.lines()} if sizes is not None else {}
+    sums = []
+    for name in dict.fromkeys([*traced.tally.channels, *inside]):
+        written, stored = traced.tally.channels.get(name), inside.get(name)
+        nodes = dict(sorted(written.nodes.items(), key=lambda pair: (-pair[1], pair[0]))) if written is not None else {}
+        state = (
+            (stored.bytes, stored.repeated_bytes)
+            if stored is not None
+            else (0, 0)
+            if sizes is not None
+            else (None, None)
+        )
+        counts = (written.writes, written.bytes) if written is not None else (0, 0)
+        sums.append(ChannelSum(name, *counts, nodes, *state))
+    return sorted(sums, key=lambda one: (-(one.state_bytes or 0), -one.bytes, one.channel))
+
+
+def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
+    """What isn't recorded."""
+    made = [step for step in traced.steps if step.made is not None]
+    missing = sum(not step.recorded for step in made) + traced.lost_starts
+    if missing:
+        why = 'langgraph 0.0, durability="exit", or a second run or update from the same checkpoint'
+        yield f"{missing:,} of {len(made) + traced.lost_starts:,} steps left no writes, as with {why}"
+    if any(traced.unplaced):
+        read, wrote = traced.unplaced
+        yield f"{read:,} input and {wrote:,} output tokens are of messages in the state that no stored write has"
+    if traced.tally.unread:
+        yield f"{traced.tally.unread:,} writes can't be decoded: tokens in them aren't counted"
+    if apart:
+        yield "each version of a channel is stored once here: `ckpt stats THREAD` has their bytes"
+    yield "nodes of one superstep share its time: writes bear none; what a run retries by itself leaves no trace"

@@ -1,0 +1,199 @@
+"""What each node of a thread contributed (``trace``): the tasks of a line and of its subgraphs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.state.channels import is_control, unwrapped
+from ckpt_cli.history.tasks import nesting
+from ckpt_cli.history.tasks.branch_writes import of_task
+from ckpt_cli.history.tasks.metadata_notes import note
+from ckpt_cli.history.tasks.snapshot import graph_of
+from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
+from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally
+from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.output.quantities import iso
+from ckpt_cli.queries.namespace_walk import NamespaceWalk
+from ckpt_cli.reading import Reader
+from ckpt_cli.views.trace import TaskLine, TraceStep
+
+_LOOPS = frozenset({"loop", ""})
+_UPDATES = frozenset({"update"})
+
+
+class ThreadTrace:
+    """The steps of a line and of the subgraphs that it called, with their sums.
+
+    Attributes:
+        refs: the checkpoints that were gone through, namespace by namespace.
+        state_bytes: what they take, as far as the engine tells.
+        lost_starts: lines whose first checkpoint a run made of earlier ones that aren't stored.
+        unplaced: the tokens of messages in the last state that no stored write has.
+    """
+
+    def __init__(self, reader: Reader, thread_id: str, progress: Callable[[str], None] = lambda _: None) -> None:
+        self._reader = reader
+        self._thread_id = thread_id
+        self._progress = progress
+        self.tally = TraceTally()
+        self.steps: list[TraceStep] = []
+        self.refs: list[Ref] = []
+        self.state_bytes: int | None = None
+        self.unplaced = (0, 0)
+        self.lost_starts = 0
+        self._by_task: dict[str, dict[str, list[str]]] = {}
+        self._by_caller: dict[str, dict[str, list[tuple[str, list[str]]]]] = {}
+        self._members: dict[str, list[str]] = {}
+        for row in reader.rows(thread_id):
+            self._members.setdefault(row.ns, []).append(row.checkpoint_id)
+
+    def run(self, row: CheckpointRow) -> None:
+        """Go through the line from the first checkpoint to this one."""
+        lineage = self._reader.lineage(self._thread_id, row.ns)
+        self._add(row.ns, list(lineage.line(row.checkpoint_id))[::-1], 0)
+        self.unplaced = self._tokens_of_state(row.ref)
+        self._progress("")
+
+    def _add(self, ns: str, line: Sequence[str], depth: int) -> None:
+        walk, following = NamespaceWalk(self._reader, self._thread_id, ns), dict(pairwise(line))
+        for page in walk.pages(line):
+            self.lost_starts += page[0] == line[0] and walk.is_unrecorded(line[0])
+            for checkpoint_id in page:
+                self._count(walk.reads.lineage.rows[checkpoint_id])
+                self._add_step(walk, checkpoint_id, following.get(checkpoint_id), depth)
+            self._progress(f"trace: {len(self.refs):,} checkpoints")
+
+    def _count(self, row: CheckpointRow) -> None:
+        self.refs.append(row.ref)
+        if row.size is not None:
+            self.state_bytes = (self.state_bytes or 0) + row.size
+
+    def _add_step(self, walk: NamespaceWalk, checkpoint_id: str, made: str | None, depth: int) -> None:
+        ns, path = walk.reads.ns, graph_of(walk.reads.ns)
+        stored = walk.stored(checkpoint_id, whole=True)
+        runs = [run for run in walk.runs(checkpoint_id, stored) if _is_in_line(walk, run, checkpoint_id, made)]
+        place = len(self.steps)
+        for inner, called in self._calls(walk, checkpoint_id, runs):
+            self._add(inner, called, depth + 1)  # before the tasks that called them, which return the same messages
+        tasks = [_task(run.node, run.kind, self.tally.add_run(path, run)) for run in runs]
+        if others := [write for write in stored if not (of_task(write) or is_command(write))]:
+            tasks.append(_task(None, NO_TASK, self.tally.add_others(path, others)))
+        if made is None and not tasks:
+            return
+        spent, seconds = _spent(walk, runs, made), _seconds(checkpoint_id, made)
+        if spent == "running":
+            self.tally.add_time(path, runs, seconds)
+        recorded = made is None or not _is_unrecorded(walk, made)
+        step = walk.reads.attribution.note(made).step if made is not None else None
+        started = iso(ids.unix_time(checkpoint_id))
+        own = TraceStep(path, ns, depth, checkpoint_id, made, step, started, seconds, spent, recorded, tuple(tasks))
+        self.steps.insert(place, own)
+
+    def _calls(
+        self, walk: NamespaceWalk, checkpoint_id: str, runs: Sequence[TaskRun]
+    ) -> Iterator[tuple[str, list[str]]]:
+        """The subgraphs that tasks of this checkpoint called: namespace, and the line of checkpoints of this call."""
+        called = self._called_from(walk.reads.ns)
+        for run in runs:
+            for inner in called.get(run.task_id, ()):
+                lineage = self._reader.lineage(self._thread_id, inner)
+                yield inner, list(lineage.line(self._members[inner][-1]))[::-1]
+        yield from self._with_memory(walk.reads.ns).get(checkpoint_id, ())
+
+    def _called_from(self, ns: str) -> dict[str, list[str]]:
+        """Task id to the namespaces of the subgraphs that the task called."""
+        if ns not in self._by_task:
+            by_task: dict[str, list[str]] = {}
+            for inner in nesting.inside(self._members, ns):
+                if nesting.levels(inner)[-2] == ns and (task := nesting.caller_task(inner)):
+                    by_task.setdefault(task, []).append(inner)
+            self._by_task[ns] = by_task
+        return self._by_task[ns]
+
+    def _with_memory(self, ns: str) -> dict[str, list[tuple[str, list[str]]]]:
+        """Checkpoint to the subgraphs with a memory of their own that it called, each with the checkpoints of the call.
+
+        Such a namespace names no task; the metadata of its checkpoints names the caller.
+        """
+        if ns not in self._by_caller:
+            calls: dict[str, list[tuple[str, list[str]]]] = {}
+            for inner in nesting.inside(self._members, ns):
+                if nesting.levels(inner)[-2] == ns and not nesting.caller_task(inner):
+                    for caller, own in self._members_by_caller(inner, ns).items():
+                        calls.setdefault(caller, []).append((inner, own))
+            self._by_caller[ns] = calls
+        return self._by_caller[ns]
+
+    def _members_by_caller(self, inner: str, outer: str) -> dict[str, list[str]]:
+        refs = [Ref(self._thread_id, inner, i) for i in self._members[inner]]
+        stored = {ref.checkpoint_id: payload for ref, payload in self._reader.saver.metadata(refs)}
+        by_caller: dict[str, list[str]] = {}
+        for ref in refs:
+            payload = stored.get(ref.checkpoint_id)
+            parents = note(self._reader.value(payload), ref.checkpoint_id).parents if payload is not None else {}
+            if outer in parents:
+                by_caller.setdefault(parents[outer], []).append(ref.checkpoint_id)
+        return by_caller
+
+    def _tokens_of_state(self, ref: Ref) -> tuple[int, int]:
+        """The tokens of messages in the last state that were not counted, as where no writes are stored."""
+        try:
+            state = self._reader.state(ref)
+        except PayloadCorrupt:
+            return (0, 0)
+        values = [unwrapped(value) for channel, value in state.values.items() if not is_control(channel, state)]
+        found = [self.tally.tokens_in(value) for value in values]
+        return sum(read for read, _ in found), sum(wrote for _, wrote in found)
+
+
+def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str | None) -> bool:
+    """Whether a task that started at a checkpoint belongs to the line that goes on with `made`, not to another branch.
+
+    Tasks that left no checkpoint belong to every line: they ran, and then an input or an update came.
+    """
+    attribution = walk.reads.attribution
+    if run.kind is RunKind.UPDATE:
+        return made is not None and attribution.first_with_source(checkpoint_id, _UPDATES) == made
+    first = attribution.first_with_source(checkpoint_id, _LOOPS)
+    return first in (None, made)
+
+
+def _is_unrecorded(walk: NamespaceWalk, made: str) -> bool:
+    """Whether no stored writes show what made a checkpoint, although a run or an update did."""
+    attribution = walk.reads.attribution
+    is_update = attribution.note(made).source == "update"
+    return walk.is_unrecorded(made) or (is_update and attribution.unordered(made) is None)
+
+
+def _spent(walk: NamespaceWalk, runs: Sequence[TaskRun], made: str | None) -> str:
+    """What the time after a checkpoint went by with."""
+    if made is None:
+        return "pending"
+    if any(run.asked for run in runs):
+        return "waiting"
+    handled = {run.failed.task_id for run in runs if run.failed is not None}
+    if any(run.has_failed and run.task_id not in handled for run in runs):
+        return "stopped"
+    return "running" if walk.reads.attribution.note(made).source in _LOOPS else "between"
+
+
+def _seconds(checkpoint_id: str, made: str | None) -> float | None:
+    begin, end = ids.unix_time(checkpoint_id), ids.unix_time(made) if made is not None else None
+    return None if begin is None or end is None else max(end - begin, 0.0)
+
+
+def _task(node: str | None, kind: str, own: Tally) -> TaskLine:
+    return TaskLine(
+        node,
+        kind,
+        own.writes,
+        own.bytes,
+        bool(own.finished),
+        bool(own.asked),
+        bool(own.failed),
+        bool(own.again),
+        own.input_tokens,
+        own.output_tokens,
+    )
