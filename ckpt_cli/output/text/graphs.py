@@ -1,6 +1,6 @@
 """A tree as source text for Mermaid or Graphviz, labels escaped. The ids are made here; data appears only in labels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line, plain
@@ -31,7 +31,7 @@ class _Graph:
         self.arrows: list[tuple[str, str, bool]] = []
         self._add(view.rows, None)
 
-    def _add(self, rows: list[TreeRow], caller: str | None) -> None:
+    def _add(self, rows: Iterable[TreeRow], caller: str | None) -> None:
         last_in_lane: dict[int, str] = {}
         for row in rows:
             name = f"c{len(self.boxes)}"
@@ -80,7 +80,8 @@ def _kind(row: TreeRow) -> str:
     return "head" if row.step.head else row.step.source if row.step.source in ("input", "update", "fork") else "step"
 
 
-def _text(lines: list[str], escape: Callable[[str], str], newline: str) -> str:
+def label(lines: list[str], escape: Callable[[str], str], newline: str) -> str:
+    """The escaped text of a label; each line is cut, and empty lines are left out."""
     return newline.join(escape(clean(line)[:_LABEL]) for line in lines if line)
 
 
@@ -89,30 +90,31 @@ def _mermaid(view: TreeView) -> Iterator[str]:
     yield "flowchart TD"
     for name, lines, kind in graph.boxes:
         left, right = ('(["', '"])') if kind == "fold" else ('["', '"]')
-        yield f"  {name}{left}{_text(lines, _for_mermaid, '<br/>')}{right}" + (f":::{kind}" if kind in BOXES else "")
+        yield f"  {name}{left}{label(lines, for_mermaid, '<br/>')}{right}" + (f":::{kind}" if kind in BOXES else "")
     for start, end, dotted in graph.arrows:
         yield f"  {start} {'-.->' if dotted else '-->'} {end}"
     used = {kind for _, _, kind in graph.boxes}
     yield from (f"  classDef {kind} {style}" for kind, style in BOXES.items() if kind in used)
 
 
-def _for_mermaid(text: str) -> str:
+def for_mermaid(text: str) -> str:
     """A label for Mermaid. Characters that could end the label or start markup become entity codes (``#34;``)."""
     return "".join(c if c.isalnum() or c in _HARMLESS else f"#{ord(c)};" for c in text)
 
 
 def _dot(view: TreeView) -> Iterator[str]:
     graph = _Graph(view)
-    yield f"digraph {_quoted([view.thread_id])} {{"
+    yield f"digraph {quoted([view.thread_id])} {{"
     yield '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="sans-serif", fontsize=10]'
     for name, lines, kind in graph.boxes:
         style = dict(part.split(":") for part in BOXES.get(kind, PLAIN_BOX).split(","))
         shape = ', shape=plaintext, style=""' if kind == "fold" else ""
-        yield f'  {name} [label={_quoted(lines)}, fillcolor="{style["fill"]}", color="{style["stroke"]}"{shape}]'
+        yield f'  {name} [label={quoted(lines)}, fillcolor="{style["fill"]}", color="{style["stroke"]}"{shape}]'
     for start, end, dotted in graph.arrows:
         yield f"  {start} -> {end}" + (" [style=dashed]" if dotted else "")
     yield "}"
 
 
-def _quoted(lines: list[str]) -> str:
-    return '"' + _text(lines, lambda text: text.replace("\\", "\\\\").replace('"', '\\"'), "\\n") + '"'
+def quoted(lines: list[str]) -> str:
+    """A label for Graphviz, in quotes."""
+    return '"' + label(lines, lambda text: text.replace("\\", "\\\\").replace('"', '\\"'), "\\n") + '"'

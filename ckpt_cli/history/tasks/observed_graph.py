@@ -1,0 +1,260 @@
+"""`ObservedGraph`: nodes and edges of an agent's graph, as its tasks' stored writes show them.
+
+A node's task writes to a channel of each node that it leads to: ``branch:to:NODE`` for an edge, a conditional edge or a
+Command alike, ``join:…:NODE`` for an edge that waits for several nodes, ``__pregel_tasks`` for a Send. An edge to the
+end leaves nothing (langgraph 1.2 ``graph/state.py: attach_branch``), so it is inferred. Old releases name the channel
+of a plain edge after its source; who listens to it is learned from ``versions_seen``.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from ckpt_cli.history.state.channels import BRANCH_TO, END, NOT_NODES, START, TASKS, target, without_bumps
+from ckpt_cli.history.tasks.next_tasks import Wiring
+from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
+from ckpt_cli.values.langgraph_values import js_send
+from ckpt_cli.values.state import State, TaskWrite
+
+_NAMED_EDGES = 3  # the checkpoint format since which every edge is a channel that names its target
+
+
+class EdgeKind(StrEnum):
+    """How one node led to another."""
+
+    EDGE = "edge"
+    """An edge, a conditional edge or a Command's ``goto``: all leave the same writes."""
+    JOIN = "join"
+    SEND = "send"
+    ERROR = "error"
+    """A node failed, and an error handler ran."""
+
+
+class Proof(StrEnum):
+    """Why an edge is known."""
+
+    RECORDED = "recorded"
+    """The task itself wrote to the channel."""
+    INFERRED = "inferred"
+    """The task led nowhere else, so it led to the end."""
+    CANDIDATES = "candidates"
+    """The step left no writes; one of these nodes, which ran just before, led there."""
+
+
+class Edge(NamedTuple):
+    """A way from one node to another.
+
+    Attributes:
+        source: None if it isn't recorded: for an update, a Command, or with several `candidates`.
+        target: ``__end__`` for the end; None if a Send can't be read.
+        by: who took it: a task, ``update_state`` or a Command given as input.
+    """
+
+    source: str | None
+    target: str | None
+    kind: EdgeKind = EdgeKind.EDGE
+    by: RunKind = RunKind.TASK
+    proof: Proof = Proof.RECORDED
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class NodeCounts:
+    """How often a node did what.
+
+    Attributes:
+        runs: tasks that finished; `sent` of them were started by a Send.
+        asked: tasks that asked a question, whether or not they went on.
+        failed: tasks with a recorded failure, whether or not they went on.
+        calls: calls of ``@task`` functions (functional API).
+        unrecorded: steps in which the node ran and left no writes.
+        seen: namespaces whose ``versions_seen`` shows that it ran.
+    """
+
+    runs: int = 0
+    sent: int = 0
+    asked: int = 0
+    failed: int = 0
+    calls: int = 0
+    unrecorded: int = 0
+    seen: int = 0
+
+    def add(self, other: "NodeCounts") -> None:
+        """Add the counts of the same node elsewhere."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(slots=True)
+class ObservedGraph:
+    """One graph: the root graph, or a subgraph in all of its calls.
+
+    Attributes:
+        namespaces: how many namespaces were read.
+        steps: checkpoints that runs made; `unrecorded` of them left no writes, so nothing shows their edges.
+        entrypoint: whether it is an entrypoint of the functional API, which has no edges.
+        state_graph: whether channels name the nodes that they trigger, as only a StateGraph has it.
+        unnamed: tasks whose node isn't known.
+        unplaced: runs whose edge is named after its source, and nothing shows who listens (formats before 3).
+        edited: updates without stored writes.
+    """
+
+    nodes: dict[str, NodeCounts] = field(default_factory=dict)
+    edges: Counter[Edge] = field(default_factory=Counter)
+    checkpoints: int = 0
+    namespaces: int = 0
+    steps: int = 0
+    unrecorded: int = 0
+    entrypoint: bool = False
+    state_graph: bool = False
+    unnamed: int = 0
+    unplaced: int = 0
+    edited: int = 0
+
+    def node(self, name: str) -> NodeCounts:
+        """The counts of a node, which is known from now on."""
+        return self.nodes.setdefault(name, NodeCounts())
+
+    def add_state(self, state: State) -> None:
+        """Add the nodes that a checkpoint names, and what kind of graph wrote it."""
+        triggered = [name for name in map(target, state.versions) if name is not None]
+        self.state_graph = self.state_graph or bool(triggered)
+        for name, seen in without_bumps(state.seen).items():
+            if seen and name not in NOT_NODES and not name.endswith(":edges"):
+                self.node(name).seen = 1
+
+    def add_run(self, run: TaskRun, wiring: Wiring | None, *, old: bool) -> None:
+        """Add what one task left; `old`: edges may have the channel names of checkpoint formats before 3."""
+        if run.kind is RunKind.CALL:
+            self.entrypoint = True
+            if run.node is not None:
+                self.node(run.node).calls += 1
+            return
+        if run.kind in (RunKind.TASK, RunKind.HANDLER):
+            self._count(run)
+        if not run.finished:
+            return
+        ways = list(_ways(run, wiring, old=old))
+        self.edges.update(ways)
+        for way in ways:
+            if way.target is not None and way.target != END:
+                self.node(way.target)
+        self.state_graph = self.state_graph or bool(ways)
+        if ways or run.kind is not RunKind.TASK or run.node is None:
+            return
+        if old and any(write.channel == run.node for write in run.writes):
+            self.unplaced += 1
+        else:
+            self.edges[Edge(run.node, END, proof=Proof.INFERRED)] += 1
+
+    def _count(self, run: TaskRun) -> None:
+        if any(write.channel in (END, "__previous__") for write in run.writes) and not self.state_graph:
+            self.entrypoint = True
+        if run.node is None:
+            self.unnamed += 1
+            return
+        counts = self.node(run.node)
+        counts.runs += run.finished
+        counts.sent += run.finished and run.by_send
+        counts.asked += run.asked
+        counts.failed += run.has_failed
+
+    def add_failure_handled(self, failed: str, handler: str) -> None:
+        """Add that an error handler ran for a failed node."""
+        self.edges[Edge(failed, handler, EdgeKind.ERROR)] += 1
+
+    def add_unrecorded(self, nodes: Iterable[str], before: Sequence[str]) -> None:
+        """Add a step without writes: the nodes that ran in it, and those that made the checkpoint before."""
+        self.unrecorded += 1
+        for name in nodes:
+            if name == "?":
+                continue
+            self.node(name).unrecorded += 1
+            known = tuple(sorted(one for one in before if one != "?"))
+            if known and name != START:
+                only = known[0] if len(known) == 1 else None
+                self.edges[Edge(only, name, proof=Proof.CANDIDATES, candidates=known)] += 1
+
+    def add_edited(self, nodes: Iterable[str | None]) -> None:
+        """Add an update without writes: the nodes of the tasks that started from it may be those that it led to."""
+        self.edited += 1
+        for name in nodes:
+            if name is not None and name != START:
+                self.edges[Edge(None, name, by=RunKind.UPDATE, proof=Proof.CANDIDATES)] += 1
+
+    def finish(self) -> None:
+        """Drop the ends that can't be inferred: only a StateGraph leaves a write for each edge to a node."""
+        if self.entrypoint or not self.state_graph:
+            self.edges = Counter({edge: n for edge, n in self.edges.items() if edge.proof is not Proof.INFERRED})
+
+    def in_order(self) -> list[str]:
+        """The nodes in the order in which runs come to them: each after one that leads to it, where one does."""
+        leads: dict[str, list[str]] = {}
+        for edge in self.edges:
+            for source in edge.candidates or ([edge.source] if edge.source is not None else []):
+                leads.setdefault(source, []).append(edge.target or "")
+        targets = {target for some in leads.values() for target in some}
+        seen, order = set[str](), list[str]()
+        for start in [START, *sorted(self.nodes.keys() - targets), *sorted(self.nodes)]:
+            order += _visit(start, leads, seen)
+        return [name for name in order if name in self.nodes]
+
+    def merge(self, other: "ObservedGraph") -> None:
+        """Add the same graph in another namespace or thread."""
+        for name, counts in other.nodes.items():
+            self.node(name).add(counts)
+        self.edges.update(other.edges)
+        self.checkpoints += other.checkpoints
+        self.namespaces += other.namespaces
+        self.steps += other.steps
+        self.unrecorded += other.unrecorded
+        self.unnamed += other.unnamed
+        self.unplaced += other.unplaced
+        self.edited += other.edited
+        self.entrypoint = self.entrypoint or other.entrypoint
+        self.state_graph = self.state_graph or other.state_graph
+
+
+def is_old(states: Iterable[State]) -> bool:
+    """Whether edges may have the channel names of checkpoint formats before 3."""
+    return any(state.v < _NAMED_EDGES for state in states)
+
+
+def _ways(run: TaskRun, wiring: Wiring | None, *, old: bool) -> Iterator[Edge]:
+    for write in run.writes:
+        for to, kind in _targets(write, run.node, wiring, old=old):
+            yield Edge(run.node, to, kind, RunKind.TASK if run.kind is RunKind.HANDLER else run.kind)
+
+
+def _targets(
+    write: TaskWrite, source: str | None, wiring: Wiring | None, *, old: bool
+) -> Iterator[tuple[str | None, EdgeKind]]:
+    channel = write.channel
+    if channel == TASKS:
+        sent = js_send(write.value) if write.read else None
+        yield (sent.node if sent is not None else None), EdgeKind.SEND
+    elif channel.startswith("join:"):
+        yield target(channel), EdgeKind.JOIN
+    elif channel.startswith(BRANCH_TO):
+        yield target(channel), EdgeKind.EDGE
+    elif old and (to := target(channel)) is not None:
+        yield to, EdgeKind.EDGE
+    elif old and channel == source and wiring is not None:
+        yield from ((listener, EdgeKind.EDGE) for listener in sorted(wiring.listeners(channel) or ()))
+
+
+def _visit(start: str, leads: Mapping[str, list[str]], seen: set[str]) -> list[str]:
+    """A node and what it leads to, each before all that it leads to, but for loops; without nodes in `seen`."""
+    after: list[str] = []
+    waiting = [(start, False)]
+    while waiting:
+        name, is_done = waiting.pop()
+        if is_done:
+            after.append(name)
+        elif name not in seen:
+            seen.add(name)
+            waiting.append((name, True))
+            waiting += [(to, False) for to in sorted(leads.get(name, ()))]
+    return after[::-1]

@@ -1,0 +1,77 @@
+"""`NamespaceWalk`: reads one namespace a page of checkpoints at a time, for `graph` and `trace`."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
+from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.tasks.next_tasks import Wiring
+from ckpt_cli.history.tasks.task_runs import TaskRun, task_runs
+from ckpt_cli.queries.step_reads import StepReads
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import State, TaskWrite
+
+_AT_ONCE = 500  # checkpoints
+
+
+class NamespaceWalk:
+    """One namespace of one thread, from its first checkpoint on.
+
+    Attributes:
+        reads: what was read of the current page: metadata, writes, the nodes that made each checkpoint.
+        states: the first checkpoint and the head, as far as they can be read.
+    """
+
+    def __init__(self, reader: Reader, thread_id: str, ns: str) -> None:
+        self.reads = StepReads(reader, thread_id, ns)
+        self._reader = reader
+        rows = self.reads.lineage.rows
+        self.states = [
+            state
+            for i in dict.fromkeys([next(iter(rows), ""), self.reads.lineage.head or ""])
+            for state in self._state(i)
+        ]
+
+    def pages(self, checkpoint_ids: Sequence[str] | None = None) -> Iterator[list[str]]:
+        """The checkpoints in pages, each page with what names its nodes and tasks; by default all of the namespace.
+
+        What is read of the checkpoint after a page says which of the last one's writes are in it.
+        """
+        ids = list(self.reads.lineage.rows) if checkpoint_ids is None else checkpoint_ids
+        for start in range(0, len(ids), _AT_ONCE):
+            self.reads.read_lines(ids[start : start + _AT_ONCE + 1])
+            yield list(ids[start : start + _AT_ONCE])
+            self.reads.step_nodes.forget()
+
+    def stored(self, checkpoint_id: str, *, whole: bool = False) -> list[TaskWrite]:
+        """The writes stored on a checkpoint of the page; long values are read only of Sends, or with `whole`."""
+        stored: list[TaskWrite] = self.reads.attribution.writes.get(checkpoint_id, [])
+        if any((whole or write.channel == TASKS) and not write.read for write in stored):
+            return self._reader.writes(self.reads.ref(checkpoint_id))
+        return stored
+
+    def runs(self, checkpoint_id: str, stored: Sequence[TaskWrite] | None = None) -> list[TaskRun]:
+        """What the tasks that started at a checkpoint of the page left there; `stored` are the writes, if read."""
+        writes = self.stored(checkpoint_id) if stored is None else stored
+        return list(task_runs(self.reads.step_nodes, checkpoint_id, writes))
+
+    def is_unrecorded(self, checkpoint_id: str) -> bool:
+        """Whether a run made a checkpoint, and no stored writes show what its tasks did."""
+        attribution = self.reads.attribution
+        if attribution.note(checkpoint_id).source not in ("loop", ""):
+            return False
+        return attribution.unordered(checkpoint_id) is None or attribution.spans_steps(checkpoint_id)
+
+    def wiring(self) -> Wiring | None:
+        """Which nodes listen to which channels, as `states` show it; None if they can't be read."""
+        if not self.states:
+            return None
+        wiring = Wiring(self.states[0])
+        for state in self.states[1:]:
+            wiring.learn(state)
+        return wiring
+
+    def _state(self, checkpoint_id: str) -> list[State]:
+        with suppress(CheckpointNotFound, PayloadCorrupt):
+            return [self._reader.state(self.reads.ref(checkpoint_id))]
+        return []

@@ -1,0 +1,178 @@
+"""``ckpt graph`` draws what real runs did: a tracer inside their own functions counts the same ways."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import START
+from langgraph.types import Command
+
+from ckpt_cli.commands.graph import GraphFormat, graph
+from ckpt_cli.output.clean import clean_line
+from ckpt_cli.output.line import Page
+from ckpt_cli.output.printer import render
+from ckpt_cli.session import Session
+from ckpt_cli.views.graph import GraphView
+from tests import golden
+from tests.graphs.building import on
+from tests.graphs.traced import Traced, Way
+from tests.graphs.traced_kinds import KINDS, Saver, State, says
+
+Database = Callable[[str], Path]
+
+
+def look(path: Path, *threads: str, **options: Any) -> GraphView:
+    """The view of some threads of a database."""
+    session = Session(str(path), clock=lambda: golden.NOW)
+    try:
+        return graph(session, list(threads) or None, **options)
+    finally:
+        session.close()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "graphs.sqlite"
+
+
+@pytest.fixture
+def saver(file: Path) -> Iterator[Saver]:
+    with SqliteSaver.from_conn_string(str(file)) as opened:
+        yield opened
+
+
+def ways(view: GraphView, proof: tuple[str, ...] = ("recorded", "inferred")) -> Counter[Way]:
+    """The edges of a view as the tracer counts them."""
+    counted: Counter[Way] = Counter()
+    for part in view.graphs:
+        for one in part.edges:
+            if one.proof in proof:
+                counted[part.path, one.source, one.target or "?", one.kind, one.by] += one.count
+    return counted
+
+
+def agree(view: GraphView, *traced: Traced) -> None:
+    """Every way and every count of a view is what the graphs themselves counted, and nothing else is drawn."""
+    assert ways(view, ("recorded", "inferred", "candidates")) == sum((one.ways for one in traced), Counter())
+    for part, one in zip(view.graphs, traced, strict=True):
+        assert part.path == one.path and part.unrecorded == 0
+        nodes = [node for node in part.nodes if node.name != START]
+        for name, counter in (("runs", one.runs), ("asked", one.asked), ("failed", one.failed)):
+            assert {n.name: getattr(n, name) for n in nodes if getattr(n, name)} == counter, name
+    assert {part.path for part in view.graphs} == {one.path for one in traced}
+
+
+@pytest.mark.parametrize("run", KINDS, ids=[kind.__name__ for kind in KINDS])
+def test_the_graph_is_what_ran(run: Callable[[Saver], list[Traced]], saver: Saver, file: Path) -> None:
+    """Each way has the count that the graph's own functions counted, and a way that was not taken isn't drawn."""
+    traced = run(saver)
+    agree(look(file), *traced)
+
+
+@pytest.mark.parametrize("run", KINDS, ids=[kind.__name__ for kind in KINDS])
+def test_without_paths(run: Callable[[Saver], list[Traced]], saver: Saver, file: Path, tmp_path: Path) -> None:
+    """A database without task paths (checkpoint-sqlite before 3.1.2) shows the same ways: ids name the nodes."""
+    traced = run(saver)
+    pathless = tmp_path / "pathless.sqlite"
+    with closing(sqlite3.connect(pathless)) as copy:
+        saver.conn.backup(copy)
+        copy.execute("update writes set task_path = ''")
+        copy.commit()
+        copy.execute("pragma journal_mode = delete")
+    agree(look(pathless), *traced)
+
+
+def test_an_error_handler(saver: Saver, file: Path) -> None:
+    """The way from a failed node to its handler is one of its own kind."""
+    one = Traced(State)
+
+    def bad(_: Any) -> Any:
+        raise ValueError("no")
+
+    one.builder.add_node("bad", bad, error_handler=lambda _: {"log": ["handled"]})
+    one.edge(START, "bad")
+    one.builder.compile(checkpointer=saver).invoke({}, on("a"))
+    expected = {("", "bad", "__error_handler__bad", "error", "task"): 1, ("", START, "bad", "edge", "task"): 1}
+    assert ways(look(file), ("recorded",)) == expected
+
+
+def test_the_functional_api_records_no_edges(saver: Saver, file: Path) -> None:
+    """An entrypoint has calls, and no edge: not even one to the end."""
+
+    @task
+    def double(number: int) -> int:
+        return number * 2
+
+    @entrypoint(checkpointer=saver)
+    def flow(numbers: list[int]) -> int:
+        return sum(double(n).result() for n in numbers)
+
+    flow.invoke([1, 2, 3], on("a"))
+    [part] = look(file).graphs
+    assert [(node.name, node.runs, node.calls) for node in part.nodes] == [("flow", 1, 3)]
+    assert not part.edges and "functional API" in part.notes[0]
+
+
+def test_runs_that_are_stored_at_their_end_record_no_edges(saver: Saver, file: Path) -> None:
+    """With durability="exit" the nodes are known and no edge is; the answer says so."""
+    one = Traced(State)
+    one.node("a", says("a"))
+    one.node("b", says("b"))
+    one.edge(START, "a")
+    one.edge("a", "b")
+    one.builder.compile(checkpointer=saver).invoke({}, on("a"), durability="exit")
+    [part] = look(file).graphs
+    assert {node.name for node in part.nodes} == {START, "a", "b"}
+    assert not part.edges and part.notes[0] == "these runs record no edges" and part.unrecorded == part.steps
+
+
+def test_a_command_as_input(saver: Saver, file: Path) -> None:
+    """A Command that a run got as its input led to a node, and no task did."""
+    one = Traced(State)
+    one.node("a", says("a"))
+    one.node("b", says("b"))
+    one.edge(START, "a")
+    made = one.builder.compile(checkpointer=saver)
+    one.start()
+    made.invoke({}, on("a"))
+    made.invoke(Command(goto="b"), on("a"))
+    one.ways["", None, "b", "edge", "command"] += 1
+    agree(look(file), one)
+
+
+def test_two_nodes_before_one_without_writes_are_candidates(database: Database) -> None:
+    """Without writes, as in langgraph 0.0, none of three nodes in one step is named as the one that led on."""
+    [part] = look(database("legacy/py-0.0.69"), "err-retried").graphs
+    [edge] = [edge for edge in part.edges if edge.target == "post"]
+    assert (edge.source, edge.proof, edge.candidates) == (None, "candidates", ("bad", "good", "good2"))
+    assert {edge.proof for edge in part.edges} == {"candidates"} and part.notes[0].startswith("4 of 4 steps")
+
+
+def test_names_cannot_break_out_of_the_source(saver: Saver, file: Path) -> None:
+    """A node's name with quotes, brackets and control characters stays inside its label."""
+    one = Traced(State)
+    name = 'x"]\n  evil --> me\x1b[31m'
+    one.node(name, says("x"))
+    one.edge(START, name)
+    one.builder.compile(checkpointer=saver).invoke({}, on("a"))
+    for form in (GraphFormat.MERMAID, GraphFormat.DOT):
+        lines = [clean_line(line) for line in render(look(file, form=form), Page(None, golden.NOW))]
+        assert not [line for line in lines if line.strip().startswith("evil") or "\x1b" in line]
+        assert sum("evil" in line for line in lines) == 1
+
+
+def test_looks(database: Database) -> None:
+    """Loops, Sends, subgraphs, forks, an old release; many threads at once."""
+    for name in ("commands", "mapreduce", "error-fixed", "subgraph-interrupted", "functional", "durability-exit"):
+        golden.check(f"graph/{name}", look(database("real"), name))
+    golden.check("graph/js", look(database("js")))
+    golden.check("graph/py-0.0.69", look(database("legacy/py-0.0.69"), "err-retried"))
+    for form in (GraphFormat.MERMAID, GraphFormat.DOT):
+        lines = [clean_line(line) for line in render(look(database("real"), "commands", form=form), Page(None, 0))]
+        golden.compare(f"graph/commands.{form}.txt", lines)
