@@ -1,0 +1,38 @@
+"""Lines about what of a pending Command a new checkpoint doesn't take along: values, goto, tasks."""
+
+from collections.abc import Iterator
+
+from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.tasks.pending_goto import goto_nodes
+from ckpt_cli.history.tasks.snapshot import Snapshot, Task
+from ckpt_cli.history.tasks.step_changes import is_output
+from ckpt_cli.history.tasks.task_names import task_names
+from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import CheckpointRow
+from ckpt_cli.reading import Reader
+
+
+def describe_command_left(reader: Reader, row: CheckpointRow) -> Iterator[str]:
+    """Lines about the values and the goto of a Command that stay behind on a checkpoint, where nothing uses them."""
+    snapshot = Inspection(reader, row.ref).snapshot()
+    if snapshot.consumed:
+        return
+    writes = [write for write in reader.writes(row.ref) if is_command(write)]
+    values = dict.fromkeys(w.channel for w in writes if is_output(w) and w.channel != TASKS)
+    if values:
+        yield f"values of a Command that no step has used yet are not copied: {', '.join(values)}"
+    if nodes := goto_nodes(writes):
+        yield f"the goto of a Command that no step has used yet is not copied: {', '.join(nodes)}"
+        yield from describe_started_by_goto(snapshot)
+
+
+def describe_started_by_goto(snapshot: Snapshot) -> Iterator[str]:
+    """A line about the tasks that a goto started and that left something: a new checkpoint has none of it."""
+    started = [task for task in snapshot.tasks if task.by_goto and task.writes and not snapshot.consumed]
+    if started:
+        yield f"left behind: {', '.join(task_names(started, _status))}, which a Command's goto started"
+
+
+def _status(task: Task) -> str:
+    return str(task.status)
