@@ -1,7 +1,7 @@
 """Parses ``--reducer CHANNEL=NAME`` and ``--deferred``; adds remembered reducers, remembers new ones."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,22 +10,34 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.reducers.names import NamedReducers, named, names
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.update import PlannedUpdate
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.views.plan import PlanView
+
+if TYPE_CHECKING:
+    from ckpt_cli.plans.update import PlannedUpdate
+    from ckpt_cli.views.plan import PlanView
+
+_HELP = "How a channel combines writes: last, append, sum, messages, dict, …; may be repeated."
 
 ReducerOption = Annotated[
     list[str] | None,
     typer.Option(
         "--reducer",
         metavar="CHANNEL=NAME",
-        help="How a channel combines writes: last, append, sum, messages, dict, …; may be repeated. With --remember, "
-        "later changes of this database know it too.",
+        help=f"{_HELP} With --remember, later changes of this database know it too.",
         autocompletion=complete_reducer,
     ),
 ]
 
+ComparedReducer = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reducer",
+        metavar="CHANNEL=NAME",
+        help=f"{_HELP} A step that it doesn't explain differs.",
+        autocompletion=complete_reducer,
+    ),
+]
 
 DeferredOption = Annotated[
     list[str] | None,
@@ -80,8 +92,8 @@ def parse_reducer(text: str) -> tuple[str, Reducer]:
 
 
 def change_and_remember(
-    session: Session, texts: Sequence[str] | None, make_plan: Callable[[Reader], tuple[CheckpointRow, PlannedUpdate]]
-) -> PlanView:
+    session: Session, texts: Sequence[str] | None, make_plan: "Callable[[Reader], tuple[CheckpointRow, PlannedUpdate]]"
+) -> "PlanView":
     """Show, confirm and apply a plan, and then remember the named reducers if ``--remember`` says so.
 
     Args:

@@ -10,10 +10,11 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.cases import unmet
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.names import NamedReducers, names
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, extended, is_unproven
-from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
+from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Undecided, Unfit
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.delta_evidence import delta_evidence
@@ -166,6 +167,7 @@ class Reducers:
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
         outcomes, unfit = _outcomes(candidates, before, writes)
+        tally = self.history.tallies.get(channel)
         if self._may_learn_from_others(channel):
             tally = self._all_steps(channel)
             candidates = tally.candidates
@@ -173,11 +175,15 @@ class Reducers:
             if len(outcomes) == 1 and tally.threads < 2 and self._is_refuted(channel, outcomes[0][0].reducer):
                 raise self._excluded(channel)
         if unfit is not None:
+            kind = Refused if isinstance(unfit, Undecided) else UsageError
             what = f"the recorded steps of channel {channel!r} fit {unfit}"
-            raise UsageError(what, hint=self.ways_without_proof(channel)) from unfit
+            raise kind(what, hint=self.ways_without_proof(channel)) from unfit
         if len(outcomes) != 1:
             raise self._unproven(channel, candidates, outcomes)
         evidence, value = outcomes[0]
+        if tally is not None and (case := unmet(evidence.reducer, tally.met, before, writes)):
+            what = f"no recorded step shows what channel {channel!r} does with {case}"
+            raise Refused(what, hint=self.ways_without_proof(channel))
         if evidence.steps < learning.ENOUGH and channel not in self.used:
             self._weak.append(channel)
         self.used[channel] = evidence.words

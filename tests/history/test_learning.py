@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.history.reducers.agreement import explains
 from ckpt_cli.history.reducers.evidence import evidence
-from ckpt_cli.history.reducers.learning import Merging, Tally, add_up
+from ckpt_cli.history.reducers.learning import Merging, Tally, add_up, outcomes
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,
@@ -130,11 +130,37 @@ def test_steps_that_several_reducers_explain_make_nothing_suspect() -> None:
     assert tallied([*both, ChannelStep(1, [2], 2), ChannelStep(1, [5], 7)]).suspected == []
 
 
-def test_a_maximum_is_none_of_the_known_reducers() -> None:
-    """It is the last value in three steps of four, which explains nothing."""
-    steps = [ChannelStep(ABSENT, [0.3], 0.3), ChannelStep(0.3, [0.9], 0.9), ChannelStep(0.9, [0.2], 0.9)]
-    tally = tallied([*steps, ChannelStep(0.9, [0.95], 0.95)])
+def test_a_reducer_that_is_none_of_the_known_ones() -> None:
+    """A capped sum is a sum in three steps of four, which explains nothing."""
+    steps = [ChannelStep(ABSENT, [3], 3), ChannelStep(3, [4], 7), ChannelStep(7, [5], 10)]
+    tally = tallied([*steps, ChannelStep(10, [-1], 9)])
     assert tally.candidates == tally.suspected == []
+
+
+LOOK_ALIKE = {
+    "max": ([1, 2, 5, 9], 4, ("last value", 4), ("max", 9)),
+    "min": ([9, 5, 2, 1], 4, ("last value", 4), ("min", 1)),
+    "append if new": (
+        [["a"], ["b"], ["c"]],
+        ["b"],
+        ("append", ["a", "b", "c", "b"]),
+        ("append if new", ["a", "b", "c"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKE)
+def test_two_reducers_that_look_alike_so_far(name: str) -> None:
+    """As long as no step tells them apart, both are candidates, and each has its own result for what would."""
+    writes, new, *results = LOOK_ALIKE[name]
+    value, tally, real = ABSENT, Tally(), next(one for one in REDUCERS if one.name == name)
+    for write in writes:
+        result = write if value is ABSENT else real.step(value, [write])
+        tally.add(ChannelStep(value, [write], result))
+        value = result
+    assert [(one.reducer.name, result) for one, result in outcomes(tally.candidates, value, [new])] == results
+    tally.add(ChannelStep(value, [new], results[1][1]))
+    assert [one.reducer.name for one in tally.candidates] == [name]
 
 
 def test_the_candidates_are_those_that_explain_every_step() -> None:

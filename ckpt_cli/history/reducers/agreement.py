@@ -1,15 +1,45 @@
 """Whether a reducer explains a recorded step: what it makes of the writes is the recorded value."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Reducer, Shorthand, Unfit, as_message
-from ckpt_cli.values.langgraph_values import message
+from ckpt_cli.history.reducers.reducers import (
+    ABSENT,
+    MAX,
+    MIN,
+    ChannelStep,
+    Reducer,
+    Shorthand,
+    Undecided,
+    Unfit,
+    as_message,
+)
+from ckpt_cli.values.langgraph_values import message, overwrite
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same, unlike
 
 
 def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:
     """Whether a reducer gives the recorded value of a step."""
+    if step.before is not ABSENT or not reducer.starts:
+        return _explains(reducer, step, replayed=replayed)
+    if len(step.writes) == 1 and not step.command and agree(step.writes[0], step.after):
+        return reducer.makes is None or type(step.after) in reducer.makes
+    return any(_explains(reducer, one, replayed=replayed) for one in [step, *_begun(reducer, step)])
+
+
+def _begun(reducer: Reducer, step: ChannelStep) -> Iterator[ChannelStep]:
+    """The step from each value with which its channel may have begun, and from its first write, if it held nothing.
+
+    A channel whose type has no value to begin with takes the first write as it is (1.2 ``channels/binop.py: update``).
+    """
+    yield from (replace(step, before=start) for start in reducer.starts)
+    if len(step.writes) > 1 and not step.command and overwrite(step.writes[0]) is None:
+        yield replace(step, before=step.writes[0], writes=step.writes[1:])
+
+
+def _explains(reducer: Reducer, step: ChannelStep, *, replayed: bool) -> bool:
     try:
         value = reducer.step(step.before, step.command) if step.command else step.before
         if step.writes or not step.command:
@@ -30,10 +60,39 @@ def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
     """Like `explains`, but faster, for a step without an ``Overwrite`` and without a Command."""
     if reducer.makes is not None and type(step.after) not in reducer.makes:
         return False
+    if step.before is ABSENT and reducer.starts:
+        return explains(reducer, step)
     try:
         return agree(reducer.fold(step.before, step.writes), step.after)
     except Unfit:
         return False
+
+
+def is_tie(reducer: Reducer, step: ChannelStep) -> bool:
+    """Whether ``max`` or ``min`` kept one of several equal numbers of different types: which one is up to its code."""
+    kept = step.after
+    if reducer not in (MAX, MIN) or isinstance(kept, bool) or not isinstance(kept, int | float):
+        return False
+    parts = [step.before, *step.command, *step.writes]
+    if not any(same(kept, part) for part in parts):
+        return False
+    try:
+        return bool(reducer.fold(parts[0], parts[1:]) == kept)
+    except Unfit:
+        return False
+
+
+def is_undecided(reducer: Reducer, step: ChannelStep) -> bool:
+    """Whether a reducer leaves open what it makes of a step's writes; each value it may begin with decides that."""
+    if reducer.starts:
+        return False
+    try:
+        value = reducer.step(step.before, step.command) if step.command else step.before
+        if step.writes:
+            reducer.step(value, step.writes)
+    except Unfit as error:
+        return isinstance(error, Undecided)
+    return False
 
 
 def agree(computed: Any, recorded: Any) -> bool:

@@ -10,6 +10,7 @@ from operator import is_
 from typing import Any
 
 from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
+from ckpt_cli.history.reducers.cases import cases
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     MESSAGES,
@@ -18,6 +19,7 @@ from ckpt_cli.history.reducers.reducers import (
     Evidence,
     Shorthand,
     TooManyWrites,
+    Undecided,
     Unfit,
     as_message,
 )
@@ -25,8 +27,11 @@ from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 
+BITS = {reducer.name: 1 << place for place, reducer in enumerate(REDUCERS)}
+"""The name of each reducer that is tried: to its bit, in a number that stands for several of them."""
+
 ENOUGH = 8
-"""If a reducer alone explains this many steps, a single step that it doesn't explain is suspect."""
+"""A single step that a reducer doesn't explain is suspect if it explains this many that another one doesn't (each)."""
 
 
 @dataclass(slots=True)
@@ -38,34 +43,48 @@ class Tally:
         faded: whether a step without writes emptied the channel.
         kept: whether a step without writes left the channel as it was.
         leaves_list: whether what such a step left was an empty list, as a topic does.
+        moved: the number of steps without writes that gave the channel a new version and didn't empty it.
         threads: the number of threads whose tallies were added up; 0 for the steps of one thread alone.
+        met: the cases in which steps were that a reducer explains; see `cases`.
     """
 
     steps: int = 0
     faded: bool = False
     kept: bool = False
     leaves_list: bool = False
+    moved: int = 0
     threads: int = 0
+    met: set[str] = field(default_factory=set)
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
     _merging: "Merging" = field(default_factory=lambda: Merging())
 
-    def add(self, step: ChannelStep) -> None:
-        """Add one more step."""
+    def explaining(self, step: ChannelStep) -> int:
+        """The bits of the reducers that explain a step with writes, whether or not it is added."""
+        fits = folds_to if _is_plain(step) else explains
+        bits = 0
+        for place, reducer in enumerate(REDUCERS):
+            is_fit = self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step)
+            bits |= is_fit << place
+        return bits
+
+    def add(self, step: ChannelStep) -> int:
+        """Add one more step; gives the bits of the reducers that explain it, 0 for a step without writes."""
         if step.writes or step.command:
             self.steps += 1
-            is_plain = not step.command and not any(overwrite(write) is not None for write in step.writes)
-            fits = folds_to if is_plain else explains
-            explaining = 0
-            for place, reducer in enumerate(REDUCERS):
-                is_fit = self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step)
-                explaining |= is_fit << place
+            explaining = self.explaining(step)
             self._counts[explaining] += 1
-        elif step.before is not ABSENT and step.before != []:
+            if _is_plain(step):
+                fitting = [one for place, one in enumerate(REDUCERS) if explaining >> place & 1]
+                self.met |= cases(fitting, step.before, step.writes, proving=True)
+            return explaining
+        self.moved += step.moved and not is_empty(step.after)
+        if step.before is not ABSENT and step.before != []:
             if is_empty(step.after):
                 self.faded = True
                 self.leaves_list |= step.after == []
             elif not self.kept:
                 self.kept = same(step.before, step.after)
+        return 0
 
     @property
     def candidates(self) -> list[Evidence]:
@@ -89,7 +108,7 @@ class Tally:
 
     @property
     def suspected(self) -> list[Evidence]:
-        """Reducers that explain all steps but one, and at least `ENOUGH` steps that no other reducer explains.
+        """Reducers that explain all steps but one, and at least `ENOUGH` steps that another reducer doesn't, for each.
 
         Reducers that fail at this one step alone count together here. This proves nothing: an honest reducer that ckpt
         doesn't know may do the same as a known one in all steps but one.
@@ -100,7 +119,7 @@ class Tally:
 
     @property
     def is_strong(self) -> bool:
-        """Whether the candidates explain at least `ENOUGH` steps that no other reducer explains."""
+        """Whether the candidates explain at least `ENOUGH` steps that another reducer doesn't, for each other one."""
         alive = [place for place in range(len(REDUCERS)) if self._explained(place) == self.steps]
         return bool(alive) and self._alone(alive[0], alive) >= ENOUGH
 
@@ -108,10 +127,19 @@ class Tally:
         return sum(count for explaining, count in self._counts.items() if explaining >> place & 1)
 
     def _alone(self, place: int, equals: Iterable[int]) -> int:
-        """The number of steps that this reducer explains, and no reducer that fails at other steps than this one."""
+        """The fewest steps that this reducer explains and another one doesn't.
+
+        Those of `equals` that fail wherever this one fails are no others.
+        """
         failed = [explaining for explaining in self._counts if not explaining >> place & 1]
-        together = sum(1 << at for at in equals if not any(explaining >> at & 1 for explaining in failed))
-        return sum(n for mask, n in self._counts.items() if mask >> place & 1 and not mask & ~together)
+        together = {at for at in equals if not any(explaining >> at & 1 for explaining in failed)}
+        others = (at for at in range(len(REDUCERS)) if at not in together)
+        own = [(mask, n) for mask, n in self._counts.items() if mask >> place & 1]
+        return min((sum(n for mask, n in own if not mask >> at & 1) for at in others), default=self._explained(place))
+
+
+def _is_plain(step: ChannelStep) -> bool:
+    return not step.command and not any(overwrite(write) is not None for write in step.writes)
 
 
 def add_up(tallies: Iterable[Tally]) -> Tally:
@@ -123,6 +151,8 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total.faded |= tally.faded
         total.kept |= tally.kept
         total.leaves_list |= tally.leaves_list
+        total.met |= tally.met
+        total.moved += tally.moved
         total._counts.update(tally._counts)
     return total
 
@@ -190,6 +220,7 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
     A candidate that never takes several writes in one step is left out if there are several.
 
     Raises:
+        Undecided: what a candidate makes of these values isn't known.
         Unfit: a candidate can't take these values. What a person types is no evidence against a reducer.
     """
     results: list[tuple[Evidence, Any]] = []
@@ -199,7 +230,10 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
         except TooManyWrites:
             continue
         except Unfit as error:
-            raise Unfit(f"{evidence.reducer.name}, which can't apply this value: {error}") from error
+            others = "".join(f"{one.reducer.name}, and " for one, _ in results[:1])
+            if isinstance(error, Undecided):
+                raise Undecided(f"{others}{evidence.reducer.name}, which leaves this value open: {error}") from error
+            raise Unfit(f"{others}{evidence.reducer.name}, which can't apply this value: {error}") from error
         place = next((at for at, (_, other) in enumerate(results) if same(value, other)), None)
         if place is None:
             results.append((evidence, value))

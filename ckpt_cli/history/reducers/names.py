@@ -16,6 +16,7 @@ _SHORT = {
     "dict": "dict union",
     "dict-without-nulls": "dict union without nulls",
     "set": "set union",
+    "new": "append if new",
     "any": "any value",
     "accumulate": "accumulating topic",
 }

@@ -6,79 +6,17 @@ at every step of a channel or at none. So a channel's reducer can be learned, an
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
-from ckpt_cli.values.langgraph_values import Message, items, message, overwrite
+from ckpt_cli.history.reducers.reducer import ABSENT, ChannelStep, Reducer, TooManyWrites, Undecided, Unfit
+from ckpt_cli.history.reducers.selections import extreme, with_new_items
+from ckpt_cli.values.langgraph_values import REMOVE_ALL, Message, items, message
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 
-REMOVE_ALL = "__remove_all__"
-"""The id of the RemoveMessage that removes all before it (``graph/message.py: REMOVE_ALL_MESSAGES``)."""
-
-
-class _Absent:
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT: Any = _Absent()
-"""The value of a channel that holds nothing."""
-
-
-class Unfit(Exception):
-    """A reducer can't take these values. If they are recorded, it is not the reducer of this channel."""
-
-
-class TooManyWrites(Unfit):
-    """A reducer can't take several writes in one step, whatever their values."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reducer:
-    """One way to fold writes into a value; `fold` raises `Unfit` if it can't take the values."""
-
-    name: str
-    fold: Callable[[Any, Sequence[Any]], Any]
-    fades: bool = False
-    """Whether a step without writes empties the channel."""
-    makes: frozenset[type] | None = None  # the types that `fold` may give; None if any
-
-    def step(self, before: Any, writes: Sequence[Any]) -> Any:
-        """The value after one step. If a write is an ``Overwrite``, only this write counts.
-
-        Raises:
-            Unfit: the reducer can't take the writes, or two are an ``Overwrite`` (langgraph 1.0 ``channels/binop.py``).
-        """
-        replaced = [wrapped for write in writes if (wrapped := overwrite(write)) is not None]
-        if len(replaced) > 1:
-            raise Unfit("a channel takes one Overwrite a step")
-        return replaced[0].value if replaced else self.fold(before, writes)
-
-    def replay(self, seed: Any, writes: Sequence[Any]) -> Any:
-        """The value after the writes of many steps (``channels/delta.py: replay_writes``).
-
-        Writes before the last ``Overwrite`` don't count.
-        """
-        base, start = seed, 0
-        for place, write in enumerate(writes):
-            if (wrapped := overwrite(write)) is not None:
-                base, start = wrapped.value, place + 1
-        return self.fold(base, writes[start:]) if writes[start:] else base
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelStep:
-    """One recorded step of a channel.
-
-    Attributes:
-        command: the writes of a ``Command`` that the run got as its input, applied before `writes`.
-    """
-
-    before: Any
-    writes: Sequence[Any]
-    after: Any
-    command: Sequence[Any] = ()
+__all__ = ["ABSENT", "ChannelStep", "Reducer", "TooManyWrites", "Undecided", "Unfit"]  # of `reducer`, with the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +82,23 @@ def _sum(before: Any, writes: Sequence[Any]) -> Any:
     if not parts or not all(isinstance(part, int | float) for part in parts):
         raise Unfit("not all lists, texts or numbers")
     return sum(parts)
+
+
+def _extreme(choose: Callable[..., Any], before: Any, writes: Sequence[Any]) -> Any:
+    kept = extreme(choose, [part for part in (before, *writes) if part is not ABSENT])
+    if kept is None:
+        raise Unfit("not all numbers")
+    if before is ABSENT and choose(0, kept) == 0:
+        raise Undecided("the channel holds nothing, and whether it begins with 0 isn't known")
+    return kept
+
+
+def _append_new(before: Any, writes: Sequence[Any]) -> Any:
+    old = [] if before is ABSENT else before
+    joined = with_new_items(old, writes) if isinstance(old, list) else None
+    if joined is None:
+        raise Undecided("only for lists of plain data without an item twice is it known which items are new")
+    return joined
 
 
 def _collect(before: Any, writes: Sequence[Any]) -> Any:
@@ -244,21 +199,32 @@ def as_message(value: Any) -> Message | None:
 
 
 _SETS, _LIST = frozenset({"builtins.set", "builtins.frozenset"}), frozenset({list})
-LAST = Reducer("last value", _last)
+_NUMBERS: frozenset[type] = frozenset({int, float})
+_ZEROS = (0, 0.0)
+LAST = Reducer("last value", _last, is_plain=True)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
-APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))  # ``+`` alike for all of these
-SUM = Reducer("sum", _sum, makes=frozenset({int, float}))
+APPEND = Reducer(
+    "append", _append, makes=frozenset({list, str, int, float}), starts=_ZEROS
+)  # ``+`` alike for all of these
+SUM = Reducer("sum", _sum, makes=_NUMBERS, starts=_ZEROS)
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
 WITHOUT_NULLS = Reducer("dict union without nulls", _union_without_nulls, makes=frozenset({dict}))
+MAX = Reducer("max", partial(_extreme, max), makes=_NUMBERS, starts=_ZEROS)
+MIN = Reducer("min", partial(_extreme, min), makes=_NUMBERS, starts=_ZEROS)
+NEW = Reducer("append if new", _append_new, makes=_LIST)
 SETS = Reducer("set union", _join_sets, makes=frozenset({Node}))
 GATHER = Reducer("accumulating topic", _gather, makes=_LIST)
-ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True)
-EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
+ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True, is_plain=True)
+EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True, is_plain=True)
 TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
 
-_ALIKE = ({SUM, APPEND}, {APPEND, GATHER}, {UNION, WITHOUT_NULLS})  # the same with numbers, lists, no nulls
-REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, WITHOUT_NULLS, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
+_ALIKE = (  # the same with numbers, lists, no nulls, new items, rising or falling numbers
+    *({SUM, APPEND}, {APPEND, GATHER}, {UNION, WITHOUT_NULLS}),
+    *({APPEND, NEW}, {LAST, MAX}, {LAST, MIN}, {MAX, MIN}),
+)
+_PLAIN = (LAST, MESSAGES, SUM, APPEND, UNION, WITHOUT_NULLS, SETS, COLLECT, GATHER)
+REDUCERS = (*_PLAIN, MAX, MIN, NEW, TOPIC, ANY, EPHEMERAL)
 """All reducers that are tried, the most specific first: if two explain a history, the first one counts."""
 
 

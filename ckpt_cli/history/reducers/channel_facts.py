@@ -1,0 +1,152 @@
+"""`ChannelFacts`: what a recorded step shows of one channel, whichever reducer the channel has.
+
+A verdict needs the reducer, which may be learned from later steps. Facts are small and few of them are distinct, so a
+long history is read once, and its verdicts are given at the end.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ckpt_cli.history.reducers.agreement import explains, is_empty, is_tie, is_undecided
+from ckpt_cli.history.reducers.learning import BITS
+from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Reducer
+from ckpt_cli.values.langgraph_values import items, overwrite
+from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.same import same
+
+NOTHING: Mapping[str, list[Any]] = MappingProxyType({})
+_MUTABLE = (list, dict, set, Node)
+"""Values that code can change in place: a node, a reducer, or a Topic (langgraph 1.2 ``channels/topic.py: update``).
+
+Such a change is stored without a new version; of a Topic a step too early, as values are stored in the background.
+"""
+
+
+class Change(StrEnum):
+    """How a channel changed in a step."""
+
+    WRITTEN = "written"
+    MOVED = "moved"
+    """It has a new version and another value, and no stored write."""
+    BUMPED = "bumped"
+    """It has a new version, the same value and no stored write."""
+    IN_PLACE = "in place"
+    """It has another value, the same version and no stored write; the value is one that code can change in place."""
+    UNVERSIONED = "unversioned"
+    """The same, and the value is one that code can't change in place."""
+
+
+class ChannelFacts(NamedTuple):
+    """What one step shows of one channel.
+
+    Attributes:
+        empties: whether the step left the channel empty.
+        fits: the bits of those reducers that make the recorded value of the writes, as `learning.BITS` has them.
+        ties: the bits of those reducers that may have kept another of several equal numbers; see `is_tie`.
+        undecided: the bits of those reducers that leave open what they make of the writes.
+        replaced: whether an ``Overwrite`` wrote the recorded value.
+        not_replaced: whether an ``Overwrite`` wrote another value, which decides whatever the reducer.
+        recoded: whether the step stored the objects in another encoding: then equal objects may look different.
+    """
+
+    change: Change
+    empties: bool = False
+    fits: int = 0
+    ties: int = 0
+    undecided: int = 0
+    replaced: bool = False
+    not_replaced: bool = False
+    recoded: bool = False
+
+
+def channel_step(
+    channel: str,
+    before: Mapping[str, Any],
+    written: Mapping[str, list[Any]],
+    after: Mapping[str, Any],
+    by_command: Mapping[str, list[Any]],
+    *,
+    moved: Collection[str] = (),
+) -> ChannelStep:
+    """One channel's part of a step, from the states around it and the values that were written.
+
+    `moved` are the channels that got a new version; only such a channel can have changed.
+    """
+    old, new = before.get(channel, ABSENT), after.get(channel, ABSENT)
+    return ChannelStep(old, written.get(channel, ()), new, by_command.get(channel, ()), channel in moved)
+
+
+def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | None = None) -> ChannelFacts | None:
+    """The facts; None if nothing wrote to the channel, and it didn't change or began as the empty value of its type.
+
+    Args:
+        step: the channel's part of a step.
+        reducers: those that may be asked about later; if `fits` is known, only those that a person named.
+        fits: the bits of the reducers that explain the step, if they are known.
+    """
+    if step.writes or step.command:
+        return _written(step, reducers, fits)
+    empties = is_empty(step.after)
+    if same(step.before, step.after):
+        return ChannelFacts(Change.BUMPED) if step.moved and not empties else None
+    if step.before is ABSENT and _is_empty_value(step.after):
+        return None
+    if step.moved:
+        return ChannelFacts(Change.MOVED, empties)
+    is_mutable = any(isinstance(value, _MUTABLE) for value in (step.before, step.after))
+    return ChannelFacts(Change.IN_PLACE if is_mutable else Change.UNVERSIONED, empties)
+
+
+def _written(step: ChannelStep, reducers: Collection[Reducer], fits: int | None) -> ChannelFacts:
+    replaced = [wrapped.value for write in step.writes if (wrapped := overwrite(write)) is not None]
+    return ChannelFacts(
+        Change.WRITTEN,
+        fits=_bits(explains, reducers, step) if fits is None else fits,
+        ties=_bits(is_tie, reducers, step),
+        undecided=_bits(is_undecided, reducers, step),
+        replaced=len(replaced) == 1 and same(step.after, replaced[0]),
+        not_replaced=_is_not_replaced(step),
+        recoded=_is_recoded(step),
+    )
+
+
+def _bits(holds: Callable[[Reducer, ChannelStep], bool], reducers: Collection[Reducer], step: ChannelStep) -> int:
+    return sum(BITS[reducer.name] for reducer in reducers if holds(reducer, step))
+
+
+def _is_not_replaced(step: ChannelStep) -> bool:
+    """Whether an ``Overwrite`` decides the value, whatever the reducer, and the value is another one.
+
+    A channel without a reducer keeps the ``Overwrite`` itself (langgraph 1.2 ``channels/binop.py``, ``last_value.py``).
+    """
+    last = step.writes or step.command
+    replaced = [wrapped.value for write in last if (wrapped := overwrite(write)) is not None]
+    return bool(replaced) and not any(same(step.after, value) for value in [*replaced, *last])
+
+
+def _is_recoded(step: ChannelStep) -> bool:
+    """Whether objects that were JSON or a pickle before are msgpack now: after an upgrade of LangGraph they are."""
+    old, new = _encoding(step.before), _encoding(step.after)
+    return bool(old and new) and old != new
+
+
+def _encoding(value: Any) -> str:
+    """How the first object of a list, or the object itself, is encoded; "" if it is no object."""
+    first = value[0] if isinstance(value, list) and value else value
+    return _ENCODINGS.get(first.form, "msgpack") if isinstance(first, Node) else ""
+
+
+_ENCODINGS = {Form.LC1: "json", Form.LC2: "json", Form.UNDEFINED: "json", Form.PICKLE: "pickle"}
+
+
+def _is_empty_value(value: Any) -> bool:
+    """Whether a channel may begin with this value without a write: the empty value of its type."""
+    return value in (0, "", [], {}) or (isinstance(value, Node) and items(value) == [])
+
+
+def unreadable(value: Any) -> bool:
+    """Whether a value, or an element of a list, can't be decoded."""
+    parts = value if isinstance(value, list) else [value]
+    return any(isinstance(part, Node) and part.form in (Form.BROKEN, Form.OPAQUE) for part in parts)

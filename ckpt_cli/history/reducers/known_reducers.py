@@ -1,0 +1,130 @@
+"""`Reducers`: the reducers of channels, named or learned, with the evidence in words."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step
+from ckpt_cli.history.reducers.learning import Tally, joined
+from ckpt_cli.history.reducers.reducers import Evidence, Reducer, count_steps
+
+
+@dataclass
+class Reducers:
+    """The reducers of channels, as the user named them or, if not, as the steps of a line prove them.
+
+    Attributes:
+        named: channel to the reducer that the user named.
+        remembered: the channels in `named` whose reducer was named earlier, and remembered for this database.
+        tallies: channel to the `Tally` of its steps so far.
+        deltas: delta channel to the evidence for its reducer, or to a supposed reducer, or to None.
+        channels: the channels of the steps so far.
+    """
+
+    named: Mapping[str, Reducer] = field(default_factory=dict)
+    remembered: Collection[str] = ()
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    deltas: dict[str, Evidence | Reducer | None] = field(default_factory=dict)
+    channels: set[str] = field(default_factory=set)
+
+    def learn(
+        self,
+        before: Mapping[str, Any],
+        after: Mapping[str, Any],
+        written: Mapping[str, list[Any]],
+        without: Collection[str] = (),
+        by_command: Mapping[str, list[Any]] = NOTHING,
+        moved: Collection[str] = (),
+    ) -> dict[str, int]:
+        """Learn from a step that its parent's writes made, but nothing about the channels in `without`.
+
+        Returns the bits of the reducers that explain the step of each channel from which something was learned.
+        """
+        explaining: dict[str, int] = {}
+        for channel in dict.fromkeys([*before, *after, *written, *by_command]):
+            self.channels.add(channel)
+            if channel not in self.deltas and channel not in self.named and channel not in without:
+                step = channel_step(channel, before, written, after, by_command, moved=moved)
+                explaining[channel] = self.tallies.setdefault(channel, Tally()).add(step)
+        return explaining
+
+    def learn_deltas(self, deltas: Mapping[str, Evidence | Reducer | None]) -> None:
+        """Add the known reducers of delta channels; a guess doesn't replace evidence."""
+        for channel, reducer in deltas.items():
+            if isinstance(reducer, Evidence) or not self.deltas.get(channel):
+                self.deltas[channel] = reducer
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The channels whose steps no reducer explains, and none is suspected to."""
+        return [c for c, tally in self.tallies.items() if tally.steps and not (tally.candidates or tally.suspected)]
+
+    def learn_from_others(self, evidence: Callable[[str, Tally], Tally]) -> None:
+        """Let the steps of other threads count for channels that this line's own steps don't explain.
+
+        The line has steps that contradict every reducer, so other threads can make one of its steps suspect, no more.
+
+        Args:
+            evidence: gives all steps of a channel, added to those of this line.
+        """
+        for channel in self.unexplained:
+            total = evidence(channel, self.tallies[channel])
+            if total.suspected:
+                self.tallies[channel] = total
+
+    def of(self, channel: str) -> list[Reducer]:
+        """The reducers that a channel may have, the likeliest first; [] if none explains its steps."""
+        if channel in self.named:
+            return [self.named[channel]]
+        if channel in self.deltas:
+            one = self.deltas[channel]
+            return [] if one is None else [one.reducer if isinstance(one, Evidence) else one]
+        tally = self.tallies.get(channel)
+        return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
+
+    def name_of(self, channel: str) -> str | None:
+        """The reducer of a channel, or two that explain the same; None if it isn't known."""
+        tally = self.tallies.get(channel)
+        if channel in self.named or channel in self.deltas or tally is None:
+            return next((reducer.name for reducer in self.of(channel)), None)
+        best = joined(tally.candidates or tally.suspected)
+        return None if best is None else best.names
+
+    def is_strong(self, channel: str) -> bool:
+        """Whether a step that the learned reducers of a channel don't explain is suspect."""
+        tally = self.tallies.get(channel)
+        return tally is not None and (bool(tally.suspected) or tally.is_strong)
+
+    def only_writes_move(self, channel: str) -> bool:
+        """Whether a new version without a write is suspect: all other steps got one by a write alone."""
+        tally = self.tallies.get(channel)
+        return tally is not None and tally.is_strong and tally.moved <= 1 and not self.fades(channel)
+
+    def fades(self, channel: str) -> bool:
+        """Whether a step without writes may empty a channel."""
+        tally = self.tallies.get(channel)
+        return (tally is not None and tally.faded) or any(reducer.fades for reducer in self.of(channel))
+
+    def words(self, played: Collection[str]) -> list[str]:
+        """One text for each of the `played` channels, and for those that a person named: reducer and evidence."""
+        named = [c for c in self.named if c not in self.remembered or c in self.channels]
+        deltas = [c for c in self.deltas if c not in self.named and c in played]
+        learned = [c for c, tally in self.tallies.items() if tally.steps and c in played]
+        return [f"{c} {self.evidence(c)}" for c in dict.fromkeys([*named, *deltas, *learned])]
+
+    def evidence(self, channel: str) -> str:
+        """The reducer of a channel, and the evidence for it, in words."""
+        if channel in self.named:
+            said = "remembered" if channel in self.remembered else "as you say"
+            return f"{self.named[channel].name} ({said})"
+        if channel in self.deltas:
+            one = self.deltas[channel]
+            if isinstance(one, Evidence):
+                return f"{one.reducer.name} ({one.explained} of {one.steps} stretches)"
+            return "by none that is proven" if one is None else f"{one.name} (supposed, as its values are messages)"
+        tally = self.tallies.get(channel, _NO_STEPS)
+        best = joined(tally.candidates or tally.suspected)
+        return best.words if best else f"by none that is known ({count_steps(tally.steps)})"
+
+
+_NO_STEPS = Tally()

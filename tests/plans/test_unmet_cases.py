@@ -1,0 +1,129 @@
+"""Plans refuse writes in a case that no recorded step was in: there, a reducer of the graph's own may do otherwise."""
+
+import json
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+
+from ckpt_cli.app import run
+
+_TURNS = 12
+
+
+def _count(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
+    return old | {key: old.get(key, 0) + value for key, value in new.items()}
+
+
+def _unite(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
+    return old | new
+
+
+def _by_url(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return old + [page for page in new if page["url"] not in {one["url"] for one in old}]
+
+
+class Counted(TypedDict):
+    turn: int
+    hits: Annotated[dict[str, int], _count]
+
+
+class United(TypedDict):
+    turn: int
+    hits: Annotated[dict[str, int], _unite]
+
+
+class Listed(TypedDict):
+    turn: int
+    hits: Annotated[list[dict[str, Any]], _by_url]
+
+
+class Appended(TypedDict):
+    turn: int
+    hits: Annotated[list[dict[str, Any]], operator.add]
+
+
+def _key(turn: int) -> dict[str, int]:
+    return {f"page-{turn}": 1}
+
+
+def _page(turn: int) -> list[dict[str, Any]]:
+    return [{"url": f"u{turn}", "at": turn}]
+
+
+def _again(turn: int) -> dict[str, int]:
+    return {f"page-{turn // 2 * 2}": turn}  # each key comes twice, with another value
+
+
+def _same_page(turn: int) -> list[dict[str, Any]]:
+    return [{"url": f"u{turn // 2}", "at": turn}]
+
+
+def _play(path: Path, state: type, written: Any) -> Any:
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = StateGraph(state).add_node("visit", lambda s: {"turn": s["turn"] + 1, "hits": written(s["turn"])})
+        graph.add_edge(START, "visit")
+        graph.add_conditional_edges("visit", lambda s: "visit" if s["turn"] < _TURNS else END)
+        return graph.compile(checkpointer=saver).invoke(
+            {"turn": 0}, {"configurable": {"thread_id": "t"}, "recursion_limit": 50}
+        )
+
+
+@pytest.mark.parametrize(
+    ("state", "written", "write", "words"),
+    [
+        (Counted, _key, '{"hits": {"page-3": 5}}', "a key that it has already, with a number"),
+        (United, _key, '{"hits": {"page-3": 5}}', "a key that it has already, with a number"),
+        (Listed, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
+        (Appended, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
+    ],
+)
+def test_a_case_that_no_step_was_in_is_refused(
+    state: type, written: Any, write: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Twelve steps with new keys or items fit a reducer, but don't show what it does with one that is there."""
+    _play(path := tmp_path / "t.sqlite", state, written)
+    assert (
+        run(["update", "t", "--values", write, "--as-node", "visit", "--next", "END", "--dry-run", "--db", str(path)])
+        == 7
+    )
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("state", "written", "write"),
+    [
+        (Counted, _key, {"page-99": 5}),
+        (United, _again, {"page-2": 7}),
+        (Listed, _page, [{"url": "u99", "at": 1}]),
+        (Appended, _same_page, [{"url": "u3", "at": 99}]),
+    ],
+)
+def test_a_case_that_a_step_was_in_is_as_the_graph_has_it(
+    state: type, written: Any, write: Any, tmp_path: Path
+) -> None:
+    """New keys and items, and those of which a step shows what happens, become what ``update_state`` makes of them."""
+    _play(path := tmp_path / "t.sqlite", state, written)
+    words = [
+        "update",
+        "t",
+        "--values",
+        json.dumps({"hits": write}),
+        "--as-node",
+        "visit",
+        "--next",
+        "END",
+        "--yes",
+        "--db",
+        str(path),
+    ]
+    assert run(words) == 0
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        config = {"configurable": {"thread_id": "t"}}
+        graph = StateGraph(state).add_node("visit", lambda s: {}).add_edge(START, "visit").compile(checkpointer=saver)
+        changed, before = [one.values["hits"] for one in list(graph.get_state_history(config))[:2]]
+        graph.update_state([*graph.get_state_history(config)][1].config, {"hits": write}, as_node="visit")
+        assert changed == graph.get_state(config).values["hits"] != before
