@@ -13,7 +13,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.output.text.watch import words
 from ckpt_cli.parameters.conditions import Condition, parse_condition, parse_conditions
 from ckpt_cli.parameters.options import Threads
-from ckpt_cli.parameters.selector import SelectorOptions, ThreadSelection, parse_selector
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.parameters.statuses import StatusOption, parse_statuses
 from ckpt_cli.queries.watch_counts import NAMED, WatchCounts, in_words
 from ckpt_cli.queries.watching import Event, Look, Watch
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ckpt_cli.output.deliveries import Deliveries
 
 _SHARE = 10  # looking takes at most a tenth of the time, however long a look takes
-_ALL = SelectorOptions()
 _LONGEST_PAUSE = 30.0  # seconds between tries to connect again
 
 
@@ -234,7 +233,7 @@ _Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="
 def watch(
     session: Session,
     thread: Threads = None,
-    selector: SelectorOptions = _ALL,
+    selector: SelectorOptions = NOTHING_TYPED,
     every: _Every = 2.0,
     stop_when: _StopWhen = None,
     alert: _Alert = None,

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict, deque
 from collections.abc import Collection, Sequence
-from itertools import islice
+from itertools import takewhile
 
 from ckpt_cli.parameters.conditions import NAMES, Condition, Unit
 
@@ -55,7 +55,7 @@ class WatchCounts:
         return self._count(now, _MINUTE)
 
     def _count(self, now: float, seconds: float) -> int:
-        return sum(1 for _ in islice((one for one in reversed(self._times) if one > now - seconds), None))
+        return sum(1 for _ in takewhile(lambda when: when > now - seconds, reversed(self._times)))
 
     def holds(self, condition: Condition, now: float) -> float | None:
         """The value that meets a condition; None if it doesn't, or if the watch is too young to know."""

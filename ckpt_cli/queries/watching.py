@@ -1,7 +1,7 @@
 """`Watch`: finds new checkpoints and statuses by looking again and again; each is given once."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.selector import ThreadSelection
+from ckpt_cli.queries.head_marks import NO_MARKS, Marks, read_marks, with_asking
 from ckpt_cli.queries.metadata_filter import UnreadMetadata, threads_that_fit
 from ckpt_cli.queries.seen_checkpoints import LATE, SeenCheckpoints
 from ckpt_cli.queries.step_lines import StepLines
@@ -24,9 +25,6 @@ _AT_ONCE = 500  # new checkpoints in one look; the next look takes more
 _FORGET = 60.0  # seconds; what was seen is forgotten in such portions
 _WHOLE_AFTER = 30.0  # seconds between looks for all that is late, unless these take long
 _SHARE = 20  # such looks take at most a 20th of the time
-
-Marks = frozenset[tuple[str, int | str, str, int]]
-"""What the tasks of a head have written, without the values."""
 
 
 class Event(NamedTuple):
@@ -100,7 +98,7 @@ class Watch:
         since = (latest if is_first else self._seen.latest(now)) - LATE if is_whole else self._since
         floor = Floor(since, ids.lowest_id(since))
         named = None if self._chosen.named is None else list(self._chosen.named)
-        arrivals = reader.saver.arrivals(floor, None if is_whole else self._mark, named)
+        arrivals = self._arrivals(reader, floor, None if is_whole else self._mark, named)
         if is_first:
             heads = self._first_heads(reader)
             events = [*self._present(reader, heads)] if named is not None else []
@@ -109,6 +107,18 @@ class Watch:
         taken = fresh[:_AT_ONCE]
         events, heads = self._events(reader, taken)
         return Look(events, taken, heads, arrivals, is_whole, len(taken) < len(fresh), None, now, reader.clock())
+
+    def _arrivals(self, reader: Reader, floor: Floor, mark: Any, named: list[str] | None) -> Arrivals:
+        """What is stored since the mark; where that may not be all, all of the threads that are followed or new here.
+
+        So a thread's checkpoints are found in the order of their ids, wherever its rows are stored.
+        """
+        arrivals = reader.saver.arrivals(floor, mark, named)
+        if not arrivals.is_partial or mark is None:
+            return arrivals
+        fresh = (ref.thread_id for ref in arrivals.refs if self._seen.is_new(ref))
+        own = reader.saver.arrivals(floor, None, list(dict.fromkeys([*self._heads, *fresh])))
+        return arrivals._replace(refs=[*arrivals.refs, *own.refs])
 
     def take(self, look: Look) -> list[Event]:
         """Remember what a look found, and give its events."""
@@ -142,7 +152,8 @@ class Watch:
         if look.arrivals.is_complete:
             self._next_whole = float("inf")
         elif look.is_whole:
-            self._next_whole = look.ended + max(_WHOLE_AFTER, _SHARE * look.seconds)
+            least = 0.0 if look.arrivals.is_partial else _WHOLE_AFTER
+            self._next_whole = look.ended + max(least, _SHARE * look.seconds)
 
     def _newest(self, reader: Reader) -> float | None:
         """When the newest checkpoint was made, as far as the heads tell."""
@@ -154,8 +165,8 @@ class Watch:
             threads = [reader.thread(thread_id) for thread_id in self._chosen.named]
         else:
             threads = list(islice((t for t in reader.saver.threads() if self._matches(t.thread_id)), FOLLOWED))
-        marks = _marks(reader, [thread.head for thread in threads])
-        return {t.thread_id: _Head(t.head, marks.get(t.head, frozenset())) for t in reversed(threads)}
+        marks = with_asking(reader, read_marks(reader, {thread.head: () for thread in threads}))
+        return {t.thread_id: _Head(t.head, marks[t.head]) for t in reversed(threads)}
 
     def _present(self, reader: Reader, heads: dict[str, _Head]) -> Iterator[Event]:
         """Where the named threads stand."""
@@ -176,26 +187,28 @@ class Watch:
     def _statuses(
         self, reader: Reader, touched: dict[str, Ref], events: list[Event]
     ) -> tuple[dict[str, _Head], list[Event]]:
-        """The heads that changed, or at which tasks wrote; an event for each whose status no new checkpoint shows."""
-        known = {thread_id: head.ref for thread_id, head in self._heads.items()}
-        followed = {**known, **touched}
-        marks = _marks(reader, list(followed.values()))
+        """The heads that changed, or at which tasks wrote; an event for each that no new checkpoint shows."""
+        followed = {**{thread_id: head.ref for thread_id, head in self._heads.items()}, **touched}
+        same = {i: head.marks for i, head in self._heads.items() if head.ref == followed[i]}
+        marks = read_marks(reader, {ref: same.get(i, NO_MARKS).asking for i, ref in followed.items()})
         shown = {event.thread_id: event.statuses for event in events if event.statuses}
         heads, changed = {}, []
         for thread_id, ref in followed.items():
-            before, now = self._heads.get(thread_id), marks.get(ref, frozenset())
-            statuses = shown.get(thread_id)
-            if before is not None and before.ref == ref and before.marks == now:
+            if same.get(thread_id) == (now := marks[ref]):
                 continue
+            statuses = shown.get(thread_id)
             if self._seen.is_new(ref) and statuses is None:  # its own event comes first
                 continue
             step = None if statuses is not None else _step(reader, ref)
             if step is not None:
                 statuses = _statuses(step)
-                if statuses != _before(before) and self._fits(reader, Thread(thread_id, ref)):
+                before = self._heads.get(thread_id)
+                is_news = statuses != _before(before) or same.get(thread_id, NO_MARKS).halts != now.halts
+                if is_news and self._fits(reader, Thread(thread_id, ref)):
                     changed.append(Event(thread_id, step, statuses, is_new=False))
             heads[thread_id] = _Head(ref, now, statuses)
-        return heads, changed
+        marks = with_asking(reader, {head.ref: head.marks for head in heads.values()})
+        return {thread_id: head._replace(marks=marks[head.ref]) for thread_id, head in heads.items()}, changed
 
     def _fits(self, reader: Reader, thread: Thread) -> bool:
         """Whether a thread is one of those to watch, as far as its status doesn't decide."""
@@ -225,13 +238,6 @@ def _new(reader: Reader, fresh: Sequence[Ref], touched: dict[str, Ref]) -> Itera
         for step in lines.views(stored):
             is_head = touched[thread_id] == Ref(thread_id, ns, step.checkpoint_id)
             yield Event(thread_id, step, _statuses(step) if is_head else (), is_new=True)
-
-
-def _marks(reader: Reader, heads: Iterable[Ref]) -> dict[Ref, Marks]:
-    marks: dict[Ref, set[tuple[str, int | str, str, int]]] = {}
-    for write in reader.saver.writes_on(list(heads), values=0):
-        marks.setdefault(write.ref, set()).add((write.task_id, write.idx, write.channel, write.size))
-    return {ref: frozenset(some) for ref, some in marks.items()}
 
 
 def _step(reader: Reader, head: Ref) -> StepView | None:

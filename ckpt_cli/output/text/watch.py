@@ -1,7 +1,9 @@
 """Shows the events of a watch, each when it happens: the line of `log`, behind the thread's id."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
+from ckpt_cli.history.lineage.printed_times import printed_time
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, plain, row
 from ckpt_cli.output.text.steps import (
@@ -30,7 +32,7 @@ def render(view: WatchView, page: Page) -> Iterator[Line]:
 
     A row has thread, event, statuses, id, step, source, nodes, changes, time, marks and namespace.
     """
-    table = _Table(page.width or 0)
+    table = _Table(page)
     for event in view.events:
         if event.checkpoint is None:
             yield (
@@ -69,8 +71,9 @@ def _plain(event: EventView, step: StepView) -> Line:
 
 
 class _Table:
-    def __init__(self, width: int) -> None:
-        self._width = width
+    def __init__(self, page: Page) -> None:
+        self._width = page.width or 0
+        self._today = datetime.fromtimestamp(page.now).astimezone().date()
         self._thread = self._id = self._step = 0
 
     def lines(self, event: EventView, step: StepView) -> Iterator[Line]:
@@ -80,8 +83,7 @@ class _Table:
         ]
         self._thread = max(self._thread, min(cell_len(" ".join(name)), _THREAD, self._width // 3))
         beginning: Line = [("title", name[0]), *(("muted", f" {ns}") for ns in name[1:])]
-        clock = Clock([step.time])
-        line: Line = [("muted", f"{clock(step.time)}  "), *pad_line(beginning, self._thread), ("", "  ")]
+        line: Line = [("muted", f"{self._time(step.time)}  "), *pad_line(beginning, self._thread), ("", "  ")]
         if event.event == "checkpoint":
             yield self._step_line(line, step)
         is_halted = not {"waiting", "failed"}.isdisjoint(event.statuses)
@@ -91,6 +93,13 @@ class _Table:
         tips = [*tip_lines(step, room)] or [[("muted", f"{step.status or 'unreadable'}")]]
         for tip in tips:
             yield [*line, *tip] if event.event != "checkpoint" else [("", " " * line_len(line)), *tip]
+
+    def _time(self, time: str | None) -> str:
+        """A time of the day on which the watch began; another one with its date and zone."""
+        moment = None if time is None else datetime.fromisoformat(time)
+        if moment is None or moment.astimezone().date() == self._today:
+            return Clock([time])(time)
+        return printed_time(moment.timestamp())
 
     def _step_line(self, line: Line, step: StepView) -> Line:
         self._id = max(self._id, cell_len(step.short))
