@@ -1,7 +1,12 @@
-"""`AsyncMethods`: each ``a…`` method runs its sync version in a thread; the event loop isn't blocked."""
+"""`AsyncMethods`: each ``a…`` method runs its sync version in a thread; the event loop isn't blocked.
+
+Where the database can store what several tasks wrote in one request, one thread does; see `task_batches`.
+"""
 
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -13,6 +18,12 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
+
+from ckpt_cli.langgraph.batch_storage import Encode
+from ckpt_cli.langgraph.encoding import Encoding
+from ckpt_cli.langgraph.opened import Opened
+from ckpt_cli.langgraph.task_batches import TaskBatches
+from ckpt_cli.langgraph.writing import encode_writes
 
 
 class Done:
@@ -26,8 +37,13 @@ class Done:
 class AsyncMethods(BaseCheckpointSaver[Any]):
     """All ``a…`` methods of LangGraph's checkpointers; `CkptSaver` documents the versions without the ``a``."""
 
+    _batches: TaskBatches[Encode]
+    _opened: Opened
+
     if TYPE_CHECKING:
 
+        @property
+        def _encoding(self) -> Encoding: ...
         def close(self) -> None: ...  # noqa: D102
         def prune(self, thread_ids: Sequence[str], *, strategy: str = ..., keep_last: int | None = ...) -> None: ...  # noqa: D102
 
@@ -62,7 +78,10 @@ class AsyncMethods(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Async version of `put_writes`."""
-        await to_thread(self.put_writes, config, writes, task_id, task_path)
+        if not self._opened.rows.joins:
+            return await to_thread(self.put_writes, config, writes, task_id, task_path)
+        encode = partial(encode_writes, self._encoding, config, writes, task_id, task_path)
+        return await self._batches.put(partial(copy_context().run, encode))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async version of `delete_thread`."""

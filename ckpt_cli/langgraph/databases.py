@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ckpt_cli.errors import DatabaseUnreachable, Failed, NotSupported
+from ckpt_cli.errors import DatabaseUnreachable, NotSupported
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import LostWriting
 from ckpt_cli.savers.url import open_database, sqlite_file
@@ -37,13 +37,13 @@ def agent_faults() -> Iterator[None]:
     """Give errors the hints of an agent, of whose changes the operation log has none.
 
     Raises:
-        Failed: the connection broke twice while the block wrote, which may or may not have happened.
+        LostWriting: the connection broke twice while the block wrote, which may or may not have happened.
     """
     try:
         yield
     except LostWriting as error:
         hint = "it may or may not have happened; when the server answers, the call can be made again"
-        raise Failed(error.message, hint=hint) from error.__cause__
+        raise LostWriting(error.message, hint=hint) from error.__cause__
 
 
 def must_not_expire(*ttls: object) -> None:

@@ -4,11 +4,12 @@ LangGraph clones a checkpointer when it compiles a graph whose state has classes
 ``base/__init__.py: with_allowlist``). If `setup` opens the database anew after that, the clones must follow.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from threading import BoundedSemaphore, RLock
 
-from ckpt_cli.savers.agent_rows import AgentRows
+from ckpt_cli.langgraph.databases import agent_faults
+from ckpt_cli.savers.agent_rows import AgentRows, TaskWrites
 from ckpt_cli.savers.contract import Saver
 
 
@@ -41,3 +42,9 @@ class Opened:
         rows = saver.agent_rows()
         self.saver, self.rows = saver, rows
         self.writing = self.lock if rows.writers == 1 else BoundedSemaphore(rows.writers)
+
+    def put_tasks(self, tasks: Sequence[TaskWrites]) -> None:
+        """Store what tasks wrote; a task may have written nothing. See `AgentRows.put_tasks`."""
+        if some := [task for task in tasks if task.writes]:
+            with self.writing, agent_faults():
+                self.rows.put_tasks(some)

@@ -32,10 +32,14 @@ def _writes(
 
 
 def checkpoints_of_runs(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[Ref]:
-    """The checkpoints that these runs made, in all threads: by the index where it has runs, else by their metadata."""
+    """The checkpoints that these runs made, in all threads: by the index where it has runs, else by their metadata.
+
+    An index of tags ignores case and divides texts at commas, so what it finds is compared once more.
+    """
     if encoding.form.filter is FilterKind.TAGS:
         filters = [encode_filter(encoding, {"run_id": run_id}) for run_id in run_ids]
-        return [ref for wanted in filters for ref in saver.select(Selection(metadata=wanted)) or ()]
+        found = [ref for wanted in filters for ref in saver.select(Selection(metadata=wanted)) or ()]
+        return [ref for ref, run_id in saver.runs(found) if run_id in run_ids]
     made: list[Ref] = []
     for thread in list(saver.threads()):
         refs = [row.ref for row in saver.rows(thread.thread_id)]

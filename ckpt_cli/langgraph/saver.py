@@ -6,6 +6,7 @@ terminal. So ckpt asks the agent nothing, and the operation log doesn't record t
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -22,6 +23,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ckpt_cli.langgraph import record_sets
 from ckpt_cli.langgraph.async_methods import AsyncMethods, Done
+from ckpt_cli.langgraph.batch_storage import store_tasks
 from ckpt_cli.langgraph.configs import ConfigKeys, config_of, run_of
 from ckpt_cli.langgraph.databases import agent_faults, create_database, must_not_expire
 from ckpt_cli.langgraph.delta import read_delta_histories
@@ -29,8 +31,9 @@ from ckpt_cli.langgraph.encoding import Encoding
 from ckpt_cli.langgraph.listing import Listing
 from ckpt_cli.langgraph.new_tables import Database, NotSetUp, migrate, open_given, open_or_make
 from ckpt_cli.langgraph.opened import Opened
+from ckpt_cli.langgraph.task_batches import TaskBatches
 from ckpt_cli.langgraph.tuples import Tuples
-from ckpt_cli.langgraph.writing import task_writes
+from ckpt_cli.langgraph.writing import encode_writes
 from ckpt_cli.model import CheckpointRow, Plan, Ref
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.plan_application import apply_plan
@@ -39,7 +42,7 @@ T = TypeVar("T")
 
 
 class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
-    """A checkpointer on an open database. Several Python threads may use it; a lock makes their calls run one by one.
+    """A checkpointer on an open database. Several Python threads may use it at the same time.
 
     Args:
         database: a URL, a path or a name from the config file, as for ``--db``; a ``psycopg_pool.ConnectionPool``, as
@@ -68,6 +71,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         self._database = None if isinstance(database, Saver) else database
         saver = database if isinstance(database, Saver) else open_given(database)
         self._opened = Opened(lambda new: Encoding(new.form, self.serde).check_serializer(), saver)
+        self._batches = TaskBatches(partial(store_tasks, self._opened))
 
     @classmethod
     def from_conn_string(
@@ -177,15 +181,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         Existing writes are kept, with one exception: if all new writes are special (error, interrupt, resume), they
         replace existing writes.
         """
-        thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
-        if checkpoint_id is None:
-            raise KeyError("checkpoint_id")
-        ref = Ref(thread_id, ns, checkpoint_id)
-        payloads = [(channel, self._encoding.payload(value)) for channel, value in writes]
-        records, replace = task_writes(ref, payloads, task_id, task_path)
-        if records:
-            with self._opened.writing, agent_faults():
-                self._opened.rows.put_writes(records, replace=replace)
+        self._opened.put_tasks([encode_writes(self._encoding, config, writes, task_id, task_path)])
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove all checkpoints and writes of a thread."""

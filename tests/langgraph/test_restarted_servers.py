@@ -40,12 +40,24 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 CHECKPOINT: Any = {"v": 4, "id": "1", "ts": "", "channel_values": {}, "channel_versions": {}, "versions_seen": {}}
 ONE: Any = {"configurable": {"thread_id": "other", "checkpoint_ns": "", "checkpoint_id": "1"}}
 
+
+async def at_once(saver: CkptSaver) -> None:
+    """Calls of several tasks in the same moment; each fails with an error of its own, or none does."""
+    calls = [saver.aput_writes(ONE, [("a", 1)], f"task {number}") for number in range(5)]
+    errors = [error for error in await asyncio.gather(*calls, return_exceptions=True) if error is not None]
+    if errors:
+        assert len({id(error) for error in errors}) == len(calls)
+        assert len({(type(error), str(error)) for error in errors}) == 1
+        raise errors[0]
+
+
 CALLS: dict[str, Callable[[CkptSaver], Any]] = {
     "get_tuple": lambda saver: saver.get_tuple(on("calls")),
     "list": lambda saver: list(saver.list(on("calls"))),
     "list filtered": lambda saver: list(saver.list(on("calls"), filter={"step": 1})),
     "put": lambda saver: saver.put(ONE, CHECKPOINT, {"source": "loop", "step": 1}, {}),
     "put_writes": lambda saver: saver.put_writes(ONE, [("a", 1)], "task"),
+    "aput_writes": lambda saver: asyncio.run(at_once(saver)),
     "get_delta_channel_history": lambda saver: saver.get_delta_channel_history(config=on("calls"), channels=["log"]),
     "delete_thread": lambda saver: saver.delete_thread("other"),
     "delete_for_runs": lambda saver: saver.delete_for_runs(["run"]),
