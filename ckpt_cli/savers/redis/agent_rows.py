@@ -8,11 +8,13 @@ needed.
 
 import json
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write, WriteKey
-from ckpt_cli.savers.agent_rows import Found
+from ckpt_cli.savers.agent_rows import Found, TaskWrites
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.connection import Command, Connection, text
 from ckpt_cli.savers.redis.images import Images
@@ -23,12 +25,14 @@ from ckpt_cli.savers.redis.records import canonical, checkpoint_document, write_
 from ckpt_cli.savers.spelling import index_of
 
 _MOST_EARLY = 1000
+_TASKS = 200  # in one transaction, during which the server does nothing else
 
 
 class RedisAgentRows(KeyAgentRows):
     """Reads and writes an agent's records on one server; each thread that writes has a connection of its own."""
 
     writers = 4
+    joins = True
     _harmless = ("must be created at the root",)
     """The error for a path in a document that doesn't exist (RedisJSON 2, ``JSON.SET``)."""
 
@@ -72,19 +76,38 @@ class RedisAgentRows(KeyAgentRows):
 
     def put_writes(self, writes: Sequence[Write], *, replace: bool) -> None:
         """See `AgentRows.put_writes`; a sorted set lists them, in their order."""
-        ref, keys = writes[0].ref, [self._keys.write(_key_of(write)) for write in writes]
-        checkpoint, registry = self._keys.checkpoint(ref), self._keys.registry(ref)
-        documents = [respell_numbers(canonical(write_document(write, None))) for write in writes]
-        condition = () if replace else ("NX",)
-        expiry, *_, marked, _ = self._write(
-            self._images.expiry(checkpoint),
-            *(("JSON.SET", key, "$", document, *condition) for key, document in zip(keys, documents, strict=True)),
-            ("JSON.SET", checkpoint, "$.has_writes", "true"),
-            ("ZADD", registry, *(word for at, key in enumerate(keys) for word in (at, key))),
-        )
-        if isinstance(marked, Exception):
-            self._note_early(ref)
-        self._write(*self._expire(expiry, [*keys, registry]))
+        self.put_tasks([TaskWrites(writes, replace)])
+
+    def put_tasks(self, tasks: Sequence[TaskWrites]) -> None:
+        """See `AgentRows.put_tasks`; one transaction for many tasks."""
+        for page in pages(tasks, _TASKS):
+            self._put_tasks(page)
+
+    def _put_tasks(self, tasks: Sequence[TaskWrites]) -> None:
+        of_checkpoints: dict[Ref, list[TaskWrites]] = {}
+        for task in tasks:
+            of_checkpoints.setdefault(task.writes[0].ref, []).append(task)
+        sent = {ref: self._commands(ref, some) for ref, some in of_checkpoints.items()}
+        answers = iter(self._write(*(command for commands in sent.values() for command in commands)))
+        expire: list[Command] = []
+        for ref, commands in sent.items():
+            expiry, *_, marked, _ = islice(answers, len(commands))
+            if isinstance(marked, Exception):
+                self._note_early(ref)
+            expire += self._expire(expiry, [key for _, key, *_ in commands[1:-2]] + [self._keys.registry(ref)])
+        self._write(*expire)
+
+    def _commands(self, ref: Ref, tasks: Sequence[TaskWrites]) -> list[Command]:
+        """Ask for a checkpoint's expiry, store its writes, mark it, and list the writes, each task's in their order."""
+        checkpoint, sets, listed = self._keys.checkpoint(ref), list[Command](), list[Any]()
+        for writes, replace in tasks:
+            condition = () if replace else ("NX",)
+            for at, write in enumerate(writes):
+                key = self._keys.write(_key_of(write))
+                sets.append(("JSON.SET", key, "$", _document(write), *condition))
+                listed += (at, key)
+        mark = ("JSON.SET", checkpoint, "$.has_writes", "true")
+        return [self._images.expiry(checkpoint), *sets, mark, ("ZADD", self._keys.registry(ref), *listed)]
 
     def _note_early(self, ref: Ref) -> None:
         """Remember writes that came before their checkpoint, which is then stored with their mark at once."""
@@ -120,6 +143,10 @@ class RedisAgentRows(KeyAgentRows):
 
 def _key_of(write: Write) -> WriteKey:
     return WriteKey(write.ref, write.task_id, write.idx)
+
+
+def _document(write: Write) -> str:
+    return respell_numbers(canonical(write_document(write, None)))
 
 
 def _write(ref: Ref, document: dict[str, Any]) -> Write:

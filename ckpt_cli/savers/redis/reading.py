@@ -10,7 +10,7 @@ from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.faults import is_unknown
 from ckpt_cli.savers.redis.finder import CHECKPOINT, CheckpointDocument, name_document, read_fields
-from ckpt_cli.savers.redis.keys import Keys
+from ckpt_cli.savers.redis.keys import Keys, from_id
 
 _PAGE = 500  # writes that are read at once
 _SHORT = 1 << 13  # values up to so many bytes are read together
@@ -66,6 +66,12 @@ class Documents:
         for page in pages(refs, _PAGE):
             for one, fields in self._read(page, {"metadata": "$.metadata"}):
                 yield one.ref, records.metadata(fields["metadata"])
+
+    def runs(self, refs: Sequence[Ref]) -> Iterator[tuple[Ref, str]]:
+        """The run that made each checkpoint, where its document names one."""
+        for page in pages(refs, _PAGE):
+            named = ((one.ref, from_id(fields["run"])) for one, fields in self._read(page, {"run": "$.run_id"}))
+            yield from ((ref, run_id) for ref, run_id in named if run_id)
 
     def checkpoints(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         """Those checkpoints that exist, whole."""

@@ -146,6 +146,10 @@ class RedisSaver(KeySaver):
         """The metadata alone of these checkpoints."""
         return self._documents.metadata([*dict.fromkeys(refs)])
 
+    def runs(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, str]]:
+        """The field ``run_id``, which LangGraph's saver indexes."""
+        return self._documents.runs([*dict.fromkeys(refs)])
+
     def select(self, selection: Selection) -> Iterator[Ref] | None:
         """Found by the index if metadata is compared; without an index, by the same fields of all documents."""
         if selection.metadata is None:

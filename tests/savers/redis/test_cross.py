@@ -16,6 +16,8 @@ from ckpt_cli.history.state.channels import ERROR
 from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
+from tests.cross.broken_fleet import BrokenFleet
+from tests.cross.busy_fleet import BusyFleet
 from tests.cross.fleet import ManyThreads
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
@@ -122,12 +124,24 @@ class TestMemories(SomeMemories):
     """Subgraphs with their own memory."""
 
 
+class TestBusyFleet(BusyFleet):
+    """The application never rests."""
+
+
 class TestManyThreads(ManyThreads):
     """One command for many threads."""
 
 
 class TestToolCalls(ToolCalls):
     """Tool calls without answers."""
+
+
+class TestBrokenFleet(BrokenFleet):
+    """A fleet that breaks in three ways."""
+
+    def stored(self, backend: Backend) -> list[str]:
+        """Every key with its value."""
+        return sorted(map(repr, Server(backend.url).contents()))
 
 
 class TestSince(Since):
