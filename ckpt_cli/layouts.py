@@ -48,7 +48,7 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
     """
     row = checkpoint.row
     body = must_be_mapping(decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
-    v, ts, updated = body.get("v"), body.get("ts"), body.get("updated_channels")
+    v, ts, updated, own_id = body.get("v"), body.get("ts"), body.get("updated_channels"), body.get("id")
     versions = _versions(body.get("channel_versions"))
     seen = {node: _versions(node_versions) for node, node_versions in named(body.get("versions_seen")).items()}
     metadata, problem = read_metadata(decode(checkpoint.metadata))
@@ -65,7 +65,21 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
         updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
         sends=_sends(body, checkpoint, decode, sends_written_on),
         damage="" if _is_sound(body, versions, seen) else _damage(body),
+        own_id=own_id if isinstance(own_id, str) else "",
+        blobless=_blobless(body, versions, checkpoint.channels),
     )
+
+
+def _blobless(
+    body: Mapping[str, Any], versions: Mapping[str, Version], channels: Mapping[str, Payload] | None
+) -> frozenset[str]:
+    """The channels with a version, of which neither the header nor a payload has a value.
+
+    Every version has a payload, that of an empty channel too (checkpoint-postgres 3.2 ``base.py: _dump_blobs``).
+    """
+    if channels is None:
+        return frozenset()
+    return frozenset(versions.keys() - channels.keys() - named(body.get("channel_values")).keys())
 
 
 def _is_sound(

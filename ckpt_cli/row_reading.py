@@ -54,7 +54,7 @@ class RowReader:
                 del self._short[thread_id]
             self._namespaces = None
             if self._rows is not None and self._rows[0] != self._pinned:
-                self._rows = None
+                self._rows, self._by_namespace = None, ([], {})
             return read()
 
         return self.saver.moment(fresh)
@@ -105,6 +105,11 @@ class RowReader:
             self._rows = (thread_id, list(_sharing_ids(self.saver.rows(thread_id))))
         return self._rows[1]
 
+    def keep_rows(self, thread_id: str, rows: Iterable[CheckpointRow]) -> None:
+        """Keep the rows of a thread, all of them and ascending, that were read in this moment with those of others."""
+        if self._rows is None or self._rows[0] != thread_id:
+            self._rows = (thread_id, list(_sharing_ids(rows)))
+
     def _rows_by_namespace(self, thread_id: str) -> dict[str, list[CheckpointRow]]:
         rows = self.rows(thread_id)
         if self._by_namespace[0] is not rows:
@@ -117,7 +122,9 @@ class RowReader:
     def namespaces(self, thread_id: str) -> list[str]:
         """The namespaces of a thread, sorted; those of the last thread are cached."""
         if self._namespaces is None or self._namespaces[0] != thread_id:
-            self._namespaces = (thread_id, sorted(self.saver.namespaces(thread_id)))
+            read = self._rows is not None and self._rows[0] == thread_id != self._pinned
+            spaces = {row.ns for row in self.rows(thread_id)} if read else self.saver.namespaces(thread_id)
+            self._namespaces = (thread_id, sorted(spaces))
         return self._namespaces[1]
 
     def head(self, thread_id: str, ns: str = "") -> CheckpointRow:

@@ -4,6 +4,7 @@
 other fixture than `make`, so the tests can also run against savers that are broken on purpose.
 """
 
+from ckpt_cli.conformance.choosing import Choosing
 from ckpt_cli.conformance.measuring import Measuring
 from ckpt_cli.conformance.reading import Reading
 from ckpt_cli.conformance.samples import Make, everything
@@ -12,5 +13,5 @@ from ckpt_cli.conformance.writing import Writing
 __all__ = ["Conformance", "Make", "everything"]
 
 
-class Conformance(Reading, Measuring, Writing):
+class Conformance(Reading, Choosing, Measuring, Writing):
     """The contract of `savers.contract.Saver`, as tests."""

@@ -1,9 +1,6 @@
 """Tests of the methods of `savers.contract.Saver` that read."""
 
-import json
-from collections.abc import Mapping
 from itertools import chain, groupby
-from typing import Any
 
 import pytest
 
@@ -11,13 +8,6 @@ from ckpt_cli.conformance.samples import Make, Samples, everything
 from ckpt_cli.model import Payload, Plan, Ref, Thread
 from ckpt_cli.savers.about import Ability, Totals
 from ckpt_cli.savers.arrivals import Floor
-
-TEXTS = ["u-1", "u-10", "ä", "a/b", 'say "hi"', "back\\slash", "", "100%", "line\nbreak", "🙂", "' OR 1=1 --"]
-"""Texts that JSON or SQL spells in more than one way."""
-
-
-def _json(document: Mapping[str, Any]) -> Payload:
-    return Payload("json", json.dumps(document).encode())
 
 
 class Reading(Samples):
@@ -121,44 +111,6 @@ class Reading(Samples):
             for whole, some in zip(stored, saver.with_channels(refs, [channel]), strict=True):
                 assert (some.row.ref, some.body) == (whole.row.ref, whole.body)
                 assert (some.channels or {}).get(channel) == (whole.channels or {}).get(channel)
-
-    def test_threads_whose_head_is_marked(self, make: Make) -> None:
-        """Threads are found by the channels of the writes on their heads, in the order of all threads."""
-        marked = [self.write(i, "2", f"task {n}", n % 2, channel="__error__") for n, i in enumerate(self.odd_ids[::2])]
-        names = [(i, checkpoint_id) for i in self.odd_ids for checkpoint_id in ("1", "2")]
-        others = [r for name in names for r in (self.checkpoint(*name), self.write(*name, "other"))]
-        others += [self.write(i, "1", channel="__error__") for i in self.odd_ids]
-        others.append(self.checkpoint("only below", "3", ns="sub"))
-        others.append(self.write("only below", "3", ns="sub", channel="__interrupt__"))
-        saver = make([*others, *marked])
-        found = [thread.thread_id for thread in saver.threads_with(["__error__"])]
-        wanted = [thread.thread_id for thread in saver.threads() if thread.thread_id in self.odd_ids[::2]]
-        assert [one for one in found if one != "only below"] == wanted
-        assert {"only below", *wanted} <= {one.thread_id for one in saver.threads_with(["__interrupt__", "__error__"])}
-
-    def test_threads_by_the_metadata_of_heads(self, make: Make) -> None:
-        """No thread is missed that has a text under a key, or that lacks the key; others have an older checkpoint."""
-        nothing = make([]).threads_having("user", "u-1")
-        if nothing is None:
-            pytest.skip("the engine has no such query")
-        assert list(nothing) == []
-        values = [*TEXTS, *({"inner": {"user": text}} for text in TEXTS), 1, True, None, ["u-1"], {"user": "u-1"}]
-        documents = [{"step": 1, "user": value} for value in values] + [{"step": 1}, {"step": 1, "users": "u-1"}]
-        heads = {f"t-{n:02}": document for n, document in enumerate(documents)}
-        written = [self.checkpoint(i, "2", metadata=_json(document)) for i, document in heads.items()]
-        older = [self.checkpoint(i, "1", metadata=_json({"step": 0, "user": "u-1"})) for i in heads]
-        saver = make([*older, *written])
-        for text in TEXTS:
-            having = saver.threads_having("user", text) or ()
-            fitting = {i for i, document in heads.items() if document.get("user") == text}
-            without = {i for i, document in heads.items() if "user" not in document}
-            assert fitting <= {thread.thread_id for thread in having}
-            or_without = saver.threads_having("user", text, or_without=True) or ()
-            assert fitting | without <= {thread.thread_id for thread in or_without}
-        rare = {thread.thread_id for thread in saver.threads_having("user", "nobody") or ()}
-        assert not rare & {"t-00", "t-01"}
-        keyed = {thread.thread_id for thread in saver.threads_having("user", None) or ()}
-        assert heads.keys() - without <= keyed
 
     def test_threads_are_apart(self, make: Make) -> None:
         """Records of two threads stay apart when their namespaces, checkpoint ids and task ids are equal."""

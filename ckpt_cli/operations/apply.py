@@ -17,7 +17,7 @@ from ckpt_cli.operations.side_effects import check_side_effects
 from ckpt_cli.operations.witnesses import Choice, confirm, sample_checkpoints
 from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.paging import ThreadSkeleton, thread_skeletons
+from ckpt_cli.savers.paging import ThreadSkeleton, pages, thread_skeletons
 
 ANY_NS = "*"
 """In a `Seen`: every namespace of the thread."""
@@ -55,7 +55,9 @@ def apply(
         return saver.expand(plan)
 
     if not forget:
-        return write(saver, log, Heading(at, plan.verb, plan.reason, plan.summary), expand, accepted)
+        return write(
+            saver, log, Heading(at, plan.verb, plan.reason, plan.summary, details=plan.details), expand, accepted
+        )
     summary = f"of {len(forget):,} thread{'' if len(forget) == 1 else 's'}, forgotten"
     heading = Heading(at, plan.verb, plan.reason, summary, forget=tuple(forget))
     number = write(saver, log, heading, expand, accepted)
@@ -121,7 +123,7 @@ def basis_of(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
     The plan was computed from these records. `verify` compares the digests again before the plan is written.
     """
     if writes and _is_whole_thread(ref):
-        return next(basis_of_threads(saver, [ref.thread_id]))[1]
+        return next(_basis_of_whole(saver, [ref.thread_id]))
     return Seen(ref, _digest(saver, ref, writes), writes)
 
 
@@ -172,13 +174,24 @@ def basis_of_threads(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[
         yield thread, Seen(Ref(thread.thread_id, ANY_NS, ""), _digest_of(thread.rows, thread.writes), writes=True)
 
 
+def _basis_of_whole(saver: Saver, thread_ids: Iterable[str]) -> Iterator[Seen]:
+    """The same basis of each thread without the names of its records, of which there may be very many."""
+    for page in pages(thread_ids, saver.page):
+        totals = {thread_id: hashlib.blake2b(digest_size=16) for thread_id in page}
+        for row in saver.rows_of(list(totals)):
+            _add_rows(totals[row.thread_id], [row])
+        for write in saver.writes_of(list(totals), values=0):
+            _add_writes(totals[write.thread_id], [write])
+        yield from (Seen(Ref(thread_id, ANY_NS, ""), totals[thread_id].digest(), writes=True) for thread_id in page)
+
+
 def _current_digests(saver: Saver, basis: Iterable[Seen]) -> Iterator[tuple[Seen, bytes]]:
     """Each part of the basis with its current digest; whole threads are read a page at a time."""
     for is_whole, some in groupby(basis, key=lambda was: was.writes and _is_whole_thread(was.ref)):
         if is_whole:
             threads = list(some)
-            current = basis_of_threads(saver, (was.ref.thread_id for was in threads))
-            yield from ((was, seen.digest) for was, (_, seen) in zip(threads, current, strict=True))
+            current = _basis_of_whole(saver, (was.ref.thread_id for was in threads))
+            yield from ((was, seen.digest) for was, seen in zip(threads, current, strict=True))
         else:
             yield from ((was, _digest_now(saver, was)) for was in some)
 
@@ -206,10 +219,14 @@ def _digest(saver: Saver, ref: Ref, writes: bool) -> bytes:
 
 def _digest_of(rows: Iterable[CheckpointRow], writes: Iterable[Write]) -> bytes:
     total = hashlib.blake2b(digest_size=16)
-    for row in rows:
-        _add(total, row.ns, row.checkpoint_id, row.parent_id or "", str(row.size))
+    _add_rows(total, rows)
     _add_writes(total, writes)
     return total.digest()
+
+
+def _add_rows(total: "hashlib.blake2b", rows: Iterable[CheckpointRow]) -> None:
+    for row in rows:
+        _add(total, row.ns, row.checkpoint_id, row.parent_id or "", str(row.size))
 
 
 def _add_writes(total: "hashlib.blake2b", writes: Iterable[Write]) -> None:

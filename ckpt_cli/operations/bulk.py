@@ -42,6 +42,7 @@ class Part(NamedTuple):
         size: about so many bytes are changed.
         undoes: the `number` of the part that this one undoes.
         result: the checkpoint to continue from afterwards.
+        details: see `Plan.details`.
     """
 
     thread_id: str
@@ -51,6 +52,7 @@ class Part(NamedTuple):
     size: int = 0
     undoes: int | None = None
     result: Ref | None = None
+    details: Sequence[str] = ()
 
 
 class RefusedPart(NamedTuple):
@@ -84,6 +86,7 @@ def part_of_plan(saver: Saver, thread_id: str, plan: Plan, size: int) -> Part:
         lambda: verify(saver, plan.basis),
         size,
         result=plan.result,
+        details=plan.details,
     )
 
 
@@ -197,8 +200,7 @@ class _Writer:
 
     def failure(self, error: CkptError) -> Failed:
         """The error for an operation that stopped on the way."""
-        message = error.message.removesuffix("; nothing was written")
-        return Failed(f"{message}; operation {self.outcome.operation} stopped: {self._done()}", hint=self._hint())
+        return Failed(f"{error.reason}; operation {self.outcome.operation} stopped: {self._done()}", hint=self._hint())
 
     def _expand(self, page: Sequence[Part | RefusedPart]) -> tuple[list[PartRecord], "_Chosen"]:
         """The records of a page, and the witnesses for it."""
@@ -225,7 +227,7 @@ class _Writer:
             is_written = Ability.ATOMIC not in self._saver.abilities and self._saver.transaction(
                 lambda: complete_or_undo(self._saver, self._log, number)
             )
-            return "" if is_written else _reason(error)
+            return "" if is_written else error.reason
         return ""
 
     def _must_be_as_logged(self, number: int) -> None:
@@ -270,10 +272,6 @@ def _record(part: Part | RefusedPart) -> PartRecord:
     if isinstance(part, RefusedPart):
         return PartRecord(part.thread_id, "", (), part.problem)
     try:
-        return PartRecord(part.thread_id, part.summary, list(part.expand()), "", part.undoes)
+        return PartRecord(part.thread_id, part.summary, list(part.expand()), "", part.undoes, part.details)
     except Refused as error:
-        return PartRecord(part.thread_id, part.summary, (), _reason(error))
-
-
-def _reason(error: CkptError) -> str:
-    return error.message.removesuffix("; nothing was written")
+        return PartRecord(part.thread_id, part.summary, (), error.reason)

@@ -5,6 +5,7 @@ is complete, because they show after a crash how the deletion ended. Then everyt
 the file is rewritten. If a crash interrupts the wiping, the next `settle` finishes the wiping.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -86,7 +87,7 @@ def finish(saver: Saver, log: OperationLog) -> None:
             _wipe(saver, log, connection)
         log.scrub()
     except CkptError as error:
-        what = f"can't wipe the forgotten threads from the operation log now: {_without_outcome(error.message)}"
+        what = f"can't wipe the forgotten threads from the operation log now: {error.reason}"
         raise Failed(what, hint="`ckpt operations --settle` wipes it") from error
 
 
@@ -101,10 +102,6 @@ def leave_out(text: str, names: Collection[str]) -> str:
         pattern = re.escape(name) if len(name) >= _SHORT else rf"(?<![\w-]){re.escape(name)}(?![\w-])"
         text = re.sub(pattern, _LEFT_OUT, text)
     return text
-
-
-def _without_outcome(message: str) -> str:
-    return message.removesuffix("; nothing was written")
 
 
 def _with_threads(saver: Saver, table: str, rows: list[tuple[int, str, str, int]]) -> Iterator[Trace]:
@@ -195,12 +192,14 @@ def _wipe_texts(
     touched = {*touched, *(one.part_of or 0 for one in operations if one.number in touched)}
     for operation in operations:
         if operation.number in touched and operation.is_forgotten:
-            texts = WIPED, ""
+            texts, details = (WIPED, ""), []
         else:
             texts = leave_out(operation.summary, thread_ids), leave_out(operation.reason, thread_ids)
-        if texts != (operation.summary, operation.reason):
-            statement = "UPDATE operations SET summary = ?, reason = ? WHERE number = ?"
-            connection.execute(statement, (*map(to_sqlite, texts), operation.number))
+            details = [leave_out(line, thread_ids) for line in operation.details]
+        if texts != (operation.summary, operation.reason) or details != list(operation.details):
+            statement = "UPDATE operations SET summary = ?, reason = ?, details = ? WHERE number = ?"
+            stored = to_sqlite(json.dumps(details, ensure_ascii=False)) if details else None
+            connection.execute(statement, (*map(to_sqlite, texts), stored, operation.number))
 
 
 def _tables(log: OperationLog, columns: set[str]) -> list[str]:

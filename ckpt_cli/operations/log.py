@@ -164,6 +164,11 @@ class OperationLog(LogFile):
         for start in range(0, len(rows), page):
             yield {Ref(*map(from_sqlite, name)): digest for *name, digest in rows[start : start + page]}
 
+    def witnessed_at(self, number: int) -> set[Ref]:
+        """The witnesses that existed when an operation was made: it chose them, or an earlier one did."""
+        rows = self.rows(f"{WITNESSES} WHERE operation BETWEEN 1 AND ?", (number,), since=2)
+        return {Ref(*map(from_sqlite, name)) for *name, _ in rows}
+
     def evidence(self) -> Iterator[Evidence]:
         """The last logged change of each row that should be in the database, newest first."""
         for statement in (LEFT_BY_OPERATIONS, BEFORE_OPERATIONS):

@@ -80,7 +80,12 @@ operation on many was to change; it is NULL in others. The table `parts` has the
 refused; it is a table of its own so that a thread can be forgotten without the part.
 """
 
-_MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+_SIXTH = """
+ALTER TABLE operations ADD COLUMN details TEXT;
+"""
+"""What was answered and which channels changed, as a JSON list of lines; NULL in operations that were logged before."""
+
+_MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 """The scripts, each of which makes a version of the schema from the version before."""
 
 VERSION = len(_MIGRATIONS)

@@ -60,6 +60,7 @@ class Operation:
         thread_id: the thread of a part; None if it isn't a part, or if the thread was forgotten.
         problem: why a part was refused.
         parts: the numbers of its parts; None if it has no parts.
+        details: what was answered, and which channels changed, one line each; empty if an older ckpt logged it.
     """
 
     number: int
@@ -79,6 +80,7 @@ class Operation:
     thread_id: str | None = None
     problem: str = ""
     parts: PartCounts | None = None
+    details: tuple[str, ...] = ()
 
     @property
     def is_forgotten(self) -> bool:
@@ -106,6 +108,7 @@ class Heading:
         at: seconds since 1970.
         undoes: the operation that it undoes.
         forget: threads to wipe from the log once the operation is complete.
+        details: see `Plan.details`.
     """
 
     at: float
@@ -114,6 +117,7 @@ class Heading:
     summary: str
     undoes: int | None = None
     forget: Sequence[str] = ()
+    details: Sequence[str] = ()
 
 
 class Evidence(NamedTuple):

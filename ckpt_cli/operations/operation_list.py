@@ -1,5 +1,6 @@
 """Reads operations and their parts from the log, whichever ckpt wrote it; sums of the parts."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -55,7 +56,10 @@ def read_parts(
         condition += f" AND o.state IN ({_marks(phases)})"
     if threads:
         condition += f" AND p.thread_id IN ({_marks(threads)})"
-    statement = f"{_statement(5)} WHERE {condition} ORDER BY o.number LIMIT ?"
+    if not log.exists:
+        return
+    log.connect()
+    statement = f"{_statement(max(log.version, 5))} WHERE {condition} ORDER BY o.number LIMIT ?"
     last = parent
     while page := [_operation(row) for row in log.rows(statement, (parent, last, *words, _PAGE), since=5)]:
         yield from page
@@ -111,12 +115,13 @@ def _statement(version: int) -> str:
         joins += " LEFT JOIN parts p ON p.operation = o.number"
     else:
         columns.append("o.number, NULL, NULL, NULL, NULL")
+    columns.append("o.details" if version >= 6 else "NULL")
     return f"SELECT {', '.join(columns)} FROM operations o {joins}"  # noqa: S608 - constants
 
 
 def _operation(row: Sequence[Any]) -> Operation:
     number, at, verb, reason, summary, phase, undoes, rows, size, forgotten, *more = row
-    user, host, version, threads, namespaces, shown, part_of, thread_id, problem, parts = more
+    user, host, version, threads, namespaces, shown, part_of, thread_id, problem, parts, details = more
     return Operation(
         number,
         at,
@@ -135,6 +140,7 @@ def _operation(row: Sequence[Any]) -> Operation:
         None if thread_id is None else from_sqlite(thread_id),
         from_sqlite(problem or ""),
         None if parts is None else PartCounts(parts),
+        tuple(json.loads(from_sqlite(details))) if details else (),
     )
 
 

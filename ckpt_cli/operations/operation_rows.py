@@ -1,5 +1,6 @@
 """Writes operations into the log in an open transaction: row, images, what becomes of phases."""
 
+import json
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,12 @@ def insert(
     """
     shown = None if part_of is not None else _next_shown(connection)
     texts = to_sqlite(heading.reason), to_sqlite(heading.summary)
+    details = to_sqlite(json.dumps(list(heading.details), ensure_ascii=False)) if heading.details else None
     values = (heading.at, heading.verb, *texts, Phase.PLANNED, heading.undoes, *map(to_sqlite, find_origin()))
     number = connection.execute(
         "INSERT INTO operations (at, verb, reason, summary, state, undoes, user, host, version, rows, bytes,"
-        " shown, part_of, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)",
-        (*values, shown, part_of, parts),
+        " shown, part_of, parts, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)",
+        (*values, shown, part_of, parts, details),
     ).lastrowid
     return number or 0
 

@@ -1,6 +1,6 @@
 """`PartLog`: writes an operation on many threads into the log, a page of parts at a time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ckpt_cli.model import RowChange
@@ -25,6 +25,7 @@ class PartRecord(NamedTuple):
     Attributes:
         summary: what it does, in one line.
         undoes: the `number` of the part that it undoes.
+        details: see `Plan.details`.
     """
 
     thread_id: str
@@ -32,6 +33,7 @@ class PartRecord(NamedTuple):
     changes: Iterable[RowChange] = ()
     problem: str = ""
     undoes: int | None = None
+    details: Sequence[str] = ()
 
 
 class PartLog:
@@ -65,10 +67,11 @@ class PartLog:
         with self._log.transaction() as connection:
             parent = self.number or insert(connection, self._heading, parts=self._count)
             for part in parts:
-                heading = Heading(self._heading.at, self._heading.verb, self._heading.reason, part.summary, part.undoes)
+                words = self._heading.verb, self._heading.reason, part.summary
+                heading = Heading(self._heading.at, *words, part.undoes, details=part.details)
                 number = insert(connection, heading, part_of=parent)
-                words = number, to_sqlite(part.thread_id), to_sqlite(part.problem)
-                connection.execute("INSERT INTO parts VALUES (?, ?, ?)", words)
+                row = number, to_sqlite(part.thread_id), to_sqlite(part.problem)
+                connection.execute("INSERT INTO parts VALUES (?, ?, ?)", row)
                 store_changes(connection, number, part.changes, ThreadCounts(self._record_of))
                 if part.problem:
                     connection.execute("UPDATE operations SET state = ? WHERE number = ?", (Phase.REFUSED, number))

@@ -68,10 +68,15 @@ def store_witnesses(connection: "sqlite3.Connection", numbers: tuple[int, int], 
 
 
 def add_witness(connection: "sqlite3.Connection", ref: Ref, digest: bytes, number: int) -> None:
-    """Store a witness of an operation; the number 0 means a witness of a tag."""
+    """Store a witness of an operation; the number 0 means a witness of a tag.
+
+    A witness that is known keeps its number: it shows that the checkpoint existed when that operation was made.
+    """
     connection.execute(
         "INSERT INTO witnesses VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest,"
-        " operation = CASE WHEN witnesses.operation = 0 THEN 0 ELSE excluded.operation END",
+        " operation = CASE WHEN excluded.operation = 0 THEN 0"
+        " WHEN witnesses.operation > 0 AND witnesses.digest <> excluded.digest THEN excluded.operation"
+        " ELSE witnesses.operation END",
         (*map(to_sqlite, ref), digest, number),
     )
 

@@ -82,16 +82,21 @@ def find_clash(
     pointer), and these can't be undone in part.
     """
     added = _added_later(saver, log, operation)
+    witnessed = log.witnessed_at(operation.number) if restored.newest else set()
+    cleared: set[Ref] | None = None  # read from the log when it is first needed, and once
     for page in pages(sorted(restored.newest), saver.page):
         present: dict[str, list[CheckpointRow]] = {}
         for row in saver.rows_of(page):
             if row.ref not in restored.added:
                 present.setdefault(row.thread_id, []).append(row)
         for thread_id, rows in present.items():
-            new = [row for row in rows if row.ref in added or not _existed_before(row, operation, restored)]
+            old = {row.ref for row in rows if row.ref in witnessed or _existed_before(row, operation, restored)} - added
+            new = [row for row in rows if row.ref not in old]
             if len(new) == len(rows):
                 return Clash(thread_id, tuple(row.checkpoint_id for row in new))
-            if clash := (_first_clash(new) if has_side_rows else _find_continued(saver, log, operation, new)):
+            if new and not has_side_rows and cleared is None:
+                cleared = _cleared(saver, log, operation)
+            if clash := (_first_clash(new) if has_side_rows else _find_continued(new, cleared or ())):
                 return clash
     return None
 
@@ -108,23 +113,35 @@ def _existed_before(row: CheckpointRow, operation: Operation, restored: Restored
 
 
 def _added_later(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref]:
-    """The checkpoints that later operations added to threads of this one."""
-    added = set[Ref]()
-    for later in log.later_on_threads(operation):
+    """The checkpoints that later operations added to threads of this one.
+
+    The first later operation on a checkpoint decides: one that was removed and then brought back existed before.
+    """
+    added: dict[Ref, bool] = {}
+    for later in reversed(log.later_on_threads(operation)):
         for relation, key, before, after in log.hashes(later.number):
             name = saver.record_of(relation, key)
-            if isinstance(name, Ref) and before is None and after is not None:
-                added.add(name)
-    return added
+            if isinstance(name, Ref):
+                added.setdefault(name, before is None and after is not None)
+    return {name for name, is_added in added.items() if is_added}
 
 
-def _find_continued(saver: Saver, log: OperationLog, operation: Operation, new: list[CheckpointRow]) -> Clash | None:
-    """The clash with a new checkpoint whose parent would get back writes that the operation deleted."""
-    parents = {Ref(row.thread_id, row.ns, row.parent_id or ""): row.checkpoint_id for row in new}
-    for relation, key, before, after in log.hashes(operation.number) if parents else ():
+def _cleared(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref]:
+    """The checkpoints of which an operation deleted writes."""
+    cleared = set[Ref]()
+    for relation, key, before, after in log.hashes(operation.number):
         name = saver.record_of(relation, key)
-        if isinstance(name, WriteKey) and name.ref in parents and before is not None and after is None:
-            return Clash(name.ref.thread_id, (parents[name.ref],), name.ref)
+        if isinstance(name, WriteKey) and before is not None and after is None:
+            cleared.add(name.ref)
+    return cleared
+
+
+def _find_continued(new: list[CheckpointRow], cleared: Collection[Ref]) -> Clash | None:
+    """The clash with a new checkpoint whose parent would get back writes that the operation deleted (`cleared`)."""
+    for row in new:
+        parent = row.ref._replace(checkpoint_id=row.parent_id or "")
+        if parent in cleared:
+            return Clash(row.thread_id, (row.checkpoint_id,), parent)
     return None
 
 
@@ -192,13 +209,30 @@ def _text(value: Scalar) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""
 
 
-def head_beside(saver: Saver, restored: Restored) -> Ref | None:
-    """The present head if it stays the head: only one thread is restored, and all restored checkpoints are older.
+def head_beside(saver: Saver, log: OperationLog, operation: Operation) -> Ref | None:
+    """The present head if it stays the head, and the checkpoints that the undo restores are none of its ancestors.
 
-    Otherwise None.
+    Otherwise None; also if several threads are restored, or checkpoints that are newer than the head.
     """
-    if len(restored.newest) != 1:
+    restored = set(_removed(saver, log, operation))
+    if len({ref.thread_id for ref in restored}) != 1:
         return None
-    [(thread_id, newest)] = restored.newest.items()
-    head = next(iter(saver.newest(thread_id, "", 1)), None)
-    return head.ref if head is not None and head.checkpoint_id > newest else None
+    newest = max(restored, key=lambda ref: ref.checkpoint_id)
+    head = next(iter(saver.newest(newest.thread_id, "", 1)), None)
+    if head is None or head.checkpoint_id <= newest.checkpoint_id:
+        return None
+    return None if _descends(saver, log, operation, head.ref, restored) else head.ref
+
+
+def _descends(saver: Saver, log: OperationLog, operation: Operation, head: Ref, restored: Collection[Ref]) -> bool:
+    """Whether the head has a restored checkpoint among its ancestors, once each has its earlier parent again."""
+    parents = {row.ref: row.ref._replace(checkpoint_id=row.parent_id or "") for row in saver.rows(head.thread_id, "")}
+    search = ParentSearch(restored)
+    for change in log.changes(operation.number):
+        name = saver.record_of(change.relation, change.key)
+        if isinstance(name, Ref) and name in parents and change.before is not None:
+            parents[name] = search.find(name, change.before) or parents[name]
+    ref: Ref | None = head
+    while ref is not None and ref not in restored:
+        ref = parents.pop(ref, None)
+    return ref is not None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from ckpt_cli.errors import NotFound, Refused
+from ckpt_cli.history.state.channels import CONTROL_WRITES
 from ckpt_cli.model import Ref, RowChange, WriteKey
 from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
@@ -15,12 +16,12 @@ from ckpt_cli.operations.operation import Heading, Operation, Phase
 from ckpt_cli.operations.restoring import ParentSearch, Restored, find_clash, find_restored, head_beside, removed_later
 from ckpt_cli.operations.undo_hints import (
     hint_before_answer,
-    hint_delete_children,
+    hint_continued,
     hint_later_operation,
     hint_look,
     hint_make_room,
-    hint_roll_back,
     hint_undo_first,
+    hint_without_undo,
     then_undo,
 )
 from ckpt_cli.savers.about import SideEffect
@@ -81,9 +82,12 @@ def _must_be_proved(log: OperationLog, operation: Operation) -> None:
 def describe(operation: Operation) -> str:
     """The summary of an undo: the number of the undone operation, its verb, and the first part of its summary.
 
-    The rest of that summary, after ": " or "; ", describes a result that no longer exists.
+    The rest of that summary, after ": " or "; ", describes a result that no longer exists. That of an operation on many
+    threads has no such rest, but may have a person's pattern in it.
     """
-    summary = operation.summary.partition(": ")[0].partition("; ")[0]
+    summary = operation.summary
+    if operation.parts is None:
+        summary = summary.partition(": ")[0].partition("; ")[0]
     return f"of operation {operation.shown} ({operation.verb} {summary})"
 
 
@@ -97,7 +101,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
     """
     _must_not_be_orphans(saver, log, operation)
     removed: set[Ref | WriteKey] = set()
-    answered: set[Ref] = set()
+    answered: set[WriteKey] = set()
     restored = Restored()
     changes = log.changes(operation.number, backwards=True)
     while page := list(islice(changes, saver.page)):
@@ -111,7 +115,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
                     _must_have_no_child(saver, log, expected.added, operation)
                 raise _changed_since(log, operation, name)
             if operation.verb == "resume":
-                answered.update(_write_owners(saver, change))
+                answered.update(name for name in saver.written(change) if isinstance(name, WriteKey))
             removed.update(saver.added(change))
             name = saver.record_of(change.relation, change.key)
             restored.add_row(name, was_there=change.before is not None, is_left=change.after is not None)
@@ -163,13 +167,8 @@ def _must_not_be_orphans(saver: Saver, log: OperationLog, operation: Operation) 
 
 def undo_notes(saver: Saver, log: OperationLog, operation: Operation) -> list[str]:
     """Lines to show before an undo: the head of a thread that has continued stays the head."""
-    head = head_beside(saver, find_restored(saver, log, operation.number))
+    head = head_beside(saver, log, operation)
     return [] if head is None else [f"the head stays {head.checkpoint_id}; the restored checkpoints are another branch"]
-
-
-def _write_owners(saver: Saver, change: RowChange) -> set[Ref]:
-    """The checkpoints that own the writes in this row, whether the operation added or replaced these writes."""
-    return {name.ref for name in saver.added(change._replace(before=None)) if isinstance(name, WriteKey)}
 
 
 def _must_be_done(log: OperationLog, operation: Operation) -> None:
@@ -228,7 +227,7 @@ def _must_have_no_later_records(
         if written:
             written_ids = {ref.checkpoint_id for ref in written}
             later_hint = hint_later_operation(saver, log, operation, thread_id, written_ids, with_writes=True)
-            hint = later_hint or hint_roll_back(saver, written[0])
+            hint = later_hint or hint_without_undo(saver, refs, written[0])
             raise _refuse_continued(operation, thread_id, written[0].checkpoint_id, hint)
 
 
@@ -239,7 +238,7 @@ def _must_have_no_child(saver: Saver, log: OperationLog, refs: set[Ref], operati
             later_hint = hint_later_operation(
                 saver, log, operation, thread_id, {child.checkpoint_id for child in children}
             )
-            hint = later_hint or hint_delete_children(saver, operation, refs, children)
+            hint = later_hint or hint_continued(saver, log, operation, refs, children)
             raise _refuse_continued(operation, thread_id, children[0].checkpoint_id, hint)
 
 
@@ -249,9 +248,9 @@ def _ids_by_namespace(refs: set[Ref]) -> Iterator[tuple[tuple[str, str], set[str
         yield (thread_id, ns), {ref.checkpoint_id for ref in refs if (ref.thread_id, ref.ns) == (thread_id, ns)}
 
 
-def _must_be_unused(saver: Saver, log: OperationLog, answered: set[Ref], operation: Operation) -> None:
-    """Refuse to remove an answer from a checkpoint that has a child: the child has used the answer."""
-    for ref in sorted(answered):
+def _must_be_unused(saver: Saver, log: OperationLog, answered: set[WriteKey], operation: Operation) -> None:
+    """Refuse to remove an answer if its task has finished, or its checkpoint has a child: they have used the answer."""
+    for ref in sorted({key.ref for key in answered}):
         for place in _enclosing_heads(saver, ref):
             later = (row for row in saver.rows(ref.thread_id, place.ns) if row.parent_id == place.checkpoint_id)
             ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
@@ -260,6 +259,18 @@ def _must_be_unused(saver: Saver, log: OperationLog, answered: set[Ref], operati
                 *_, asked = _enclosing_heads(saver, ref)
                 hint = later_hint or hint_before_answer(asked)
                 raise _refuse_continued(operation, ref.thread_id, min(ids), hint)
+    _must_not_have_finished(saver, answered, operation)
+
+
+def _must_not_have_finished(saver: Saver, answered: set[WriteKey], operation: Operation) -> None:
+    tasks = {(key.ref, key.task_id) for key in answered}
+    for made in saver.writes_on(sorted({key.ref for key in answered}), values=0) if tasks else ():
+        if (made.ref, made.task_id) in tasks and made.channel not in CONTROL_WRITES:
+            *_, asked = _enclosing_heads(saver, made.ref)
+            what = f"a task of thread {made.ref.thread_id!r} has finished with the answer"
+            raise Refused(
+                f"{operation.name} can't be taken back: {what}; nothing was written", hint=hint_before_answer(asked)
+            )
 
 
 def _enclosing_heads(saver: Saver, ref: Ref) -> Iterator[Ref]:
@@ -273,5 +284,6 @@ def _enclosing_heads(saver: Saver, ref: Ref) -> Iterator[Ref]:
 
 
 def _refuse_continued(operation: Operation, thread_id: str, to: str, hint: str) -> Refused:
-    what = f"{operation.name} can't be taken back: thread {thread_id!r} continued from what it added"
+    thread = f"thread {thread_id!r}" if operation.thread_id is None else "the thread"
+    what = f"{operation.name} can't be taken back: {thread} continued from what it added"
     return Refused(f"{what} ({to}); nothing was written", hint=hint)

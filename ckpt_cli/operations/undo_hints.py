@@ -1,4 +1,4 @@
-"""Hints for a refused undo: the command to type first, and then the undo again."""
+"""Hints for a refused undo: what to type before it, or in its place."""
 
 from collections.abc import Collection, Sequence
 
@@ -23,26 +23,55 @@ def hint_make_room(clash: Clash, operation: Operation) -> str:
     return then_undo(command("ckpt delete", clash.thread_id, options=options), operation, besides)
 
 
-def hint_delete_children(
-    saver: Saver, operation: Operation, removed: Collection[Ref], children: Sequence[CheckpointRow]
+def hint_continued(
+    saver: Saver, log: OperationLog, operation: Operation, removed: Collection[Ref], children: Sequence[CheckpointRow]
 ) -> str:
-    """The hint to delete the descendants of checkpoints that an operation added."""
+    """The hint to delete the descendants of checkpoints that an operation added, or to do without the undo.
+
+    `ckpt delete --after` makes a tip of a checkpoint by deleting its writes. If the operation added some of them, no
+    undo would find them afterwards.
+    """
     child = children[0]
     rows = list(saver.rows(child.thread_id, child.ns))
+    parent = child.ref._replace(checkpoint_id=child.parent_id or "")
     if any(row.ref in removed and row.parent_id == child.parent_id for row in rows):
         options = ["--branch", _tip(rows, child.checkpoint_id)]
+    elif parent in _added_writes(saver, log, operation):
+        return hint_without_undo(saver, removed, parent)
     else:
-        options = ["--after", child.parent_id or ""]
+        options = ["--after", parent.checkpoint_id]
     return then_undo(command("ckpt delete", child.thread_id, options=[*options, *_ns_option(child.ns)]), operation)
 
 
-def hint_roll_back(saver: Saver, ref: Ref) -> str:
-    """The hint to go back to before a checkpoint that has writes of tasks but no child: to the head at that time."""
-    older = [row.checkpoint_id for row in saver.rows(ref.thread_id, ref.ns) if row.checkpoint_id < ref.checkpoint_id]
-    if not older:
-        return f"`{command('ckpt delete', ref.thread_id)}` deletes the whole thread"
-    back = command("ckpt rollback", ref.thread_id, max(older), options=_ns_option(ref.ns))
-    return f"`{back}` goes back to the head before it, and nothing is lost"
+def _added_writes(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref]:
+    """The checkpoints to which an operation added writes."""
+    return {name.ref for name in _records(saver, log, operation) if isinstance(name, WriteKey)}
+
+
+def hint_without_undo(saver: Saver, removed: Collection[Ref], ref: Ref) -> str:
+    """The hint what to type instead of an undo that nothing makes possible again.
+
+    A thread that the operation made can be deleted. Another thread can go on from the head that it had before.
+    """
+    instead = "no undo is possible any more; instead, "
+    before = _head_before(saver, removed, ref) or _head_before(saver, removed, ref._replace(ns=""))
+    if before is None:
+        return f"{instead}`{command('ckpt delete', ref.thread_id)}` deletes the whole thread, which it made"
+    back = command("ckpt rollback", before.thread_id, before.checkpoint_id, options=_ns_option(before.ns))
+    goes = f"{instead}`{back}` goes on from the head before it, and its plan says which tasks run again"
+    if before.ns:
+        return goes
+    options = ["--to", "NEW_THREAD", "--with-pending"]
+    copy = command("ckpt fork", before.thread_id, before.checkpoint_id, options=options)
+    return f"{goes}; `{copy}` makes a thread in which those that had finished don't"
+
+
+def _head_before(saver: Saver, removed: Collection[Ref], ref: Ref) -> Ref | None:
+    """The head that the graph of a checkpoint had before an operation added `removed`; None if it had none."""
+    newest = max((one.checkpoint_id for one in removed if one.thread_id == ref.thread_id), default=ref.checkpoint_id)
+    rows = saver.rows(ref.thread_id, ref.ns)
+    older = [row.ref for row in rows if row.checkpoint_id < newest and row.ref not in removed]
+    return max(older, key=lambda one: one.checkpoint_id, default=None)
 
 
 def hint_before_answer(asked: Ref) -> str:
@@ -68,10 +97,12 @@ def hint_later_operation(
 ) -> str:
     """The hint to first undo the newest later operation that made or restored one of these checkpoints; else "".
 
-    With `with_writes`, an operation that made or restored a write on such a checkpoint counts too.
+    With `with_writes`, an operation that made or restored a write on such a checkpoint counts too. An undo that brought
+    back what this operation had added doesn't count: without it, those records would be gone again.
     """
+    own = _records(saver, log, operation)
     for later in log.later_on_threads(operation):
-        if later.phase is not Phase.DONE:
+        if later.phase is not Phase.DONE or (later.undoes is not None and own & _records(saver, log, later)):
             continue
         for change in log.changes(later.number):
             name = saver.record_of(change.relation, change.key)
@@ -81,6 +112,11 @@ def hint_later_operation(
             if ref.thread_id == thread_id and ref.checkpoint_id in ids:
                 return hint_undo_first(log, later, operation)
     return ""
+
+
+def _records(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref | WriteKey]:
+    """The records that an operation added, as rows that weren't there before."""
+    return {name for change in log.changes(operation.number) for name in saver.added(change)}
 
 
 def hint_undo_first(log: OperationLog, later: Operation, operation: Operation) -> str:

@@ -21,6 +21,18 @@ class Found(NamedTuple):
     writes: list[Write]
 
 
+class TaskWrites(NamedTuple):
+    """What one task wrote.
+
+    Attributes:
+        writes: the writes, with different indexes and with their payloads; perhaps none.
+        replace: whether they replace existing writes, or existing writes are kept.
+    """
+
+    writes: Sequence[Write]
+    replace: bool
+
+
 class AgentRows:
     """Stores an agent's records as plans do; a subclass sends the statements of LangGraph's own saver instead.
 
@@ -29,9 +41,11 @@ class AgentRows:
 
     Attributes:
         writers: how many threads may call `put_of_run` and `put_writes` at the same time.
+        joins: whether `put_tasks` sends less than `put_writes` for each task.
     """
 
     writers: ClassVar[int] = 1
+    joins: ClassVar[bool] = False
 
     def __init__(self, saver: "Saver") -> None:
         self._saver = saver
@@ -65,6 +79,15 @@ class AgentRows:
             Refused: the database can't hold them, or may not be written; nothing was written.
         """
         self._saver.transaction(lambda: self._put_writes(writes, replace=replace))
+
+    def put_tasks(self, tasks: Sequence[TaskWrites]) -> None:
+        """Add the writes of several tasks, at least one of each.
+
+        Raises:
+            CkptError: some may not be written; all of them can be added again.
+        """
+        for writes, replace in tasks:
+            self.put_writes(writes, replace=replace)
 
     def _get(self, thread_id: str, ns: str, checkpoint_id: str | None) -> Found | None:
         rows = [] if checkpoint_id else self._saver.newest(thread_id, ns, 1)

@@ -32,12 +32,14 @@ class Arrivals(NamedTuple):
         refs: in any order; some may have been given before, or be older than was asked for.
         mark: the position from which the next look goes on; only the saver that made it understands it.
         is_complete: whether every checkpoint that was stored since the mark was found, whatever its id is.
+        is_partial: whether there may be new checkpoints where this look read nothing; those of named threads are found.
         highest_missing: "" or, if there were too many, an id: of those with this id or a lower one some are missing.
     """
 
     refs: list[Ref]
     mark: Any = None
     is_complete: bool = False
+    is_partial: bool = False
     highest_missing: str = ""
 
 

@@ -9,9 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
 from ckpt_cli.savers.measures import Measurer
+from ckpt_cli.savers.row_records import RowRecords
 from ckpt_cli.savers.selection import Selector
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ __all__ = ["Ability", "About", "Form", "Saver", "Totals"]  # with names now in `
 T = TypeVar("T")
 
 
-class Saver(Selector, Measurer, ABC):
+class Saver(Selector, Measurer, RowRecords, ABC):
     """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless stated otherwise."""
 
     name: ClassVar[str]
@@ -203,21 +204,12 @@ class Saver(Selector, Measurer, ABC):
             Refused: a record to add exists already, or a record to replace or remove doesn't exist.
         """
 
-    @abstractmethod
-    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """The checkpoint or write in a physical row; None if the row is no record by itself (a blob, an index)."""
-
     def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:  # noqa: ARG002
         """The relation and key of each row that belongs to a checkpoint's thread but is no record, such as an index.
 
         Rows with a ``thread_id`` in their key may be left out: their key alone shows the thread.
         """
         return ()
-
-    def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
-        """The records that the change of a physical row adds."""
-        name = self.record_of(change.relation, change.key) if change.before is None else None
-        return () if name is None else (name,)
 
     @abstractmethod
     def current(self, relation: str, key: Row) -> Row | None:

@@ -33,9 +33,11 @@ class PassingSaver(Saver):
         """See `Selector.threads_with`."""
         return self._saver.threads_with(channels)
 
-    def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:
+    def threads_having(
+        self, key: str, value: str | float | None, *, or_without: bool = False
+    ) -> Iterator[Thread] | None:
         """See `Selector.threads_having`."""
-        return self._saver.threads_having(key, text, or_without=or_without)
+        return self._saver.threads_having(key, value, or_without=or_without)
 
     def arrivals(self, floor: Floor, mark: Any = None, thread_ids: Collection[str] | None = None) -> Arrivals:
         """See `ArrivalMethods.arrivals`."""
@@ -91,6 +93,10 @@ class PassingSaver(Saver):
         """See `Saver.having`."""
         return self._saver.having(key, text, thread_ids)
 
+    def runs(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, str]]:
+        """See `Saver.runs`."""
+        return self._saver.runs(refs)
+
     def select(self, selection: Selection) -> Iterator[Ref] | None:
         """See `Saver.select`."""
         return self._saver.select(selection)
@@ -139,6 +145,10 @@ class PassingSaver(Saver):
     def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
         """See `Saver.added`."""
         return self._saver.added(change)
+
+    def written(self, change: RowChange) -> Collection[Ref | WriteKey]:
+        """See `Saver.written`."""
+        return self._saver.written(change)
 
     def current(self, relation: str, key: Row) -> Row | None:
         """See `Saver.current`."""

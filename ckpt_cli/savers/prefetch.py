@@ -2,6 +2,9 @@
 
 Commands read thread by thread, which would need several round trips for each thread. So they give hints about their
 next reads. These reads are then answered from memory; all other reads are passed on to the real saver.
+
+Within a moment a namespace keeps the head that was read first, also on servers where an application may write between
+two reads: otherwise a plan might be computed from one head, and its basis from the next.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -15,6 +18,7 @@ from ckpt_cli.savers.passing import PassingSaver
 T = TypeVar("T")
 
 _FEW = 2  # a hint about fewer checkpoints is ignored
+_HEADS = 1000  # heads that a moment keeps
 _BYTES = 8 << 20  # after so many bytes of checkpoints, or of writes, a hint is ignored
 
 
@@ -23,6 +27,7 @@ class PrefetchingSaver(PassingSaver):
 
     def __init__(self, saver: Saver) -> None:
         super().__init__(saver)
+        self._heads: dict[tuple[str, str], list[CheckpointRow]] | None = None  # None outside of moments
         self._forget()
 
     def _forget(self) -> None:
@@ -43,7 +48,7 @@ class PrefetchingSaver(PassingSaver):
         """Fetch the rows of these threads without values. Each read of a thread then fetches a page of threads."""
         self._forget()
         rows: dict[str, list[CheckpointRow]] = {thread_id: [] for thread_id in thread_ids}
-        for row in self._saver.rows_of(list(rows)):
+        for row in self._noting_heads(self._saver.rows_of(list(rows))):
             rows[row.thread_id].append(row)
         self._rows, self._threads_to_fetch = rows, list(rows)
 
@@ -98,11 +103,19 @@ class PrefetchingSaver(PassingSaver):
     def moment(self, look: Callable[[], T]) -> T:
         """See `Saver.moment`; nothing is kept from one moment to the next."""
 
+        is_outermost = self._heads is None
+
         def fresh() -> T:
             self._forget()
+            if is_outermost:
+                self._heads = {}
             return look()
 
-        return self._saver.moment(fresh)
+        try:
+            return self._saver.moment(fresh)
+        finally:
+            if is_outermost:
+                self._heads = None
 
     def threads(self) -> Iterator[Thread]:
         """See `Saver.threads`."""
@@ -125,7 +138,23 @@ class PrefetchingSaver(PassingSaver):
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
         """See `Saver.rows`."""
         cached = self._rows.get(thread_id)
-        return self._saver.rows(thread_id, ns) if cached is None else (r for r in cached if ns is None or r.ns == ns)
+        if cached is None:
+            return self._noting_heads(self._saver.rows(thread_id, ns))
+        return (r for r in cached if ns is None or r.ns == ns)
+
+    def _noting_heads(self, rows: Iterable[CheckpointRow]) -> Iterator[CheckpointRow]:
+        last: CheckpointRow | None = None
+        for row in rows:
+            if last is not None and (last.thread_id, last.ns) != (row.thread_id, row.ns):
+                self._keep_head(last)
+            last = row
+            yield row
+        if last is not None:
+            self._keep_head(last)
+
+    def _keep_head(self, row: CheckpointRow) -> None:
+        if self._heads is not None and len(self._heads) < _HEADS:
+            self._heads.setdefault((row.thread_id, row.ns), [row])
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
         """See `Saver.rows_of`; the rows that are in memory come first."""
@@ -135,7 +164,12 @@ class PrefetchingSaver(PassingSaver):
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """See `Saver.newest`."""
-        return self._saver.newest(thread_id, ns, limit)
+        if limit == 1 and self._heads is not None and (head := self._heads.get((thread_id, ns))) is not None:
+            return head
+        rows = self._saver.newest(thread_id, ns, limit)
+        if rows:
+            self._keep_head(rows[0])
+        return rows
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """See `Saver.row`."""
@@ -186,7 +220,16 @@ class PrefetchingSaver(PassingSaver):
         refs = [Ref(thread_id, ns, checkpoint_id) for checkpoint_id in sorted(set(checkpoint_ids))]
         if not all(ref in self._writes for ref in refs):
             return self._saver.writes(thread_id, ns, checkpoint_ids, values=values)
-        cached = (write for ref in refs for write in self._writes[ref])
+        return self._cached_writes(refs, values)
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """See `Saver.writes_on`."""
+        if not all(ref in self._writes for ref in refs):
+            return self._saver.writes_on(refs, values=values)
+        return self._cached_writes(refs, values)
+
+    def _cached_writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
+        cached = (write for ref in dict.fromkeys(refs) for write in self._writes[ref])
         return (w if values is None or w.size <= values else w._replace(payload=None) for w in cached)
 
     def transaction(self, work: Callable[[], T]) -> T:

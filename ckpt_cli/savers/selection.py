@@ -77,13 +77,24 @@ class Selector(ArrivalMethods):
             marked = {write.ref for write in writes if write.channel in channels}
             yield from (thread for thread in page if thread.head in marked)
 
-    def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:  # noqa: ARG002
-        """The threads whose head has exactly this text under `key` in its metadata, in the order of `threads`.
+    def threads_having(
+        self,
+        key: str,  # noqa: ARG002 - for engines with such a query
+        value: str | float | None,  # noqa: ARG002
+        *,
+        or_without: bool = False,  # noqa: ARG002
+    ) -> Iterator[Thread] | None:
+        """The threads whose head has this text or number under `key` in its metadata, in the order of `threads`.
 
-        It may give others too, and does so where the metadata can't be searched. A `text` of None is any value. With
-        `or_without`, it also gives those whose metadata lacks the key. None if the engine has no such query.
+        Numbers and booleans are compared as in Python. It may give others too, and does so where the metadata can't be
+        searched. A `value` of None is any value. With `or_without`, it also gives those whose metadata lacks the key.
+        None if the engine has no such query.
         """
         return None
+
+    def runs(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, str]]:  # noqa: ARG002 - for savers with such a field
+        """The run that made each of these checkpoints, for those whose run is stored beside their metadata."""
+        return iter(())
 
     def select(self, selection: Selection) -> Iterator[Ref] | None:  # noqa: ARG002 - for engines with such a query
         """The names of the selected checkpoints, found by the engine; None if it has no such query.

@@ -10,7 +10,8 @@ import json
 import re
 from typing import Any
 
-_FIRST_CHARACTERS = frozenset("%b")
+FIRST_CHARACTERS = frozenset("%b")
+"""A name that doesn't begin with one of these is no spelling, and needs none."""
 _BYTE = rb"\\x([0-9a-f]{2})"
 _TEXT = object()
 """A mark: the text isn't the spelling of another value."""
@@ -19,13 +20,13 @@ _TEXT = object()
 def text_of(raw: Any) -> str:
     """The text for a stored name, which is nearly always the name itself."""
     if type(raw) is str:
-        return raw if raw[:1] not in _FIRST_CHARACTERS or _value_spelled_by(raw) is _TEXT else f"%={raw}"
+        return raw if raw[:1] not in FIRST_CHARACTERS or _value_spelled_by(raw) is _TEXT else f"%={raw}"
     return _spell_blob(raw) if isinstance(raw, bytes) else f"%{json.dumps(raw)}"
 
 
 def raw_of(name: str) -> Any:
     """The stored value for a name that `text_of` returned; a name that is no spelling is returned unchanged."""
-    raw = _value_spelled_by(name) if name[:1] in _FIRST_CHARACTERS else _TEXT
+    raw = _value_spelled_by(name) if name[:1] in FIRST_CHARACTERS else _TEXT
     return name if raw is _TEXT else raw
 
 

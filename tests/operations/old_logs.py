@@ -9,6 +9,7 @@ _ADDED = {
     3: (("reducers",), ()),
     4: (("changed_threads",), ("user", "host", "version", "threads", "namespaces")),
     5: (("parts",), ("shown", "part_of", "parts")),
+    6: ((), ("details",)),
 }
 _INDEXES = {5: ("operations_by_parent", "operations_by_state")}
 """The tables, and the columns of operations, that each version of the schema added."""

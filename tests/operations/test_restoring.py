@@ -8,11 +8,11 @@ import pytest
 
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Plan, Ref
+from ckpt_cli.model import Plan, Ref, WriteKey
 from ckpt_cli.operations import recent_writes, undo
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
-from ckpt_cli.operations.restoring import ParentSearch
+from ckpt_cli.operations.restoring import ParentSearch, find_clash, find_restored
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.savers.memory import MemorySaver
 from tests.work import LINEAR, growth
@@ -196,6 +196,28 @@ def test_work_is_linear_in_the_restored_and_the_removed_checkpoints(column: str)
         return run
 
     assert growth(90, search) < LINEAR
+
+
+def test_work_is_linear_in_the_threads_that_continued(tmp_path: Path) -> None:
+    """Twice as many threads, each of which an application continued since, take twice the work."""
+    root, kid, new = at(-60), at(-30), at(30)
+
+    def search(size: int) -> Callable[[], None]:
+        names = [f"t{n}" for n in range(size)]
+        records = [(checkpoint(t, root), checkpoint(t, kid, parent_id=root), write(t, kid)) for t in names]
+        saver = MemorySaver([record for some in records for record in some])
+        gone = [WriteKey(one.ref, one.task_id, one.idx) for t in names for one in saver.writes(t)]
+        made = OperationLog(tmp_path / f"{size}" / "log.sqlite")
+        apply(saver, made, Plan("", remove=(*(Ref(t, "", kid) for t in names), *gone), verb="delete"), at=NOW)
+        saver.apply(Plan("", tuple(checkpoint(t, new, parent_id=root) for t in names)))
+        operation = undo.find_operation(made, 1)
+
+        def run() -> None:
+            assert find_clash(saver, made, operation, find_restored(saver, made, 1)) is None
+
+        return run
+
+    assert growth(20, search) < LINEAR
 
 
 @pytest.mark.parametrize("parent", ["1", "2024-05-01T00:00:00+00:00", "a “b”", "1ee833b0-5485-6680-8001-98848c03db53"])

@@ -13,6 +13,9 @@ WORDS = [
     ["--status", "failed"],
     ["--where", 'metadata.source == "loop"'],
     ["--where", 'source == "update" and step > 0'],
+    ["--where", "step == 2"],
+    ["--where", "metadata.step == True"],
+    ["--where", "turn == 1.0"],
 ]
 
 

@@ -11,7 +11,7 @@ from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
-from ckpt_cli.operations.apply import verify
+from ckpt_cli.operations.apply import basis_of_heads, verify
 from ckpt_cli.parameters.selector import ThreadSelection
 from ckpt_cli.queries import deletion_plan
 from ckpt_cli.reading import Reader
@@ -147,3 +147,45 @@ def test_a_hint_about_large_checkpoints_fetches_a_few_of_them(monkeypatch: pytes
     assert [one.row.ref for one in saver.checkpoints(refs)] == refs
     assert [one.row.ref for one in saver.checkpoints(refs[::-1])] == refs[::-1]
     assert [one.payload for i in ids for one in saver.writes("t", "", [i])] == [large] * len(ids)
+
+
+class Busy(Far):
+    """A server without moments: after each read of rows or of a head, the application stores a further checkpoint."""
+
+    def _goes_on(self) -> None:
+        last = max(row.checkpoint_id for row in MemorySaver.rows(self, "t"))
+        new = _body(checkpoint("t", f"{int(last) + 1}", parent_id=last))
+        self._checkpoints |= MemorySaver([new])._checkpoints
+
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        yield from list(MemorySaver.rows(self, thread_id, ns))
+        self._goes_on()
+
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        for thread_id in thread_ids:
+            yield from self.rows(thread_id)
+
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
+        found = MemorySaver.newest(self, thread_id, ns, limit)
+        self._goes_on()
+        return found
+
+
+@pytest.mark.parametrize("first", ["rows", "head", "hint"])
+def test_a_moment_has_one_head(first: str) -> None:
+    """An application writes between two reads: the head is on the tree, and the basis has the head that was used."""
+    saver = Busy([_body(checkpoint("t", "1"))])
+    reader = Reader(saver, Codec())
+
+    def look() -> str:
+        if first == "hint":
+            reader.saver.expect_whole(["t"])
+        if first == "rows":
+            reader.lineage("t")
+        head = reader.head("t")
+        assert list(reader.lineage("t").line(head.checkpoint_id))
+        assert reader.head("t") == head
+        assert basis_of_heads(reader.saver, "t") != basis_of_heads(saver, "t"), "verify refuses"
+        return head.checkpoint_id
+
+    assert reader.moment(look) < reader.moment(look), "the next moment sees the next head"

@@ -14,6 +14,7 @@ import pytest
 
 from ckpt_cli.conformance.records import checkpoint
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageError
+from ckpt_cli.installing import install
 from ckpt_cli.model import Plan
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.sqlite import create
@@ -126,13 +127,12 @@ def test_unknown_kind() -> None:
 
 def test_a_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing driver is one line with the install command, and no password in it."""
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     monkeypatch.setitem(sys.modules, "ckpt_cli.savers.postgres", None)
     monkeypatch.setitem(registry.SCHEMES, "postgresql", registry.Backend("postgres", "postgres", ("ckpt_cli",)))
     error = refusal("postgresql://u:secret@h/db")
     assert isinstance(error, MissingExtra)
     assert "secret" not in error.message
-    assert error.hint == f"{sys.executable} -m pip install 'psycopg[binary]>=3.2'"
+    assert error.hint == install("psycopg[binary]>=3.2")
 
 
 def test_name_from_the_config_file(here: Path, config: Callable[[str], None]) -> None:

@@ -1,8 +1,17 @@
-"""`refused_before_planning`: the answers of a database that may not be written, the same on every backend."""
+"""The answers of a database that may not be written, the same on every backend."""
+
+from contextlib import closing
+from typing import Any, TypedDict
 
 import pytest
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.resume import resume
+from ckpt_cli.session import Session
+from ckpt_cli.views.resume import QuestionsView
 
 
 def refused_before_planning(
@@ -26,3 +35,33 @@ def refused_before_planning(
     assert words in stderr and "not confirmed" not in stderr
     assert run(["operations", "-d", url, "--json"]) == 0
     assert '"operations": []' in capsys.readouterr().out
+
+
+class State(TypedDict, total=False):
+    """What a person said."""
+
+    said: str
+
+
+def waiting(saver: BaseCheckpointSaver[Any], thread: str) -> None:
+    """A thread that waits for an answer."""
+    graph = StateGraph(State)
+    graph.add_node("ask", lambda _: {"said": interrupt("really?")})
+    graph.add_edge(START, "ask")
+    graph.compile(checkpointer=saver).invoke({"said": ""}, {"configurable": {"thread_id": thread}})
+
+
+def asked_nothing(url: str, thread: str, words: str) -> None:
+    """`resume` on a terminal shows the question and says why no answer can be recorded, before a person types one."""
+    asked, said = list[str](), list[str]()
+
+    def ask(_: object, prompt: str) -> str:
+        asked.append(prompt)
+        return "yes"
+
+    session = Session(url, ask_line=ask, say=said.append)
+    with closing(session):
+        view = resume(session, thread)
+    assert isinstance(view, QuestionsView) and [one.value for one in view.questions] == ["really?"]
+    assert not asked
+    assert any("no answer can be recorded here" in one and words in one for one in said)

@@ -47,7 +47,7 @@ _TEXT_TYPES = frozenset({"char", "varchar", "text", "tinytext", "mediumtext", "l
 class MySQLEngine(Engine):
     """One open database."""
 
-    holds_nul = True
+    holds_nul = skips_groups = True
 
     def __init__(self, connection: Connection, schema: Schema) -> None:
         self._connection = connection

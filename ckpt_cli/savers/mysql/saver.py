@@ -1,6 +1,6 @@
 """`MySQLSaver`: the saver of LangGraph's tables in MySQL and MariaDB."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -146,6 +146,16 @@ class MySQLSaver(SqlSaver):
         sorted_here = [*self._with_newest_heads(rootless), *_rooted(by_bytes)]
         sorted_by_server = _rooted(chain(first_rooted, heads))
         yield from merge(sorted(sorted_here, key=_head_id, reverse=True), sorted_by_server, key=_head_id, reverse=True)
+
+    def threads_having(
+        self, key: str, value: str | float | None, *, or_without: bool = False
+    ) -> Iterator[Thread] | None:
+        """One statement; none if it would jump over threads because the server treats their ids as equal."""
+        return None if self._read_equal_ids() else super().threads_having(key, value, or_without=or_without)
+
+    def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]] | None:
+        """One statement; none if it would jump over threads because the server treats their ids as equal."""
+        return None if self._read_equal_ids() else super().heads_by(keys)
 
     def count_threads(self) -> int:
         """Jump from id to id in the key index; ids that the server treats as equal are counted one by one."""

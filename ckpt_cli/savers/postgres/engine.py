@@ -13,7 +13,7 @@ from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.faults import NEEDED_RIGHTS
 from ckpt_cli.savers.postgres.schema import Schema, quoted
 from ckpt_cli.savers.sql.engine import Engine, ResultRow
-from ckpt_cli.savers.sql.layout import CHECKPOINTS
+from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS
 
 T = TypeVar("T")
 
@@ -100,6 +100,30 @@ class PostgresEngine(Engine):
     def channel_versions(self) -> str:
         """The header's ``channel_versions``, as JSON text."""
         return "(checkpoint -> 'channel_versions')::text"
+
+    def joined_blobs(self) -> str | None:
+        """As LangGraph's own saver joins them (checkpoint-postgres 3.2, ``base.py: SELECT_SQL``).
+
+        Only headers in JSONB have such a list: to read JSON as JSONB may fail, at U+0000 for example.
+        """
+        if self._kind(CHECKPOINTS, "checkpoint") != "jsonb":
+            return None
+        versions, table = "checkpoint -> 'channel_versions'", self.table(CHECKPOINTS)
+        keys = ["thread_id", "checkpoint_ns"]
+        conditions = [
+            f"{self.select_expression(BLOBS, key)} = {self.select_expression(CHECKPOINTS, key, f'{table}.{key}')}"
+            for key in keys
+        ]
+        conditions.append(f"{self.select_expression(BLOBS, 'channel')} = versions.of_channel")
+        if not self._schema.layout.shallow:
+            conditions.append(f"{self.select_expression(BLOBS, 'version')} = versions.number")
+        return f"""(
+            SELECT array_agg(ARRAY[{_bytes("channel")}, {_bytes("type")}, {_up_to("blob")}])
+            FROM jsonb_each_text(CASE jsonb_typeof({versions}) WHEN 'object' THEN {versions} END)
+                AS versions(of_channel, number)
+            JOIN {self.table(BLOBS)} ON {" AND ".join(conditions)}
+            WHERE (versions.of_channel = ANY(%s::text[])) IS NOT FALSE
+        )"""  # noqa: S608 - names of tables and columns
 
     def metadata_equals(self) -> str:
         """Compare as JSON, so that the number 5 doesn't equal the text "5"."""
@@ -191,6 +215,17 @@ class PostgresEngine(Engine):
 
     def _kind(self, relation: str, column: str) -> str:
         return self._schema.layout.columns[relation][column].kind
+
+
+def _bytes(column: str) -> str:
+    """The bytes of a text column; none of NULL."""
+    return f"convert_to(coalesce({quoted(column)}, ''), 'UTF8')"
+
+
+def _up_to(column: str) -> str:
+    """The bytes of a column, none of NULL; NULL if there are more than a parameter says."""
+    name = quoted(column)
+    return f"CASE WHEN octet_length({name}) <= %s THEN {name} WHEN {name} IS NULL THEN '' END"
 
 
 def _encodable(text: str) -> bool:

@@ -3,20 +3,22 @@
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ckpt_cli.model import Thread
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.measures import Advice, Figures, Space
 from ckpt_cli.savers.postgres.address import parse
-from ckpt_cli.savers.postgres.arrivals import read_tail
+from ckpt_cli.savers.postgres.arrivals import read_new, read_threads
 from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Schema, detect
 from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_exists, whereabouts
 from ckpt_cli.savers.selection import FilterKind
-from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, WRITES
 from ckpt_cli.savers.sql.saver import SqlSaver
+from ckpt_cli.savers.thread_order import newest_first
 
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
@@ -101,13 +103,22 @@ class PostgresSaver(SqlSaver):
         return About("Postgres", self._connection.address.location, schema.generation, letter, facts, size)
 
     def arrivals(self, floor: Floor, mark: Any = None, thread_ids: Collection[str] | None = None) -> Arrivals:
-        """Read the last blocks of the table; a look without a mark also finds rows in the room of deleted ones."""
-        tail = None
-        if not self._layout.shallow:
-            tail = read_tail(self._engine, self._engine.table(CHECKPOINTS), self._sql.select, mark)
-        if tail is None or mark is None:
-            return super().arrivals(floor, None, thread_ids)._replace(mark=tail and tail.mark)
-        return tail
+        """Read named threads by their key, a small table whole, of a large one the last blocks; see `arrivals`."""
+        if self._layout.shallow:
+            return super().arrivals(floor, None, thread_ids)
+        if thread_ids is not None:
+            return read_threads(self._engine, self._sql.select, floor, thread_ids)
+        new = read_new(self._engine, self._sql.select, floor, mark)
+        if new is None or (new.is_partial and mark is None):
+            found = super().arrivals(floor)
+            return found if new is None else found._replace(mark=new.mark, is_partial=True)
+        return new
+
+    def threads_with(self, channels: Collection[str]) -> Iterator[Thread]:
+        """One statement: the server looks at the writes of each head, and sends only ids."""
+        condition, parameters = self._engine.among(WRITES, ("channel",), [(channel,) for channel in channels])
+        statement = self._sql_threads.marked(condition)
+        return newest_first(self._engine.query(statement, parameters, stream=True), self._with_newest_heads)
 
     def space(self) -> Space:
         """See `disk_space.disk_space`."""

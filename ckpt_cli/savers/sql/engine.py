@@ -19,9 +19,11 @@ class Engine(ABC):
 
     Attributes:
         holds_nul: whether JSON columns of this engine can hold U+0000.
+        skips_groups: whether the engine finds groups by jumps in an index.
     """
 
     holds_nul: bool = False
+    skips_groups: bool = False
 
     @abstractmethod
     def query(
@@ -103,6 +105,14 @@ class Engine(ABC):
     @abstractmethod
     def channel_versions(self) -> str:
         """The header's ``channel_versions`` as JSON text."""
+
+    def joined_blobs(self) -> str | None:
+        """The blobs that a header names, for the SELECT that reads the header; None if the engine has no such list.
+
+        Each is a list of bytes: channel, type, blob. Two ``%s`` are for the length of the longest blob to send, as the
+        bytes of a longer one are None; and for a list of the wanted channels, or None for all.
+        """
+        return None
 
     @abstractmethod
     def metadata_equals(self) -> str:

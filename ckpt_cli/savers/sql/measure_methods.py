@@ -48,8 +48,11 @@ class MeasureMethods(ReadMethods):
                 checkpoints, writes, size, recent = map(int, sums)
                 yield ThreadSize(thread_id, checkpoints, writes, size, recent)
 
-    def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]]:
+    def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]] | None:
         """One statement: the server groups the metadata of root graphs' heads."""
+        return self._heads_by(keys)
+
+    def _heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]]:
         statement = self._sql_threads.by_metadata(len(keys))
         for *texts, number in self._engine.query(statement, [self._engine.metadata_key(key) for key in keys]):
             yield tuple(texts), number

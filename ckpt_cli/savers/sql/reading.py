@@ -4,29 +4,29 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.errors import DatabaseUnreachable, FilterRefused
-from ckpt_cli.model import LOST, NULL, Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
 from ckpt_cli.savers.about import Totals
-from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.selection import Selection
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
+from ckpt_cli.savers.sql.checkpoint_rows import checkpoint_of, metadata_of
 from ckpt_cli.savers.sql.engine import Engine, ResultRow
 from ckpt_cli.savers.sql.headers import header_versions
+from ckpt_cli.savers.sql.joined_blobs import LONGEST, are_of_many_threads, read_joined
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 from ckpt_cli.savers.sql.select_statement import select_statement
 from ckpt_cli.savers.sql.statements import SIZES_END, BlobStatements, CheckpointStatements, WriteStatements
+from ckpt_cli.savers.sql.thread_methods import ThreadMethods
 from ckpt_cli.savers.sql.thread_statements import ThreadStatements
-from ckpt_cli.savers.thread_order import head_id, newest_first
 
 _NAMES = 1000  # ids in one statement
 _FIRST_PAGE, _LARGEST_PAGE = 25, 400  # checkpoints in a page
 _PAGE_BYTES = 4_000_000  # of headers and metadata
-_ROOTLESS = 200  # threads in one statement
 _EVERYTHING = 1 << 62
 _FEW = 20  # the rows of up to this many checkpoints are fetched at once, the rows of more are streamed
 
 
-class ReadMethods(Saver):
+class ReadMethods(ThreadMethods):
     """Methods that read rows and make records from them; `sql.saver.SqlSaver` adds those that change rows."""
 
     page = 100
@@ -52,38 +52,6 @@ class ReadMethods(Saver):
         ((checkpoints, oldest, newest),) = self._engine.query(self._sql.totals)
         ((writes,),) = self._engine.query(self._sql_writes.total)
         return Totals(self.count_threads(), checkpoints, writes, oldest, newest)
-
-    def threads(self) -> Iterator[Thread]:
-        """Jump from thread to thread in the key index; the server sorts only ids, without other columns."""
-        return newest_first(self._engine.query(self._sql_threads.all, stream=True), self._with_newest_heads)
-
-    def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread]:
-        """One statement: the server tests the metadata of the heads and sends only ids."""
-        statement, parameters = self._sql_threads.having_key, [self._engine.metadata_key(key)]
-        if text is not None:
-            statement = self._sql_threads.having_or_without if or_without else self._sql_threads.having
-            parameters = [*self._engine.metadata_parameters(key, text), *(parameters if or_without else ())]
-        return newest_first(self._engine.query(statement, parameters, stream=True), self._with_newest_heads)
-
-    def _with_newest_heads(self, thread_ids: Sequence[str]) -> list[Thread]:
-        """Threads with their heads, newest first; a head is the highest id in all namespaces of its thread."""
-        heads: dict[str, Ref] = {}
-        for page in pages(thread_ids, _ROOTLESS):
-            condition, parameters = self._engine.among(
-                CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page]
-            )
-            for thread_id, ns, highest_id in self._engine.query(
-                self._sql.highest_ids + condition + self._sql.highest_ids_end, parameters
-            ):
-                best = heads.get(thread_id)  # if ids are equal, the first namespace counts
-                if best is None or (highest_id, best.ns) > (best.checkpoint_id, ns):
-                    heads[thread_id] = Ref(thread_id, ns, highest_id)
-        return sorted((Thread(*pair) for pair in heads.items()), key=head_id, reverse=True)
-
-    def count_threads(self) -> int:
-        """Jump from thread to thread in the key index once more; nothing but the number is sent."""
-        ((threads,),) = self._engine.query(self._sql_threads.count)
-        return int(threads)
 
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id. If the root namespace is empty, the head is the newest of all namespaces."""
@@ -154,7 +122,7 @@ class ReadMethods(Saver):
             for *name, metadata in self._by_ref(self._sql.metadata, page, stream=len(page) > _FEW):
                 ref = Ref(*name)
                 if ref in refs_of_page:
-                    yield ref, _metadata(metadata)
+                    yield ref, metadata_of(metadata)
 
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str]:
         """The server searches the metadata and sends only ids."""
@@ -187,13 +155,24 @@ class ReadMethods(Saver):
 
     def with_channels(self, refs: Iterable[Ref], channels: Collection[str] | None) -> Iterator[Checkpoint]:
         """As `checkpoints`; the blobs of other channels aren't read."""
+        joined = self._sql.joined
+        if joined is None or not isinstance(refs, Collection) or not are_of_many_threads(refs):
+            return self._with_shared_blobs(refs, channels)
+        parameters = [LONGEST, None if channels is None else self._storable(BLOBS, "channel", channels)]
+        return read_joined(
+            lambda page: self._by_ref(joined, page, parameters),
+            lambda some: self._with_shared_blobs(some, channels),
+            refs,
+        )
+
+    def _with_shared_blobs(self, refs: Iterable[Ref], channels: Collection[str] | None) -> Iterator[Checkpoint]:
         rest, size = iter(refs), _FIRST_PAGE
         while page := next(pages(rest, size), None):
             by_ref = {Ref(*row[:3]): row for row in self._by_ref(self._sql.headers, page)}
             rows = [by_ref[ref] for ref in page if ref in by_ref]
             names = [[n for n in self._blob_names(row) if channels is None or n.channel in channels] for row in rows]
             for row, blobs in zip(rows, self._blobs.for_checkpoints(names), strict=True):
-                yield _checkpoint(row, {name.channel: payload for name, payload in blobs.items()})
+                yield checkpoint_of(row, {name.channel: payload for name, payload in blobs.items()})
             total = sum(len(row[4] or "") + len(row[5] or "") for row in rows) or 1
             size = max(1, min(_LARGEST_PAGE, 4 * size, _PAGE_BYTES * len(rows) // total))
 
@@ -201,7 +180,7 @@ class ReadMethods(Saver):
         """Checkpoints without their blobs."""
         for page in pages(refs, _FIRST_PAGE):
             by_ref = {Ref(*row[:3]): row for row in self._by_ref(self._sql.headers, page)}
-            yield from (_checkpoint(by_ref[ref], {}) for ref in page if ref in by_ref)
+            yield from (checkpoint_of(by_ref[ref], {}) for ref in page if ref in by_ref)
 
     def sample(self, limit: int) -> list[Ref]:
         """Checkpoints of the first and of the last threads in the key index."""
@@ -258,16 +237,23 @@ class ReadMethods(Saver):
         statement = self._sql_writes.some + only + self._sql_writes.end
         yield from (_write(thread_id, *row) for row in self._engine.query(statement, parameters, stream=stream))
 
-    def _by_ref(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[ResultRow]:
+    def _by_ref(
+        self, statement: str, refs: Sequence[Ref], first: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False
+    ) -> Iterator[ResultRow]:
         """The rows of these checkpoints; the shallow layout has no ids, so there a row may be a later checkpoint."""
         key = self._sql.key
         condition, parameters = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
-        return self._engine.query(statement + condition, parameters, stream=stream)
+        return self._engine.query(statement + condition, [*first, *parameters], stream=stream)
 
     def _blob_names(self, row: ResultRow) -> list[BlobName]:
         thread_id, ns, _, _, header, _ = row
         versions = header_versions(header or "")
         return [BlobName(thread_id, ns, c, "" if self._layout.shallow else version) for c, version in versions.items()]
+
+    def _storable(self, relation: str, column: str, values: Iterable[str]) -> list[Scalar]:
+        """Those of some values that a column can hold."""
+        searched = (self._engine.search_value(relation, column, value) for value in values)
+        return [value for value in searched if value is not None]
 
     def _thread(self, thread_id: str) -> Scalar:
         return self._engine.search_value(CHECKPOINTS, "thread_id", thread_id)
@@ -277,17 +263,6 @@ class ReadMethods(Saver):
 
     def _ns(self, ns: str) -> Scalar:
         return self._engine.search_value(CHECKPOINTS, "checkpoint_ns", ns)
-
-
-def _checkpoint(row: ResultRow, channels: dict[str, Payload]) -> Checkpoint:
-    thread_id, ns, checkpoint_id, parent_id, header, metadata = row
-    skeleton = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
-    body = Payload(LOST, b"its column is NULL") if header is None else Payload("json", header.encode())
-    return Checkpoint(skeleton, body, _metadata(metadata), channels)
-
-
-def _metadata(text: str | None) -> Payload:
-    return NULL if text is None else Payload("json", text.encode())
 
 
 def _write(thread_id: str, *row: Any) -> Write:

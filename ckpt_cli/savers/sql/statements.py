@@ -1,7 +1,7 @@
 """The SQL of every read of checkpoints, writes and blobs, made once from an engine's expressions.
 
 A statement that ends in ``WHERE`` needs a condition from `Engine.among`. Only `BlobStatements.contents`,
-`CheckpointStatements.headers`, `WriteStatements.some` and `WriteStatements.named` fetch values.
+`CheckpointStatements.headers` and `joined`, `WriteStatements.some` and `named` fetch values.
 """
 
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
@@ -60,7 +60,9 @@ class CheckpointStatements:
         self.select_before = f"{raw_id} < %s"
         self.select_end = f" ORDER BY {raw_id} DESC"
         self.having = f"SELECT DISTINCT {thread} FROM {table} WHERE {engine.metadata_equals()}"
-        self.headers = f"SELECT {place}, {parent}, {as_read('checkpoint')}, {as_read('metadata')} FROM {table} WHERE "
+        header = f"SELECT {place}, {parent}, {as_read('checkpoint')}, {as_read('metadata')}"
+        self.headers, blobs = f"{header} FROM {table} WHERE ", engine.joined_blobs()
+        self.joined = blobs and f"{header}, {blobs} FROM {table} WHERE "
         self.versions = f"SELECT {place}, {engine.channel_versions()} FROM {table} WHERE "
         self.key = ("thread_id", "checkpoint_ns") if layout.shallow else ("thread_id", "checkpoint_ns", "checkpoint_id")
 

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,13 @@ def connect(path: Path, options: str = "", *, threads: bool = False) -> sqlite3.
     connection = sqlite3.connect(
         address, timeout=_TIMEOUT, isolation_level=None, check_same_thread=not threads, uri=True
     )
-    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+    connection.text_factory = decode
     return connection
+
+
+def decode(data: bytes) -> str:
+    """A column's text; bytes that aren't UTF-8 become surrogates."""
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _quoted(path: Path) -> str:

@@ -1,7 +1,8 @@
 """The methods of `SqliteSaver` that measure: sizes from the headers of rows, and the pages of the file."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import ClassVar
+from itertools import chain
+from typing import ClassVar, NamedTuple
 
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.measures import Advice, Figures, Group, Part, Space, ThreadSize
@@ -11,8 +12,10 @@ from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns, statements
 from ckpt_cli.savers.sqlite import measure_statements as sql
 from ckpt_cli.savers.sqlite.columns import bound
+from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
 
+_NAMES = 50  # combinations of names of writes that get a number each
 _CHUNK = 500  # values in one IN (…); older builds of SQLite take at most 999
 _MANY, _WORTH = 100_000, 50_000_000  # checkpoints, bytes
 _VACUUM_MODES = {0: "none", 1: "full", 2: "incremental"}
@@ -24,6 +27,20 @@ _AFTER_DELETE = {
 }
 
 
+class _Table(NamedTuple):
+    """The statements that measure one table; `checkpoint_id` is the short name of the column."""
+
+    checkpoint_id: str
+    all_names: str
+    names: str
+    by_number: str
+    case: str
+
+
+_CHECKPOINTS = _Table("id", sql.CHECKPOINTS, sql.NAMES, sql.CHECKPOINTS_BY_NUMBER, sql.CASE)
+_WRITES = _Table("write_id", sql.WRITES, sql.WRITE_NAMES, sql.WRITES_BY_NUMBER, sql.WRITE_CASE)
+
+
 class MeasureMethods(ThreadMethods):
     """Methods that measure; `SqliteSaver` adds the others."""
 
@@ -32,30 +49,48 @@ class MeasureMethods(ThreadMethods):
     def groups(self, bounds: Sequence[str], thread_ids: Collection[str] | None = None) -> Iterator[Group]:
         """One statement for each table. SQLite sorts the lengths, not the values."""
         for only, ids in self._chunks(thread_ids):
-            when, times = period_case(self._schema.columns["id"], bounds, "?")
-            rows = self._rows(sql.CHECKPOINTS, [*times, *ids], period=when, only=only)
-            for ns, tag, period, count, size in rows:
+            for tag, ns, period, count, size in self._by_names(_CHECKPOINTS, bounds, only, ids):
                 yield Group(Part.CHECKPOINT, count, size, text_of(ns), "", columns.tag(tag), "", period)
-            if not self._schema.writes:
-                continue
-            when, times = period_case(self._schema.columns["write_id"], bounds, "?")
-            rows = self._rows(sql.WRITES, [*times, *ids], period=when, only=only)
-            for ns, channel, tag, path, period, count, size in rows:
+            rows = self._by_names(_WRITES, bounds, only, ids) if self._schema.writes else ()
+            for channel, path, tag, ns, period, count, size in rows:
                 names = (text_of(ns), text_of(channel), columns.tag(tag), text_of(path))
                 yield Group(Part.WRITE, count, size, *names, period)
+
+    def _by_names(self, table: _Table, bounds: Sequence[str], only: str, ids: Sequence[Scalar]) -> Iterator[ResultRow]:
+        """The names and the period of a table's rows; how many have them, and their bytes."""
+        when, times = period_case(self._schema.columns[table.checkpoint_id], bounds, "?")
+        names = [*self._rows(table.names, most=str(_NAMES + 1))] if not only else []
+        if 0 < len(names) <= _NAMES and all(map(_is_plain, chain(*names))):
+            cases = "".join(table.case.format(number=number) for number in range(len(names)))
+            periods = len(bounds) + 2  # the last is that of ids without a time
+            parts = {"cases": cases, "period": when, "periods": str(periods)}
+            rows = [*self._rows(table.by_number, [*chain(*names), *times], **parts)]
+            if all(number is not None for number, *_ in rows):
+                for number, *sums in rows:
+                    place, period = divmod(number, periods)
+                    yield (*names[place], period if period < periods - 1 else None, *sums)
+                return
+        yield from self._rows(table.all_names, [*times, *ids], period=when, only=only)
 
     def thread_sizes(
         self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
     ) -> Iterator[ThreadSize]:
-        """One statement, in the order of the key indexes."""
+        """One statement, in the order of the key indexes; the largest of all threads are found first."""
         statement = sql.THREADS_AND_WRITES if self._schema.writes else sql.THREADS
-        if largest is not None:
-            statement = sql.LARGEST.replace("{sizes}", statement).replace("{largest}", str(int(largest)))
+        if largest is not None and thread_ids is None:
+            thread_ids = self._largest(since, largest)
         for only, ids in self._chunks(thread_ids):
             parameters = [since, *ids, *(ids if self._schema.writes else ())]
             for raw, *sums in self._rows(statement, parameters, only=only):
                 checkpoints, writes, size, recent = sums
                 yield ThreadSize(self._name(raw), checkpoints, writes, size, recent)
+
+    def _largest(self, since: str, largest: int) -> list[str]:
+        """The threads with most bytes, and those with most checkpoints that aren't below an id."""
+        written, most = self._schema.sql(sql.WRITTEN) if self._schema.writes else "0", str(int(largest))
+        by_size = self._rows(sql.LARGEST, written=written, largest=most)
+        by_time = self._rows(sql.MOST_RECENT, [since], largest=most)
+        return list(dict.fromkeys(self._name(raw) for (raw,) in chain(by_size, by_time)))
 
     def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]]:
         """One statement, which reads the metadata of the heads and nothing else of them."""
@@ -105,3 +140,8 @@ class MeasureMethods(ThreadMethods):
             values: list[Scalar] = [bound(one) if isinstance(one, str) else one for one in stored if one is not None]
             null = " OR thread_id IS NULL" if None in stored else ""
             yield f"WHERE (thread_id IN ({places}){null})", values
+
+
+def _is_plain(name: Scalar) -> bool:
+    """Whether a stored name can be a parameter as it is, and equals what is stored."""
+    return name is None or (isinstance(name, str) and name.isascii())

@@ -1,25 +1,29 @@
 """The methods of `SqliteSaver` that read many threads or checkpoints in one statement."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Write
 from ckpt_cli.savers.paging import pages
-from ckpt_cli.savers.spelling import text_of
+from ckpt_cli.savers.spelling import FIRST_CHARACTERS, text_of
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import statements as sql
-from ckpt_cli.savers.sqlite.columns import bound, data, equals, stored
+from ckpt_cli.savers.sqlite.columns import among, bound, data, equals, stored
 from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
 
 _AT_ONCE = 300  # names in one statement; older builds of SQLite take at most 999 parameters
+_NAMES = 2000  # texts of names that are kept for the next rows
 _TEXT = "CAST(? AS TEXT)"
 _FEW = 8  # checkpoints that are read one by one: a statement of their own costs less than they do
 
 
 class _Names(dict[Scalar, str]):
-    """The texts of stored names; most names are in several rows of a page."""
+    """The texts of stored names, at most `_NAMES`; most names are in several rows that come soon after each other."""
 
     def __missing__(self, raw: Scalar) -> str:
+        if len(self) >= _NAMES:
+            self.clear()
         self[raw] = text = text_of(raw)
         return text
 
@@ -27,6 +31,19 @@ class _Names(dict[Scalar, str]):
 def _name(thread_id: Scalar) -> str:
     """A thread's name: an id that is text is its own name, even if it looks like the name of another kind of id."""
     return thread_id if isinstance(thread_id, str) else text_of(thread_id)
+
+
+def _writes(rows: Iterable[ResultRow]) -> Iterator[Write]:
+    """What `columns.write` gives for each row of plain names; the usual row isn't looked at column by column."""
+    names, new = _Names(), tuple.__new__  # the tuples' own `__new__` would be a function of Python's
+    for row in rows:
+        thread_id, ns, own, path, task_id, idx, channel, kind, size, value = row
+        if type(path) is type(task_id) is type(channel) is type(kind) is str and type(idx) is int is type(size):
+            payload = None if value is None else new(Payload, (names[kind], data(value)))
+            texts = names[task_id], idx, names[channel], names[path]
+            yield new(Write, (thread_id, names[ns], names[own], *texts, payload, size))
+        else:
+            yield columns.write(_name(thread_id), row[1:])
 
 
 class PageMethods(ThreadMethods):
@@ -39,10 +56,11 @@ class PageMethods(ThreadMethods):
             return
         for page in pages(thread_ids, _AT_ONCE):
             places = ", ".join([_TEXT] * len(page))
-            names = _Names()
+            names, new = _Names(), tuple.__new__
             for thread_id, ns, own, parent, size in self._rows(sql.ROWS_OF, [*map(bound, page)], places=places):
+                thread = thread_id if type(thread_id) is str else text_of(thread_id)
                 parent_id = None if parent is None else names[parent]
-                yield CheckpointRow(_name(thread_id), names[ns], names[own], parent_id, size)
+                yield new(CheckpointRow, (thread, names[ns], names[own], parent_id, size))
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """Many are read in one statement for each page, one row after the other; a few, by their keys."""
@@ -64,17 +82,43 @@ class PageMethods(ThreadMethods):
             return
         longest = columns.EVERYTHING if values is None else values
         for page in pages(refs, _AT_ONCE):
-            for row in self._joined(sql.WRITES_ON, page, [longest]):
-                yield columns.write(_name(row[0]), row[1:])
+            yield from _writes(self._joined(sql.WRITES_ON, page, [longest]))
+
+    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """Many are read in one statement for each page, a thread's in one of its own.
+
+        In a row metadata comes after the checkpoint, so SQLite walks over all pages of the row.
+        """
+        by_space: dict[tuple[str, str], list[str]] = {}
+        for thread_id, ns, own_id in set(refs):
+            by_space.setdefault((thread_id, ns), []).append(own_id)
+        if len(by_space) <= _FEW or not self._are_plain(refs):
+            for (thread_id, ns), own_ids in by_space.items():
+                yield from self._metadata_of_one(thread_id, ns, own_ids)
+            return
+        for page in pages(set(refs), _AT_ONCE):
+            for thread_id, ns, own, text in self._joined(sql.METADATA_ON, page):
+                yield Ref(_name(thread_id), text_of(ns), text_of(own)), self._metadata(text)
+
+    def _metadata_of_one(self, thread_id: str, ns: str, ids: Collection[str]) -> Iterator[tuple[Ref, Payload]]:
+        (is_thread, stored_id), (is_ns, space) = self._find_thread(thread_id), equals(ns)
+        for condition, chunk in among(self._schema.columns["id"], sorted(ids)):
+            parts = {"thread": is_thread, "is_ns": is_ns, "some": condition}
+            for checkpoint_id, text in self._rows(sql.METADATA, [stored_id, space, *chunk], **parts):
+                yield Ref(thread_id, ns, text_of(checkpoint_id)), self._metadata(text)
 
     def _joined(self, template: str, refs: Sequence[Ref], first: Sequence[object] = ()) -> Iterator[ResultRow]:
         wanted = ", ".join([f"({_TEXT}, {_TEXT}, {_TEXT})"] * len(refs))
-        names = [bound(name) for ref in refs for name in ref]
-        return self._rows(template, [*names, *first], wanted=wanted)
+        names = [*chain.from_iterable(refs)]
+        parameters = names if "".join(names).isascii() else map(bound, names)
+        return self._rows(template, [*parameters, *first], wanted=wanted)
 
     def _are_plain(self, refs: Iterable[Ref]) -> bool:
         """Whether all these names are stored as text."""
-        return not self._odd.stored and all(type(stored(ref.ns)) is str is type(stored(ref[2])) for ref in refs)
+        if self._odd.stored:
+            return False
+        _, spaces, ids = (set(names) for names in zip(*refs, strict=True))
+        return all(name[:1] not in FIRST_CHARACTERS or type(stored(name)) is str for name in spaces | ids)
 
     def _one_by_one(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         for ref in refs:

@@ -1,14 +1,12 @@
 """`SqliteSaver`: the saver for LangGraph's two tables of any generation. This module has its reading methods."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable, FilterRefused
 from ckpt_cli.model import (
     CheckpointRow,
-    Payload,
     Ref,
     Thread,
     Write,
@@ -140,15 +138,6 @@ class SqliteSaver(PageMethods, MeasureMethods, WriteMethods):
         """One checkpoint's row without its payloads."""
         row = next(self._rows_of_one(sql.ROW, ref), None)
         return CheckpointRow(*ref, columns.parent(row[0]), row[1]) if row else None
-
-    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """Read metadata by key. In a row it comes after the checkpoint, so SQLite walks over all pages of the row."""
-        for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: (ref.thread_id, ref.ns)):
-            (is_thread, stored_id), (is_ns, space) = self._find_thread(thread_id), equals(ns)
-            for condition, chunk in among(self._schema.columns["id"], [ref.checkpoint_id for ref in some]):
-                parts = {"thread": is_thread, "is_ns": is_ns, "some": condition}
-                for checkpoint_id, text in self._rows(sql.METADATA, [stored_id, space, *chunk], **parts):
-                    yield Ref(thread_id, ns, text_of(checkpoint_id)), self._metadata(text)
 
     def select(self, selection: Selection) -> Iterator[Ref]:
         """One statement, with the conditions, the order and the limit of LangGraph's own saver."""

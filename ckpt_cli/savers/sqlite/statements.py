@@ -55,6 +55,25 @@ HEAD_MAY_HAVE = """
 """Without a backslash, JSON spells a text in one way only; so its bytes must be there."""
 KEY_IS_ABSENT = "json_type(CAST(metadata AS TEXT), ?) IS NULL"
 
+_HEAD_METADATA = """, heads(id, head) AS (
+        SELECT id, (SELECT max({id}) FROM checkpoints WHERE thread_id = ids.id AND {ns} = '')
+        FROM ids WHERE id IS NOT NULL LIMIT -1
+    ), found AS (
+        SELECT id, head, ? AS name, ? AS path, CAST(coalesce((
+            SELECT {metadata} FROM checkpoints WHERE thread_id = heads.id AND {ns} = '' AND {id} = heads.head
+        ), '') AS TEXT) AS metadata FROM heads LIMIT -1
+    )
+    SELECT id, head, CASE
+        WHEN head IS NULL OR NOT json_valid(metadata) OR instr(metadata, char(92)) > 0
+            OR instr(substr(metadata, instr(metadata, name) + 1), name) > 0 THEN '{{'
+        ELSE CASE json_type(metadata, path)
+            WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE substr(json_extract(metadata, path), 1, 40)
+        END
+    END FROM found ORDER BY head IS NOT NULL, head DESC, id
+"""
+NUMBERS = IDS + _HEAD_METADATA
+"""Threads, heads, and what their metadata has under a key; a brace if JSON may spell it in several ways."""
+
 HAS_ROWIDS = """
     SELECT 1 FROM sqlite_schema
     WHERE type = 'table' AND lower(name) = 'checkpoints' AND upper(sql) NOT LIKE '%WITHOUT%ROWID%'
@@ -125,6 +144,12 @@ SAMPLE = " UNION ALL ".join(
 
 METADATA = """
     SELECT {id}, {metadata} FROM checkpoints WHERE thread_id {thread} AND {ns} {is_ns} AND {some}
+"""
+
+METADATA_ON = """
+    WITH wanted(thread, ns, id) AS (VALUES {wanted})
+    SELECT thread_id, {ns}, {id}, {metadata}
+    FROM wanted CROSS JOIN checkpoints ON thread_id = wanted.thread AND {ns} = wanted.ns AND {id} = wanted.id
 """
 
 SELECT = "SELECT thread_id, {ns}, {id} FROM checkpoints {where} ORDER BY {id} DESC LIMIT ?"

@@ -7,6 +7,7 @@ from typing import Any
 from ckpt_cli.model import Ref, Scalar, Thread
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.near_numbers import may_equal
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.columns import bound
@@ -35,14 +36,20 @@ class ThreadMethods(Saver):
         places = ", ".join("?" * len(channels))
         return self._some_threads(self._schema.sql(sql.HEAD_HAS_WRITE, channels=places), list(channels))
 
-    def threads_having(self, key: str, text: str | None, *, or_without: bool = False) -> Iterator[Thread] | None:
-        """One statement, which looks for the bytes of the text, or of the key."""
+    def threads_having(
+        self, key: str, value: str | float | None, *, or_without: bool = False
+    ) -> Iterator[Thread] | None:
+        """One statement, which looks for the bytes of the text, or of the key, or reads the numbers under the key."""
         name = f'"{key}"'
         if not key.isidentifier() or not key.isascii():  # other keys may have several spellings in JSON
             return None
+        if isinstance(value, int | float):
+            rows = self._rows(sql.NUMBERS, [name, f"$.{name}"])
+            fitting = ((raw, head) for raw, head, text in rows if may_equal(text, value, or_without=or_without))
+            return self._newest_first(fitting)
         fits = self._schema.sql(sql.HEAD_MAY_HAVE, otherwise=sql.KEY_IS_ABSENT if or_without else "0")
         path = [f"$.{name}"] if or_without else []
-        return self._some_threads(fits, [name if text is None else bound(text), *path])
+        return self._some_threads(fits, [name if value is None else bound(value), *path])
 
     def arrivals(self, floor: Floor, mark: Any = None, thread_ids: Collection[str] | None = None) -> Arrivals:
         """Read the rows behind the last known one, in the order in which they were stored, whatever their ids are.

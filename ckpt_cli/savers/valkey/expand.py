@@ -112,13 +112,13 @@ def row_key(relation: str, ref: Ref) -> tuple[str, Row]:
     return relation, {"key": key, "thread_id": ref.thread_id, "ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
 
 
-def records_in(relation: str, key: Row, row: Row | None) -> set[Name]:
-    """The names of the records that a key holds."""
+def records_in(relation: str, key: Row, row: Row | None) -> dict[Name, Any]:
+    """The names of the records that a key holds, each with what is stored of it."""
     if relation == THREADS or row is None:
-        return set()
+        return {}
     columns: Any = key
     ref = Ref(columns["thread_id"], columns["ns"], columns["checkpoint_id"])
-    return {ref} if relation == CHECKPOINTS else {name for name, _ in _entries(row, ref)}
+    return {ref: row} if relation == CHECKPOINTS else dict(_entries(row, ref))
 
 
 def merged_entries(

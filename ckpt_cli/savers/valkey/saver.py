@@ -127,7 +127,12 @@ class ValkeySaver(ScannedSaver):
     def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
         """The records that the key holds after the change but not before."""
         before, after = (records_in(change.relation, change.key, row) for row in (change.before, change.after))
-        return after - before
+        return after.keys() - before.keys()
+
+    def written(self, change: RowChange) -> Collection[Ref | WriteKey]:
+        """The records whose part of the key the change makes or changes."""
+        before, after = (records_in(change.relation, change.key, row) for row in (change.before, change.after))
+        return {name for name, entry in after.items() if name not in before or before[name] != entry}
 
     def agent_rows(self) -> "AgentRows":
         """A transaction for each call that writes; in a cluster plans."""

@@ -18,6 +18,7 @@ from tests.cross.listing import Listing
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
+from tests.cross.tool_calls import ToolCalls
 from tests.cross.travel import Travel
 from tests.servers.dynamodb import KEYS, REGION, Dynamo
 
@@ -97,3 +98,7 @@ class TestIdentity(Identity):
 
 class TestManyThreads(ManyThreads):
     """One command for many threads."""
+
+
+class TestToolCalls(ToolCalls):
+    """Tool calls without answers."""

@@ -11,12 +11,14 @@ from langgraph.checkpoint.mongodb import MongoDBSaver
 from pymongo import MongoClient
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.fleet import ManyThreads
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
+from tests.cross.tool_calls import ToolCalls
 from tests.cross.travel import Travel
 from tests.servers.mongodb import Mongo
 
@@ -80,3 +82,11 @@ class TestForget(Forget):
 
 class TestIdentity(Identity):
     """Another database at the same address, and the same one at another."""
+
+
+class TestToolCalls(ToolCalls):
+    """Tool calls without answers."""
+
+
+class TestManyThreads(ManyThreads):
+    """One command for many threads."""

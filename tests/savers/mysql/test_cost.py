@@ -170,3 +170,23 @@ def test_long_values_are_not_sent(mysql: MySQLServer, small: str) -> None:
         ((_, after),) = saver._engine.query(received)
         assert {(write.size, write.payload) for write in writes} == {(1_000_000, None)}
         assert int(after) - int(before) < 10_000
+
+
+def test_a_question_to_more_threads_than_a_recursion_has_steps(mysql: MySQLServer) -> None:
+    """All threads are asked, also if there are more than a server's recursive query would give."""
+    url = grown(mysql, 1, 1)
+    with closing(mysql.connect(url.rpartition("/")[2])) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE()"
+            " AND table_name = 'checkpoints' AND column_name <> 'thread_id'"
+        )
+        rest = ", ".join(f"`{column}`" for (column,) in cursor.fetchall())
+        for digit in range(11):  # each doubles the threads
+            copies = f"SELECT concat(thread_id, '-{digit}'), {rest} FROM checkpoints"
+            cursor.execute(f"INSERT INTO checkpoints (thread_id, {rest}) {copies}")
+        connection.commit()
+    with closing(open_url(url)) as saver:
+        assert saver.count_threads() == 2048
+        assert len(list(saver.threads_having("source", "loop") or ())) == 2048
+        assert len(list(saver.threads_having("step", 1.5, or_without=True) or ())) == 0
+        assert sum(count for _, count in saver.heads_by(["source"]) or ()) == 2048

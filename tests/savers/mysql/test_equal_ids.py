@@ -49,6 +49,7 @@ def test_each_spelling_is_a_thread(saver: MySQLSaver) -> None:
     threads = list(saver.threads())
     assert [thread.thread_id for thread in threads] == ["other", "bób", "Bob"]
     assert saver.totals().threads == 3
+    assert list(saver.threads_with(["__error__"])) == []
     for thread in threads:
         assert saver.thread(thread.thread_id) == thread
         rows = list(saver.rows(thread.thread_id))
@@ -57,6 +58,16 @@ def test_each_spelling_is_a_thread(saver: MySQLSaver) -> None:
         assert saver.namespaces(thread.thread_id) == [""]
     assert saver.thread("bob") is None
     assert [row.thread_id for row in saver.rows_of(["Bob"])] == ["Bob"] * saver.count("Bob")
+
+
+def test_each_spelling_is_asked_about(url: str, saver: MySQLSaver, capsys: pytest.CaptureFixture[str]) -> None:
+    """A question to all heads misses no thread, and counts each."""
+    found = saver.threads_having("source", "loop")
+    assert found is None or {thread.thread_id for thread in found} == {"other", "bób", "Bob"}
+    counts = saver.heads_by(["source"])
+    assert counts is None or sum(count for _, count in counts) == 3
+    assert run(["threads", "--where", 'metadata.source == "loop"', "-d", url]) == 0
+    assert sorted(line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()) == ["Bob", "bób", "other"]
 
 
 def test_values_are_those_that_langgraph_reads(mysql: MySQLServer, url: str, saver: MySQLSaver) -> None:

@@ -58,6 +58,20 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return statements
 
 
+@pytest.fixture
+def parameters(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of values that each statement takes."""
+    counts: list[int] = []
+    execute = psycopg.Connection.execute
+
+    def recorded(self: Any, query: str, values: Any = (), **options: Any) -> Any:
+        counts.append(sum(len(value) if isinstance(value, list) else 1 for value in values or ()))
+        return execute(self, query, values, **options)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", recorded)
+    return counts
+
+
 def statements_of(words: Sequence[str], url: str, sent: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
     sent.clear()
     assert run([*words, "-d", url]) == 0
@@ -100,6 +114,31 @@ def test_checkpoints_cost_a_statement_for_each_page(
     assert len(many) <= len(few) + 30 + portions * 6
 
 
+def test_a_whole_list_costs_a_few_statements_for_each_page(
+    small: str, large: str, sent: list[str], parameters: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Per 250 threads: their rows, writes and heads. Blobs come with their heads, so no name of one is sent."""
+    pages = []
+    for url in (small, large):
+        parameters.clear()
+        statements = statements_of(["threads", "--limit", "0"], url, sent, capsys)
+        pages.append((len(statements), sum(parameters)))
+        assert not any(re.search('SELECT [^(]*FROM "public".checkpoint_blobs', statement) for statement in statements)
+    (few, few_names), (many, many_names) = pages
+    assert many - few <= 30 * (5000 - 250) / 250
+    assert many_names - few_names <= 20 * (5000 - 250)
+
+
+@pytest.mark.parametrize("status", ["waiting", "failed"])
+def test_marked_threads_cost_one_statement(
+    status: str, small: str, large: str, sent: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where none waits or failed, no head is read: 5,000 threads cost as many statements as 250."""
+    few = statements_of(["threads", "--status", status], small, sent, capsys)
+    assert statements_of(["threads", "--status", status], large, sent, capsys) == few
+    assert len(few) < 20
+
+
 def listings(saver: PostgresSaver) -> dict[str, str]:
     """The statements of the listings."""
     checkpoints, blobs = (
@@ -110,6 +149,7 @@ def listings(saver: PostgresSaver) -> dict[str, str]:
     threads = ThreadStatements(saver._engine, saver._layout)
     return {
         "threads": threads.all,
+        "marked threads": threads.marked('"channel" = ANY(ARRAY[%s])'),
         "count threads": threads.count,
         "namespaces": checkpoints.namespaces,
         "count": checkpoints.count,
@@ -125,7 +165,17 @@ def listings(saver: PostgresSaver) -> dict[str, str]:
 
 
 NAMES = [
-    *("threads", "count threads", "namespaces", "count", "rows", "rows of a namespace", "newest", "row"),
+    *(
+        "threads",
+        "marked threads",
+        "count threads",
+        "namespaces",
+        "count",
+        "rows",
+        "rows of a namespace",
+        "newest",
+        "row",
+    ),
     *("thread sizes", "thread sizes by blobs", "blob sizes", "writes"),
 ]
 

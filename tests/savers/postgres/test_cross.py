@@ -11,6 +11,8 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg.sql import SQL, Identifier
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.broken_fleet import BrokenFleet
+from tests.cross.busy_fleet import BusyFleet
 from tests.cross.fleet import ManyThreads
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
@@ -41,6 +43,15 @@ def fresh(postgres: PostgresServer) -> Fresh:
     return give
 
 
+def rows_of(backend: Backend) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Every row of every table, with the table's name."""
+    tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+    with psycopg.connect(backend.url) as connection:
+        for (name,) in connection.execute(tables).fetchall():
+            for row in connection.execute(SQL("SELECT * FROM {}").format(Identifier(name))):
+                yield name, row
+
+
 class TestListing(Listing):
     """Counting and sorting threads."""
 
@@ -57,12 +68,24 @@ class TestMemories(SomeMemories):
     """Subgraphs with their own memory."""
 
 
+class TestBusyFleet(BusyFleet):
+    """The application never rests."""
+
+
 class TestManyThreads(ManyThreads):
     """One command for many threads."""
 
 
 class TestToolCalls(ToolCalls):
     """Tool calls without answers."""
+
+
+class TestBrokenFleet(BrokenFleet):
+    """A fleet that breaks in three ways."""
+
+    def stored(self, backend: Backend) -> list[str]:
+        """Every row of every table."""
+        return sorted(map(repr, rows_of(backend)))
 
 
 class TestSince(Since):
@@ -78,11 +101,7 @@ class TestForget(Forget):
 
     def stored(self, backend: Backend) -> bytes:
         """Every row of every table."""
-        tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
-        with psycopg.connect(backend.url) as connection:
-            names = [name for (name,) in connection.execute(tables)]
-            rows = [connection.execute(SQL("SELECT * FROM {}").format(Identifier(name))).fetchall() for name in names]
-        return repr(rows).encode()
+        return repr([*rows_of(backend)]).encode()
 
 
 class TestIdentity(Identity):

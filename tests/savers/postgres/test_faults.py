@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from langgraph.checkpoint.postgres import PostgresSaver as LibrarySaver
 
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused
@@ -22,7 +23,7 @@ from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
 from ckpt_cli.savers.sql.images import Images
 from tests.savers.postgres.conftest import Ckpt
 from tests.savers.postgres.large import fill
-from tests.savers.unwritable import refused_before_planning
+from tests.savers.unwritable import asked_nothing, refused_before_planning, waiting
 from tests.servers.postgres import OwnServer, PostgresServer, own_server
 from tests.servers.processes import free_port, listens
 
@@ -142,6 +143,13 @@ def test_no_right_to_write(ckpt: Ckpt, reader: str) -> None:
 def test_no_right_is_an_error_before_planning(reader: str, capsys: pytest.CaptureFixture[str]) -> None:
     """`info`, a dry run and a change, before it is planned, say that this user may not write."""
     refused_before_planning(reader, THREAD, "this user may not write it (no right to INSERT on", capsys)
+
+
+def test_no_question_is_asked_whose_answer_cant_be_recorded(url: str, reader: str) -> None:
+    """`resume` by a user who may only read shows the question, and why it can't be answered; nobody types in vain."""
+    with LibrarySaver.from_conn_string(url) as saver:
+        waiting(saver, "asks")
+    asked_nothing(reader, "asks", "this user may not write it")
 
 
 def test_no_right_to_insert(ckpt: Ckpt, postgres: PostgresServer, reader: str, url: str) -> None:

@@ -1,7 +1,8 @@
 """One command for many threads, on a SQLite file."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from tests.cross.backend import Backend
+from tests.cross.broken_fleet import BrokenFleet
+from tests.cross.busy_fleet import BusyFleet
 from tests.cross.fleet import ManyThreads
 from tests.cross.tool_calls import ToolCalls
 
@@ -41,3 +44,16 @@ class TestManyThreads(ManyThreads):
 
 class TestToolCalls(ToolCalls):
     """Tool calls without answers."""
+
+
+class TestBrokenFleet(BrokenFleet):
+    """A fleet that breaks in three ways."""
+
+    def stored(self, backend: Backend) -> list[str]:
+        """Every row of the file."""
+        with closing(sqlite3.connect(backend.url)) as connection:
+            return sorted(connection.iterdump())
+
+
+class TestBusyFleet(BusyFleet):
+    """The application never rests."""

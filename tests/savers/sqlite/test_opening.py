@@ -1,20 +1,24 @@
 """A database is read in every state in which its writers may have left it, without a change to it or its folder."""
 
 import os
+import pkgutil
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
 
+import ckpt_cli
 from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.savers.sqlite.driver import connect
 from tests.savers.sqlite.writer import Writer, folder, read, rollback_mode
-from tests.savers.unwritable import refused_before_planning
+from tests.savers.unwritable import asked_nothing, refused_before_planning, waiting
 
 
 def without_shm(files: dict[str, tuple[int, int, int, str]]) -> dict[str, tuple[int, int, int, str]]:
@@ -210,15 +214,31 @@ def readable() -> Iterator[Path]:
 
 @contextmanager
 def ordinary_user() -> Iterator[None]:
-    """Become an ordinary user if this is root, whom no permission stops; any other user stays."""
+    """Become an ordinary user if this is root, whom no permission stops; any other user stays.
+
+    Every module is imported before: the code may be where only root can read it.
+    """
     if os.geteuid() != 0:
         yield
         return
+    for module in pkgutil.walk_packages(ckpt_cli.__path__, "ckpt_cli."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
     os.seteuid(65534)
     try:
         yield
     finally:
         os.seteuid(0)
+
+
+def test_no_question_is_asked_whose_answer_cant_be_recorded(readable: Path) -> None:
+    """`resume` on a file that can only be read shows the question, and why it can't be answered."""
+    with SqliteSaver.from_conn_string(str(readable / "asks.sqlite")) as saver:
+        waiting(saver, "asks")
+    (readable / "asks.sqlite").chmod(0o444)
+    readable.chmod(0o555)
+    with ordinary_user():
+        asked_nothing(str(readable / "asks.sqlite"), "asks", "can't be written")
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,14 @@ from langgraph_checkpoint_aws import ValkeySaver
 
 from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
+from tests.cross.fleet import ManyThreads
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
 from tests.cross.look import Look, Run, mine, theirs
 from tests.cross.since import Since
 from tests.cross.steps import Steps
+from tests.cross.tool_calls import ToolCalls
 from tests.cross.travel import CASES, Travel
 from tests.servers.redis import Server
 
@@ -98,3 +100,11 @@ class TestForget(Forget):
 
 class TestIdentity(Identity):
     """Another database at the same address, and the same one at another."""
+
+
+class TestToolCalls(ToolCalls):
+    """Tool calls without answers."""
+
+
+class TestManyThreads(ManyThreads):
+    """One command for many threads."""

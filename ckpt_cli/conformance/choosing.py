@@ -1,0 +1,64 @@
+"""Tests of the methods of `savers.selection.Selector` that choose threads by their heads."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ckpt_cli.conformance.samples import Make, Samples
+from ckpt_cli.model import Payload
+
+TEXTS = ("u-1", "u-10", "ä", "a/b", 'say "hi"', "back\\slash", "", "100%", "line\nbreak", "🙂", "' OR 1=1 --")
+"""Texts that JSON or SQL spells in more than one way."""
+NUMBERS: tuple[str | float, ...] = (0, 1, 1.0, True, False, 0.5, 0.1 + 0.2, -3, 10**15, 2.0**53, "1", "true")
+"""Values that are easily mistaken for each other."""
+
+
+def _json(document: Mapping[str, Any]) -> Payload:
+    return Payload("json", json.dumps(document).encode())
+
+
+class Choosing(Samples):
+    """Threads are chosen so that none is missed that fits."""
+
+    def test_threads_whose_head_is_marked(self, make: Make) -> None:
+        """Threads are found by the channels of the writes on their heads, in the order of all threads."""
+        marked = [self.write(i, "2", f"task {n}", n % 2, channel="__error__") for n, i in enumerate(self.odd_ids[::2])]
+        names = [(i, checkpoint_id) for i in self.odd_ids for checkpoint_id in ("1", "2")]
+        others = [r for name in names for r in (self.checkpoint(*name), self.write(*name, "other"))]
+        others += [self.write(i, "1", channel="__error__") for i in self.odd_ids]
+        others.append(self.checkpoint("only below", "3", ns="sub"))
+        others.append(self.write("only below", "3", ns="sub", channel="__interrupt__"))
+        saver = make([*others, *marked])
+        found = [thread.thread_id for thread in saver.threads_with(["__error__"])]
+        wanted = [thread.thread_id for thread in saver.threads() if thread.thread_id in self.odd_ids[::2]]
+        assert [one for one in found if one != "only below"] == wanted
+        assert {"only below", *wanted} <= {one.thread_id for one in saver.threads_with(["__interrupt__", "__error__"])}
+
+    def test_threads_by_the_metadata_of_heads(self, make: Make) -> None:
+        """No thread is missed that has a value under a key, or that lacks the key; others have an older checkpoint."""
+        nothing = make([]).threads_having("user", "u-1")
+        if nothing is None:
+            pytest.skip("the engine has no such query")
+        assert list(nothing) == []
+        others = (*({"inner": {"user": text}} for text in TEXTS), 1e300, None, ["u-1"], {"user": "u-1"})
+        documents: list[dict[str, Any]] = [{"step": 1, "user": value} for value in (*TEXTS, *NUMBERS, *others)]
+        heads = dict(enumerate([*documents, {"step": 1}, {"step": 1, "users": "u-1"}]))
+        written = [self.checkpoint(f"t-{n:02}", "2", metadata=_json(document)) for n, document in heads.items()]
+        older = [self.checkpoint(f"t-{n:02}", "1", metadata=_json({"step": 0, "user": "u-1"})) for n in heads]
+        saver = make([*older, *written])
+
+        def having(value: str | float | None, *, or_without: bool = False) -> set[int]:
+            found = saver.threads_having("user", value, or_without=or_without)
+            return {int(thread.thread_id[2:]) for thread in found or ()}
+
+        without = {n for n, document in heads.items() if "user" not in document}
+        for value in (*TEXTS, *NUMBERS):
+            fitting = {n for n, document in heads.items() if document.get("user") == value}
+            assert fitting <= having(value), value
+            assert fitting | without <= having(value, or_without=True), value
+        ones = {n for n, document in heads.items() if document.get("user") in (1, 0.5)}
+        assert not having("nobody") & {0, 1}
+        assert not (having(7) | having(0.25)) & {0, 1, *ones}
+        assert heads.keys() - without <= having(None)

@@ -1,0 +1,116 @@
+"""Sizes of all records: counted by numbers for the names, they are those of the records themselves."""
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckpt_cli.conformance.records import checkpoint, write
+from ckpt_cli.model import Checkpoint, Payload, Plan, Write
+from ckpt_cli.savers.measures import Group, Measurer
+from ckpt_cli.savers.sqlite import create, measure_methods, open_file
+from ckpt_cli.savers.sqlite import measure_statements as sql
+from ckpt_cli.savers.sqlite.saver import SqliteSaver
+
+BOUNDS = ["1f0", "1f1"]
+EARLY, LATE = "1ef00000-0000-6000-8000-0000000000{:02x}", "1f050000-0000-6000-8000-0000000000{:02x}"
+
+
+def _sums(groups: Iterable[Group]) -> dict[Group, tuple[int, int]]:
+    """Records and bytes by all in which groups differ."""
+    numbers, sizes = Counter[Group](), Counter[Group]()
+    for group in groups:
+        alike = group._replace(number=0, bytes=0)
+        numbers[alike] += group.number
+        sizes[alike] += group.bytes or 0
+    return {one: (numbers[one], sizes[one]) for one in numbers}
+
+
+def _numbers(groups: Iterable[Group]) -> Counter[Group]:
+    """How many records there are of each kind; whatever a list of rows doesn't know is left out."""
+    counts = Counter[Group]()
+    for group in groups:
+        counts[group._replace(number=0, bytes=0, tag=None)] += group.number
+    return counts
+
+
+def _made(path: Path, channels: list[str], namespaces: list[str]) -> Path:
+    records: list[Checkpoint | Write] = []
+    for number, ns in enumerate(namespaces):
+        for pattern in (EARLY, LATE, "no-uuid-{:02x}"):
+            ref_id = pattern.format(number % 256)
+            records.append(checkpoint(f"t{number}", ref_id, ns=ns))
+            records += [
+                write(f"t{number}", ref_id, ns=ns, idx=idx, channel=channel, payload=Payload("msgpack", b"x" * idx))
+                for idx, channel in enumerate(channels)
+            ]
+    with closing(create(path)) as saver:
+        saver.apply(Plan("records", tuple(records)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("channels", "namespaces"),
+    [
+        (["a", "b", "a"], ["", "sub:1", "sub:2"]),
+        ([f"c{number}" for number in range(60)], [""]),
+        (["a", "é", "%7"], ["", "nü:1"]),
+        (["a"], [""] * 400 + ["late:1"]),
+    ],
+    ids=["few names", "more names than numbers", "names that are not ASCII", "a name behind the rows that are sampled"],
+)
+def test_the_sums_are_those_of_the_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, channels: list[str], namespaces: list[str]
+) -> None:
+    """By namespace, channel, type, path and period, whichever statement adds them up."""
+    with closing(open_file(_made(tmp_path / "x.sqlite", channels, namespaces))) as saver:
+        quickly = list(saver.groups(BOUNDS))
+        monkeypatch.setattr(measure_methods, "_NAMES", 0)
+        assert _sums(quickly) == _sums(saver.groups(BOUNDS))
+        assert _numbers(quickly) == _numbers(Measurer.groups(saver, BOUNDS))
+
+
+def test_few_names_are_sorted_as_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite sorts no texts of a usual database, whose records have few names; of others it does."""
+    with closing(open_file(_made(tmp_path / "x.sqlite", ["a", "b"], [""] * 3))) as saver:
+        assert _statements(saver, monkeypatch) == [
+            sql.NAMES,
+            sql.CHECKPOINTS_BY_NUMBER,
+            sql.WRITE_NAMES,
+            sql.WRITES_BY_NUMBER,
+        ]
+    with closing(open_file(_made(tmp_path / "y.sqlite", ["a", "é"], [""]))) as saver:
+        assert _statements(saver, monkeypatch)[-2:] == [sql.WRITE_NAMES, sql.WRITES]
+
+
+def _statements(saver: SqliteSaver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that measure all records."""
+    rows, templates = saver._rows, list[str]()
+
+    def noted(template: str, *args: Any, **parts: str) -> Any:
+        templates.append(template)
+        return rows(template, *args, **parts)
+
+    monkeypatch.setattr(saver, "_rows", noted)
+    assert list(saver.groups(BOUNDS))
+    return templates
+
+
+def test_the_largest_threads(tmp_path: Path) -> None:
+    """Of all threads those with most bytes, and those with most recent checkpoints, with their whole figures."""
+    path = tmp_path / "x.sqlite"
+    records = [
+        checkpoint(f"t{number}", EARLY.format(0), body=Payload("msgpack", b"x" * 20 * number)) for number in range(30)
+    ]
+    records += [checkpoint("busy", LATE.format(number)) for number in range(3)]
+    written = write("t3", EARLY.format(0), payload=Payload("msgpack", b"x" * 900))
+    with closing(create(path)) as saver:
+        saver.apply(Plan("records", (*records, written)))
+    with closing(open_file(path)) as saver:
+        every = {one.thread_id: one for one in saver.thread_sizes(BOUNDS[0])}
+        largest = list(saver.thread_sizes(BOUNDS[0], largest=2))
+        assert sorted(one.thread_id for one in largest) == ["busy", "t29", "t3"]
+        assert all(every[one.thread_id] == one for one in largest)
