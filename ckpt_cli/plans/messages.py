@@ -6,8 +6,8 @@ They get the fields that the thread's messages have.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ckpt_cli.history.reducers.reducers import REMOVE_ALL, as_message
-from ckpt_cli.values.langgraph_values import message, overwrite
+from ckpt_cli.history.reducers.reducers import as_message
+from ckpt_cli.values.langgraph_values import REMOVE_ALL, message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 
 _CLASSES = {

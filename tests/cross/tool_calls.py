@@ -1,6 +1,5 @@
 """Runs were cancelled while tools ran: `repair` mends the lists, a strict model takes them, and undo restores."""
 
-import json
 from contextlib import suppress
 from typing import Annotated, Any, NamedTuple, TypedDict
 
@@ -11,7 +10,6 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import interrupt
 
-from ckpt_cli.app import run
 from tests.cross.backend import Backend, Fresh
 from tests.cross.travel import contents, contents_of
 from tests.graphs import Graph
@@ -96,12 +94,8 @@ class Shop(NamedTuple):
     faults: dict[str, list[str]]
 
     def ckpt(self, *words: str, code: int = 0, capsys: pytest.CaptureFixture[str]) -> Any:
-        """What a command prints as JSON."""
-        capsys.readouterr()
-        ended = run([*words, "-d", self.backend.url, "--json"])
-        printed = capsys.readouterr()
-        assert ended == code, printed.err
-        return json.loads(printed.out)
+        """See `Backend.ckpt`."""
+        return self.backend.ckpt(*words, code=code, capsys=capsys)
 
     def is_delta(self, thread_id: str) -> bool:
         """Whether the thread's graph has a delta channel."""
@@ -163,6 +157,8 @@ class ToolCalls:
         alone = {one: line["left_alone"] for one, line in listed.items() if line["left_alone"]}
         assert alone.keys() == LEFT_ALONE.keys()
         assert all(reason in LEFT_ALONE[one] for one, reason in alone.items())
+        few = shop.ckpt("repair", *how, "--limit", "1", capsys=capsys)
+        assert (few["broken"], few["left_alone"]) == (1, len(LEFT_ALONE)), "the limit counts broken threads"
         kinds = {one: [fault["kind"] for fault in line["faults"]] for one, line in listed.items() if one in shop.faults}
         assert kinds == shop.faults
         assert listed.keys() == shop.faults.keys() | LEFT_ALONE.keys()

@@ -6,6 +6,7 @@ so an encoder keeps their bytes.
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import cache
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.messages.call_matching import Matching
@@ -60,8 +61,9 @@ def mend(messages: list[Any], matching: Matching, how: Mend, text: str, new_mess
             left[at] = without_calls(messages[at], turns[at], calls)
         _drop_reasoning(left, turns)
     behind: dict[int, list[Any]] = {}
+    results_at = cache(lambda at: _results_alone(messages[at], turns[at]))
     for at, places in matching.misplaced.items():
-        behind[at] = [_result_alone(messages[p.position], turns[p.position], p.number) for p in places]
+        behind[at] = [results_at(place.position)[place.number] for place in places]
     for at, calls in answers.items():
         behind.setdefault(at, []).extend(_answer(messages[at], turns[at], call, text, new_message) for call in calls)
     return Mended(
@@ -159,12 +161,11 @@ def _without_results(item: Any, turn: Turn, numbers: set[int]) -> Any:
     return with_blocks(item, turn, kept) if not is_empty(kept) else None
 
 
-def _result_alone(item: Any, turn: Turn, number: int) -> Any:
-    """One result of a message as a message of its own."""
+def _results_alone(item: Any, turn: Turn) -> list[Any]:
+    """Each result of a message as a message of its own."""
     if turn.role == "tool":
-        return item
-    of_results = [block for block in turn.fields[turn.body] if result_key(block) is not None]
-    return with_blocks(item, turn, [of_results[number]])
+        return [item]
+    return [with_blocks(item, turn, [block]) for block in turn.fields[turn.body] if result_key(block) is not None]
 
 
 def _blocks_without(turn: Turn, leaves: Callable[[int], bool]) -> list[Any]:
