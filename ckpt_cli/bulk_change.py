@@ -118,7 +118,7 @@ def _measured(saver: Saver, thread_id: str, plan: Plan) -> ThreadPlan:
     try:
         rows, size = saver.moment(lambda: _count_rows(saver.expand(plan)))
     except (Refused, NotSupported) as error:
-        return ThreadPlan(thread_id, None, reason_of(error))
+        return ThreadPlan(thread_id, None, refusal_of(error))
     return ThreadPlan(thread_id, plan, "", size, rows)
 
 
@@ -128,13 +128,17 @@ def _measured_part(saver: Saver, part: Part) -> ThreadPlan:
     try:
         rows, size = saver.moment(lambda: _count_rows(part.expand()))
     except Refused as error:
-        return ThreadPlan(part.thread_id, None, f"{reason_of(error)}{error.hint and f' (hint: {error.hint})'}")
+        return ThreadPlan(part.thread_id, None, f"{error.reason}{error.hint and f' (hint: {error.hint})'}")
     return ThreadPlan(part.thread_id, shown, "", size, rows)
 
 
-def reason_of(error: CkptError) -> str:
-    """An error's message as the reason why one of many threads is refused."""
-    return error.message.removesuffix("; nothing was written")
+def refusal_of(error: CkptError) -> str:
+    """Why one of many threads is refused, with the option that helps, if the error's hint begins with one.
+
+    Other hints have commands for that thread alone.
+    """
+    option = error.hint.partition(";")[0] if error.hint.startswith("--") else ""
+    return f"{error.reason}{option and f' ({option})'}"
 
 
 def _count_rows(changes: Iterable[RowChange]) -> tuple[tuple[tuple[str, str, int], ...], int]:

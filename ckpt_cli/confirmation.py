@@ -1,6 +1,7 @@
 """Shows a plan, asks, applies it, says which command undoes it: for every change and every undo."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 
 from ckpt_cli.bulk_change import undo_many
 from ckpt_cli.errors import Refused, UsageError
@@ -10,7 +11,7 @@ from ckpt_cli.operations import settle as settling
 from ckpt_cli.operations import undo as undoing
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
-from ckpt_cli.operations.row_lines import row_lines
+from ckpt_cli.operations.row_lines import RowLines, row_lines
 from ckpt_cli.operations.survey import Survey
 from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
@@ -90,9 +91,10 @@ def _confirm_and_apply(
     options, saver = session.options, session.reader.saver
     if not options.dry_run:
         settle(session, log)
-    view.rows = list(saver.moment(lambda: list(row_lines(saver, expand()))))
+    view.rows = session.reader.moment(lambda: RowLines(row_lines(saver, expand())))
     view.locate()
-    view.rows += wiped
+    if wiped:
+        view.rows = RowLines(chain(view.rows, wiped))
     if not view.rows:
         return view
     triggered = _find_side_effects(session, view, log)

@@ -16,6 +16,7 @@ from ckpt_cli.errors import NotFound, NotSupported, Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN, START
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
 from ckpt_cli.history.tasks.node_names import place
+from ckpt_cli.history.tasks.pending_goto import with_goto
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, snapshot
 from ckpt_cli.history.tasks.task_ids import PUSH, interrupt_id, pull_path, push_path, split_call
 from ckpt_cli.history.tasks.task_names import task_names
@@ -60,8 +61,9 @@ class Carrier:
         kept_calls, dropped = self._calls(keep, siblings)
         if dropped and not rerun:
             raise Refused(
-                f"{_calls(len(dropped))} of @task functions finished there and would run again: names aren't stored",
-                hint="--keep-task NAME keeps the results of a @task, --rerun lets them run again",
+                f"{_calls(len(dropped))} of @task functions finished there; the new checkpoint would not have "
+                f"{_results(len(dropped))}, as names aren't stored",
+                hint="--keep-task NAME keeps the results of a @task, --rerun drops them: the run makes its calls anew",
             )
         writes = [w for task in siblings for w in self._again(task, self._new_ids[task.id or ""])]
         for call in kept_calls.values():
@@ -93,8 +95,9 @@ class Carrier:
     def _new_ids(self) -> Mapping[str, str]:
         """The id of each task to the id that it has in the child; without those that can't be recomputed."""
         history = Inspection(self._reader, self._origin.ref).others
-        before = snapshot(self._origin.state, (), history=history).tasks
-        after = snapshot(self._child, (), history=history).tasks
+        goto = self._by_task.get(NULL_TASK, [])  # which is carried too
+        before = snapshot(with_goto(self._origin.state, goto), (), history=history).tasks
+        after = snapshot(with_goto(self._child, goto), (), history=history).tasks
         pairs = {b.id: a.id for b, a in zip(before, after, strict=True) if b.id and a.id}
         old, new, task = place(self._origin.state), place(self._child), self._changed
         if task.packet is None and task.node and old and new:
@@ -141,7 +144,10 @@ class Carrier:
         return {interrupt_id(f"{inside}:{task.id}{end}"): interrupt_id(f"{inside}:{new_id}{end}") for end in ends}
 
     def _calls(self, keep: Sequence[str], siblings: Sequence[Task]) -> tuple[dict[str, "_Call"], list[str]]:
-        """The calls to keep, by id, and the ids of the other finished calls of tasks that run again."""
+        """The calls to keep, by id, and the ids of the other finished calls of tasks that run again.
+
+        Only the run shows which of those calls the new argument makes.
+        """
         ended = [task.path for task in siblings if task.status is Status.FINISHED]
         callers = {path: task for task in self._tasks.tasks if (path := self._path(task))}
         kept: dict[str, _Call] = {}
@@ -200,7 +206,7 @@ class Carrier:
             names = ", ".join(dict.fromkeys(call.name for call in calls.values()))
             yield f"kept: the results of {_calls(len(calls))} ({names}), also those computed from the old argument"
         if dropped:
-            yield f"{_calls(dropped)} will run again"
+            yield f"dropped: {_results(dropped)} of {_calls(dropped)}; the run makes its calls anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +219,10 @@ class _Call:
 def _is_inside(path: str, callers: Iterable[str]) -> bool:
     """Whether one of these tasks made the call with this path."""
     return any(caller and path.startswith(f"~{PUSH}, {caller}, ") for caller in callers)
+
+
+def _results(count: int) -> str:
+    return "the result" if count == 1 else "the results"
 
 
 def _calls(count: int) -> str:

@@ -18,9 +18,14 @@ from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 
 
-def continued_tasks(reader: Reader, ref: Ref) -> Snapshot:
-    """The tasks that run next after a new head with the state of this checkpoint; none if no run continues it."""
-    return Inspection(reader, ref).snapshot() if why_not_continued(reader, ref) is None else Snapshot([], consumed=True)
+def continued_tasks(reader: Reader, ref: Ref, *, goto: bool = False) -> Snapshot:
+    """The tasks that run next after a new head with the state of this checkpoint; none if no run continues it.
+
+    `goto`: the new head also has the writes of this checkpoint, so a Command's pending ``goto`` starts its tasks.
+    """
+    if why_not_continued(reader, ref) is not None:
+        return Snapshot([], consumed=True)
+    return Inspection(reader, ref).snapshot(goto=goto)
 
 
 def why_not_continued(reader: Reader, ref: Ref) -> str | None:

@@ -1,8 +1,9 @@
 """The plans of ``ckpt delete``: threads, a branch, runs, descendants; orphans, ``--reparent``, counts, sizes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -99,7 +100,7 @@ def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanActi
         )
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete", hint=hint)
     plan = _plan_for_part(reader, row.thread_id, chosen, orphans, f"of what came after {short(row.checkpoint_id)}")
-    new_head, due = max(set(lineage.rows) - chosen[row.ns]), continued_tasks(reader, row.ref)
+    new_head, due = max(set(lineage.rows) - chosen[row.ns]), continued_tasks(reader, row.ref, goto=True)
     notes = [
         f"{short(row.checkpoint_id)} becomes a tip again, and the writes of its tasks are deleted; {describe_next(due)}"
     ]
@@ -116,16 +117,20 @@ def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanActi
 
 def _describe_memories(reader: Reader, row: CheckpointRow, plan: Plan, due: Snapshot) -> Iterable[str]:
     """Lines about the subgraphs with their own memory, as the next run finds them after the deletion `plan`."""
-    removed = set(plan.remove)
+
+    @cache
+    def removed() -> set[Ref | WriteKey]:
+        return set(plan.remove)
 
     def newest(ns: str) -> str | None:
         refs = (Ref(row.thread_id, ns, i) for i in reader.lineage(row.thread_id, ns).rows)
-        return max((ref.checkpoint_id for ref in refs if ref not in removed), default=None)
+        return max((ref.checkpoint_id for ref in refs if ref not in removed()), default=None)
 
-    memories = {
-        node: replace(memory, is_cleared=any(isinstance(one, WriteKey) and one.ref == memory.newest for one in removed))
-        for node, memory in find_memories(reader, row, newest).items()
-    }
+    def is_cleared(ref: Ref) -> bool:
+        return any(isinstance(one, WriteKey) and one.ref == ref for one in plan.remove)
+
+    found = find_memories(reader, row, newest)
+    memories = {node: replace(memory, is_cleared=is_cleared(memory.newest)) for node, memory in found.items()}
     checkpoint, short = "that checkpoint", short_ids(reader, row.ref)
     return describe_memories(reader, row, due, memories, short, checkpoint=checkpoint)
 
@@ -158,7 +163,7 @@ def branch(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAct
 
 
 def run(reader: Reader, thread_id: str, run_ids: Sequence[str], orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
-    """The plan that deletes the checkpoints of some runs in every namespace, by the ``run_id`` in their metadata.
+    """The plan that deletes the checkpoints of some runs in every namespace.
 
     Raises:
         NotFound: one of the runs has no checkpoint in this thread.
@@ -167,12 +172,10 @@ def run(reader: Reader, thread_id: str, run_ids: Sequence[str], orphans: OrphanA
     chosen: Ids = {}
     known: dict[str, None] = {}
     refs = [row.ref for row in reader.rows(thread_id)]
-    for ref, payload in reader.saver.metadata(refs):
-        run_id = named(reader.value(payload)).get("run_id")
-        if isinstance(run_id, str):
-            known[run_id] = None
-            if run_id in run_ids:
-                chosen.setdefault(ref.ns, set()).add(ref.checkpoint_id)
+    for ref, run_id in _runs(reader, refs):
+        known[run_id] = None
+        if run_id in run_ids:
+            chosen.setdefault(ref.ns, set()).add(ref.checkpoint_id)
     if missing := [run_id for run_id in run_ids if run_id not in known]:
         raise NotFound(
             f"no checkpoint of thread {thread_id!r} belongs to run {missing[0]!r}", candidates=[*known][:_NAMED]
@@ -181,6 +184,15 @@ def run(reader: Reader, thread_id: str, run_ids: Sequence[str], orphans: OrphanA
     if len(chosen.get("", ())) == len(reader.lineage(thread_id)):
         return threads(reader, [thread_id])._replace(notes=("all checkpoints of the thread belong to these runs",))
     return _plan_for_part(reader, thread_id, chosen, orphans, what)._replace(result=Ref(thread_id, "", ""))
+
+
+def _runs(reader: Reader, refs: Collection[Ref]) -> Iterator[tuple[Ref, str]]:
+    """Checkpoints with the run that made them: the ``run_id`` in their metadata, or what is stored beside it."""
+    for ref, payload in reader.saver.metadata(refs):
+        run_id = named(reader.value(payload)).get("run_id")
+        if isinstance(run_id, str):
+            yield ref, run_id
+    yield from reader.saver.runs(refs)
 
 
 def _branch_checkpoints(lineage: Lineage, tip: str) -> Iterator[str]:
@@ -201,8 +213,7 @@ def _plan_for_part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanA
             hint="--with-children deletes them too, --reparent makes them children of the nearest ancestor that stays",
             candidates=[_describe_orphan(row, short(row.checkpoint_id)) for row in deletion.orphans[:_NAMED]],
         )
-    deleted = set(deletion.refs())
-    rows = (row for row in reader.rows(thread_id) if row.ref in deleted)
+    rows = (row for row in reader.rows(thread_id) if row.checkpoint_id in deletion.checkpoints.get(row.ns, ()))
     count = _Count()
     remove = tuple(_count_removed(rows, deletion.writes(reader), count))
     changed = tuple(_reparent(reader, deletion, row) for row in deletion.orphans)
@@ -223,14 +234,15 @@ def _plan_for_part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanA
 
 def _count_removed(rows: Iterable[CheckpointRow], writes: Iterable[Write], count: _Count) -> Iterator[Ref | WriteKey]:
     """Give the names of the deleted records, and add the number and the sizes of these records to `count`."""
+    refs: dict[Ref, Ref] = {}  # so that each name is in memory once, also as a part of the names of writes
     for row in rows:
         count.checkpoints += 1
         count.add_size(row.size)
-        yield row.ref
+        yield refs.setdefault(row.ref, row.ref)
     for write in writes:
         count.writes += 1
         count.add_size(write.size)
-        yield WriteKey(write.ref, write.task_id, write.idx)
+        yield WriteKey(refs.setdefault(write.ref, write.ref), write.task_id, write.idx)
 
 
 def _describe_orphan(row: CheckpointRow, short: str) -> str:

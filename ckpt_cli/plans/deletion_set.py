@@ -39,7 +39,8 @@ class DeletionSet:
 
     def ids_losing_writes(self, ns: str) -> set[str]:
         """The checkpoints of a namespace whose writes are deleted: the deleted checkpoints and the cleared ones."""
-        return self.checkpoints.get(ns, set()) | self.cleared.get(ns, set())
+        deleted, cleared = self.checkpoints.get(ns, set()), self.cleared.get(ns, set())
+        return deleted | cleared if cleared else deleted
 
     def loses_writes(self, ns: str, checkpoint_id: str) -> bool:
         """Whether the writes of a checkpoint are deleted."""
@@ -72,9 +73,11 @@ def find_deletion_set(reader: Reader, thread_id: str, chosen: Ids, *, with_child
     namespaces = sorted({"", *reader.saver.namespaces(thread_id)}, key=lambda ns: (ns.count("|"), ns))
     for ns in namespaces:
         lineage = reader.lineage(thread_id, ns)
-        deleted = chosen.get(ns, set()) | set(_called_checkpoints(reader, deletion, ns, lineage))
+        deleted = chosen.get(ns, set())
+        if called := set(_called_checkpoints(reader, deletion, ns, lineage)):
+            deleted = deleted | called
         if with_children:
-            deleted |= set(descendants(lineage, deleted))
+            deleted = deleted | set(descendants(lineage, deleted))
         if not deleted:
             continue
         deletion.checkpoints[ns] = deleted

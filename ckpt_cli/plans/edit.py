@@ -29,6 +29,7 @@ from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, without_memory
+from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
@@ -64,7 +65,7 @@ def plan(
     """
     origin, before = read_origin(reader, row.ref), Inspection(reader, row.ref).values()
     snapshot = continued_tasks(reader, row.ref)
-    must_run_once(reader, snapshot, row, rerun=rerun)
+    must_run_once(reader, continued_tasks(reader, row.ref, goto=True), row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
     removed = [c for c in before if c not in after]
     _must_be_known([c for c in names if is_unproven(after[c])])
@@ -99,6 +100,7 @@ def _describe_tasks(reader: Reader, row: CheckpointRow, snapshot: Snapshot, shor
     yield from describe_reruns(reader, row, snapshot, memories)
     yield from describe_memories(reader, row, snapshot, memories, short, is_editable=True)
     yield from describe_not_inherited(reader, without_memory(snapshot, memories), row)
+    yield from describe_command_left(reader, row)
     yield from _describe_arguments(row, snapshot)
 
 

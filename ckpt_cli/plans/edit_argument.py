@@ -100,6 +100,8 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str, *, again: bool 
             hint=f"`{command('ckpt edit', row.thread_id, options=['--set', 'CHANNEL=JSON'])}` changes that",
         )
     _must_know_the_step(state, row, checkpoint_tasks)
+    if task.by_goto:
+        raise NotFound(f"the argument of {name!r} is in a pending Command's goto, not in that checkpoint")
     stored = items(state.values.get(TASKS)) or []
     at = [one for one in tasks if one.packet is not None].index(task)
     if at >= len(stored):

@@ -23,6 +23,7 @@ from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import Memories, describe_memories, find_memories, newest_of
+from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.wording import (
     describe_next,
     describe_remaining,
@@ -61,12 +62,12 @@ def plan(
         UsageError: the new id is empty.
         Refused: the thread exists already, or the value of a delta channel of a shallow copy isn't known.
     """
-    _must_be_free(reader, row, to, ["--shallow"] * shallow + ["--with-pending"] * pending)
+    _must_be_free(reader, row, to, [*["--shallow"] * shallow, *["--with-pending"] * pending, *changes.options])
     copied = {"": {row.checkpoint_id}} if shallow else _find_copied(reader, row, pending=pending)
     rename = _Rename(reader, row.thread_id, to, changes)
     without = None if pending else row
     records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, copied, rename, without))
-    snapshot, short = Inspection(reader, row.ref).snapshot(), short_ids(reader, row.ref)
+    snapshot, short = Inspection(reader, row.ref).snapshot(goto=pending), short_ids(reader, row.ref)
     memories = find_memories(reader, row, newest_of(copied))
     # If there are notes, the config gets an id. With one, the library makes a copy before it runs, and calls anew.
     memory_notes = tuple(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
@@ -124,7 +125,7 @@ def _describe_pending(
     if pending:
         yield describe_taken(reader, row, snapshot)
         return
-    left_behind = list(describe_reruns(reader, row, snapshot, memories))
+    left_behind = [*describe_reruns(reader, row, snapshot, memories), *describe_command_left(reader, row)]
     yield from left_behind
     if shallow:
         yield "the checkpoints of its subgraphs are not copied"

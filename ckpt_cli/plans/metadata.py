@@ -6,6 +6,7 @@ such config. So a new checkpoint gets these keys from the checkpoint from which 
 by ``user_id`` would no longer find the thread.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +45,14 @@ class MetadataChanges:
     def has_effect_on(self, metadata: Mapping[str, Any]) -> bool:
         """Whether these changes alter the keys that a new checkpoint takes over from this metadata."""
         return not same(self.apply_to(carried_keys(metadata)), carried_keys(metadata))
+
+    @property
+    def options(self) -> list[str]:
+        """The options that a person types for these changes."""
+        texts = {key for key, value in self.values.items() if isinstance(value, str) and value}
+        words = [f"{key}={one}" if key in texts else f"{key}:={json.dumps(one)}" for key, one in self.values.items()]
+        words += [f"{key}=" for key in sorted(self.dropped)]
+        return [part for word in words for part in ("--metadata", word)]
 
     def describe(self, metadata: Mapping[str, Any]) -> list[str]:
         """Lines for a plan: which keys of this metadata are set and dropped."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import NotFound, UsageError
+from ckpt_cli.history.state.channels import RETURN
 from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
 from ckpt_cli.history.tasks.next_tasks import Packet
 from ckpt_cli.history.tasks.node_names import is_javascript
@@ -18,6 +19,8 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
 from ckpt_cli.values.decisions import spell_value
 from ckpt_cli.values.state import TaskWrite
+
+_LEAST_START = 4  # characters of an id, as for a revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +81,18 @@ def _questions_of(reader: Reader, task: Task, asked: WaitingQuestions) -> Iterat
 
 
 def _asking_node(reader: Reader, question: TaskWrite) -> str | None:
-    """The node whose task asked this: by the task's path or, for an error handler in a subgraph, by the task's id."""
-    path, ref = question.row.task_path, question.row.ref
-    return Inspection(reader, ref).names().node(question.task_id) if ref.ns and handled(path) else pulled(path)
+    """The node whose task asked this: by the task's path, else by the task's id.
+
+    The path of an error handler or of a task that a Send started doesn't end with the node. In the root graph the
+    task that waits has the node.
+    """
+    path, inspection = question.row.task_path, Inspection(reader, question.row.ref)
+    if not question.row.ns:
+        return pulled(path)
+    if handled(path):
+        return inspection.names().node(question.task_id)
+    asking = (task.node for task in inspection.snapshot().all_tasks if task.id == question.task_id)
+    return pulled(path) or next(asking, None)
 
 
 def describe_question(question: Question) -> str:
@@ -115,8 +127,14 @@ def _without_total(name: str) -> str:
     return re.sub(r"\s*\[(\d+)(?:/\d+)?\]", r"[\1]", name, count=1)
 
 
+def _is_start(waiting: Sequence[Question], name: str) -> bool:
+    """Whether a name may be the start of an id: not if it is short, or the number that a question is shown with."""
+    shown = max(len(waiting), *(q.packet.of for q in waiting if q.packet is not None), 0)
+    return len(name) >= _LEAST_START and not (name.isdecimal() and int(name) <= shown)
+
+
 def find_question(waiting: Sequence[Question], name: str | None) -> Question:
-    """The waiting question with this id, start of an id, node, or caller; with None, the only question.
+    """The waiting question with this id, start of an id (4 characters), node, or caller; with None, the only question.
 
     Raises:
         NotFound: no question fits.
@@ -126,10 +144,12 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
         fitting = list(waiting)
     else:
         exact = [q for q in waiting if name == q.id] or [q for q in waiting if {name, _without_total(name)} & _names(q)]
-        fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
+        fitting = exact or [q for q in waiting if q.id and q.id.startswith(name) and _is_start(waiting, name)]
     if not fitting:
         thread = next((q.source.write.row.thread_id for q in waiting if q.source), None)
         hint = f"`{command('ckpt resume', thread)}` lists the questions" if thread else ""
+        if name and not _is_start(waiting, name):
+            hint = f"a question is named by its node or by its id, of which the first {_LEAST_START} characters may do"
         candidates = [*map(describe_question, waiting)]
         raise NotFound(f"no question {name!r} waits for an answer", hint=hint, candidates=candidates)
     if len(fitting) > 1:
@@ -178,11 +198,13 @@ def _ask_again(reader: Reader, head: Ref, snapshot: Snapshot, fork: str) -> str:
     """The command after which a task that failed with its answer asks again, and what runs again beside it."""
     task = next(task for task in snapshot.failed if task.answered)
     others = task_names(one for one in snapshot.tasks if one.status is Status.FINISHED)
-    state = reader.state(head)
+    state, calls = reader.state(head), any(write.channel == RETURN for write in reader.writes(head, values=0))
+    anew = "; the calls of @task functions are made anew" if calls else ""
     if task.node is None or state.sends or is_javascript(state):
         also = f", and {', '.join(others)} run again too" if others else ""
-        return f"after {fork} it asks again{also}"
+        return f"after {fork} it asks again{also}{anew}"
     number = f"[{task.packet.number}]" if task.packet is not None and task.packet.of > 1 else ""
-    again = command("ckpt edit", head.thread_id, options=["--task", f"{task.node}{number}", "--again"])
+    options = ["--task", f"{task.node}{number}", "--again", *["--rerun"] * calls]
+    again = command("ckpt edit", head.thread_id, options=options)
     keeps = f", and what {', '.join(others)} finished is kept" if others else ""
-    return f"after `{again}` it asks again{keeps}"
+    return f"after `{again}` it asks again{keeps}{anew}"

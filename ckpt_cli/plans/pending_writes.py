@@ -5,16 +5,16 @@ langgraph. Up to langgraph 1.0.2, an update as a node applies them too, even if 
 long ago. Since 1.0.3, an update as a node drops them (``pregel/main.py: update_state``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.reducers import delta
-from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, INTERRUPT
+from ckpt_cli.history.state.channels import CONTROL_WRITES, END, ERROR, ERROR_SOURCE, INTERRUPT, target
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.plans.command_lines import command_at
-from ckpt_cli.plans.node_writes import count_sends, task_path_at
+from ckpt_cli.plans.node_writes import task_path_at
 from ckpt_cli.plans.step_start import StepStart, not_of_state_graph
 from ckpt_cli.plans.superstep import TaskOutput, written_triggers
 from ckpt_cli.reading import Reader
@@ -34,8 +34,23 @@ class Finished(StrEnum):
 def command_values(reader: Reader, at: StepStart) -> list[TaskOutput]:
     """The values of a Command that no step has used yet, as if an input had written them; empty if there are none."""
     writes = reader.writes(at.origin.ref) if at.stored_writes else []
-    null = [(write.channel, write.value) for write in writes if write.task_id == NULL_TASK]
+    own = [write for write in writes if write.task_id == NULL_TASK and target(write.channel) != END]
+    null = [(write.channel, write.value) for write in own]  # a goto of END writes to a channel that no graph has
     return [TaskOutput("", "__input__", null)] if null else []
+
+
+def must_know_goto(at: StepStart, by_command: Sequence[TaskOutput]) -> None:
+    """Check that it is known of each node to which a Command's goto leads whether the node is deferred.
+
+    A goto alone doesn't start a deferred node, and starts any other; the stored form must be that of the node.
+
+    Raises:
+        Refused: nothing shows it, and this is no preview.
+    """
+    why = "a Command's goto leads to {}, and nothing shows whether that is deferred: only if it isn't, it runs next"
+    for node in dict.fromkeys(target(channel) for one in by_command for channel, _ in one.writes):
+        if node is not None:
+            at.channels.must_know_deferred(node, why)
 
 
 def task_outputs(at: StepStart) -> list[tuple[Task, TaskOutput]]:
@@ -48,7 +63,7 @@ def task_outputs(at: StepStart) -> list[tuple[Task, TaskOutput]]:
     if not at.tasks.complete or any(task.node is None for task in at.tasks.tasks):
         hint = f"{command_at('ckpt edit', at.origin.ref, '--set', 'PATH=JSON')} changes the state without them"
         raise Refused("which tasks run there can't be known without the graph", hint=hint)
-    sends, outputs = count_sends(at.origin.state), []
+    sends, outputs = sum(task.packet is not None for task in at.tasks.tasks), []
     for place, task in enumerate(at.tasks.tasks):
         finished = task.status is Status.FINISHED
         writes = [(w.channel, w.value) for w in task.writes if finished and w.channel not in CONTROL_WRITES]

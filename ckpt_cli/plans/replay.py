@@ -11,12 +11,13 @@ from typing import Any
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import is_control
+from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
-from ckpt_cli.plans.pending_writes import command_values, task_outputs
+from ckpt_cli.plans.pending_writes import command_values, must_know_goto, task_outputs
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.step_start import StepStart, read_step_start
 from ckpt_cli.plans.successor import StepInfo, make_successor, must_allow_steps
@@ -36,11 +37,24 @@ def end_tasks(reader: Reader, at: StepStart, mint: Mint) -> tuple[set[str], Step
     def after(highest: Any) -> Any:
         return mint.version(highest, highest)
 
-    tasks = [one for _, one in task_outputs(at)]
-    for outputs in (command_values(reader, at), tasks):
+    tasks, command = [one for _, one in task_outputs(at)], command_values(reader, at)
+    must_know_goto(at, command)
+    for outputs in (command, tasks):
         if outputs:
             updated |= at.channels.apply(outputs, after)
     return updated, StepInfo("update", step + 1, step, updated, at.written_deltas)
+
+
+def apply_as_run(reader: Reader, at: StepStart, tasks: Snapshot) -> None:
+    """Apply to `at.channels` what the next run does: the pending Command's writes, then those of finished tasks.
+
+    `tasks` are those that the run finds, also those that the Command's goto starts.
+    """
+    mint = Mint()
+    if command := command_values(reader, at):
+        at.channels.apply(command, lambda highest: mint.version(highest, highest))
+    if outputs := [one for _, one in task_outputs(replace(at, tasks=tasks))]:
+        at.channels.apply(outputs, lambda highest: mint.version(highest, highest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +62,16 @@ class Outcome:
     """The state that the pending writes of a checkpoint would give; nothing is written.
 
     Attributes:
+        tasks: the tasks that the next run finds, also those that a Command's pending ``goto`` starts.
         before: the user's channels now.
-        after: the user's channels with the writes applied.
+        after: the user's channels with the writes of the Command and of all finished tasks applied.
         evidence: each reducer that was used, and its evidence.
         unknown: channel to the reason why its new value is unknown; such a channel is in neither `before` nor `after`.
-        next: the nodes that would run next; None if these nodes can't be known.
+        unfit: those of them whose reducer, as far as recorded steps show it, can't take the writes.
+        next: the nodes that would run next after ``--commit``; None if these nodes can't be known.
+        deferred: the nodes of which ``--commit`` needs to know whether they are deferred.
+        undecided: the nodes that a Command's pending ``goto`` starts unless they are deferred; this thread doesn't show
+            whether they are.
     """
 
     tasks: Snapshot
@@ -60,7 +79,10 @@ class Outcome:
     after: Mapping[str, Any]
     evidence: Sequence[str]
     unknown: Mapping[str, str]
+    unfit: Sequence[str]
     next: Sequence[str] | None
+    deferred: Sequence[str]
+    undecided: Sequence[str]
 
 
 def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome:
@@ -73,30 +95,39 @@ def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) ->
     mint, origin = Mint(), read_origin(reader, row.ref)
     learned = Reducers(reader, row.ref, named, lambda: "(new id)")
     must_allow_steps(origin, of_state_graph=learned.of_state_graph)
-    at = read_step_start(reader, origin, learned)
-    before, unknown = dict(at.channels.values), dict[str, str]()
-    at.channels.fold = _as_far_as_known(learned.fold, named.reducers, unknown)
-    at.channels.is_preview = True
+    at, resumed = read_step_start(reader, origin, learned), read_step_start(reader, origin, learned)
+    before, unknown, unfit = dict(at.channels.values), dict[str, str](), list[str]()
+    for one in (at, resumed):
+        one.channels.fold = _as_far_as_known(learned.fold, named.reducers, unknown, unfit)
+        one.channels.is_preview = True
+    tasks = Inspection(reader, row.ref).snapshot()
+    apply_as_run(reader, resumed, tasks if tasks.complete else at.tasks)
     _, step = end_tasks(reader, at, mint)
     deltas = learned.history.deltas
     triggers = replace(at.channels, values={c: v for c, v in at.channels.values.items() if c not in deltas})
     made = make_successor(reader, mint, origin, triggers, replace(step, stored_whole=()), {}, row.checkpoint_id)
     state = reader.decode(made)
     snapshot_after = snapshot(state, (), history=Inspection(reader, row.ref).others)
-    known = (channel for channel in {**before, **at.channels.values} if channel not in unknown)
+    known = (channel for channel in {**before, **resumed.channels.values} if channel not in unknown)
     own = [channel for channel in known if not is_control(channel, state)]
     return Outcome(
-        at.tasks,
+        tasks if tasks.complete or tasks.undecided else at.tasks,
         {c: before[c] for c in own if c in before},
-        {c: at.channels.values[c] for c in own if c in at.channels.values},
+        {c: resumed.channels.values[c] for c in own if c in resumed.channels.values},
         learned.words,
         unknown,
-        snapshot_after.next,
+        unfit,
+        snapshot_after.next if at.channels.unnamed.isdisjoint(goto_nodes(reader.writes(row.ref))) else None,
+        sorted(at.channels.unnamed),
+        [node for node in tasks.undecided if learned.is_deferred(node) is not True],
     )
 
 
-def _as_far_as_known(fold: Fold, chosen: Collection[str], unknown: dict[str, str]) -> Fold:
-    """A fold that leaves a channel unchanged if no reducer is proven, and adds the reason to `unknown`."""
+def _as_far_as_known(fold: Fold, chosen: Collection[str], unknown: dict[str, str], unfit: list[str]) -> Fold:
+    """A fold that leaves a channel unchanged if no reducer is proven, and adds the reason to `unknown`.
+
+    It adds to `unfit` a channel whose proven reducer can't take the writes.
+    """
 
     def folded(channel: str, before: Any, writes: Sequence[Any]) -> Any:
         try:
@@ -105,6 +136,7 @@ def _as_far_as_known(fold: Fold, chosen: Collection[str], unknown: dict[str, str
             if channel in chosen:
                 raise
             unknown[channel] = error.message
+            unfit.extend([channel] if isinstance(error, UsageError) and channel not in unfit else [])
             return before
 
     return folded

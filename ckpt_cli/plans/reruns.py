@@ -1,8 +1,8 @@
 """Finished work that would run again if an unfinished step gets a new child: refused without ``--rerun``.
 
 The tasks of the new child have new ids, so they don't find the writes of the parent's tasks. If a task had finished
-while another task was interrupted, the finished task runs again. The ``@task`` calls of an entrypoint
-or a node also run again.
+while another task was interrupted, the finished task runs again. The results of the ``@task`` calls of an entrypoint
+or a node are lost; which calls the new run makes depends on its input, so a plan doesn't say that they run again.
 """
 
 from collections import Counter
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN
+from ckpt_cli.history.state.channels import RESUME, RETURN
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered, task_names
-from ckpt_cli.model import NULL_TASK, CheckpointRow
+from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.reading import Reader
 
@@ -27,19 +27,31 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
     """
     if rerun or snapshot.consumed:
         return
+    _must_keep_goto(snapshot)
     finished = [task for task in snapshot.tasks if task.status is Status.FINISHED]
     started, calls = list(started_subgraphs(reader, snapshot, row)), finished_calls(reader, snapshot, row)
     if finished or started or calls:
         parts = [f"{', '.join([*task_names(finished), *calls])} finished"] * bool(finished or calls)
         parts += [f"{', '.join(started)} ran in part"] * bool(started)
-        rev = reader.short(row.thread_id)(row.checkpoint_id)
-        keep = command_at("ckpt replay", row.ref, "--commit", rev=rev)
-        commit = "" if calls else f"; {keep} keeps the results, then edit its new checkpoint"
-        is_one = len(finished) + len(started) + len(calls) == 1 and all(call.startswith("1 ") for call in calls)
-        they, them = ("it", "it") if is_one else ("they", "them")
+        instead = "--ns edits the state of a subgraph itself"
+        if not started:  # of a subgraph, a commit would abandon what it has done
+            rev = reader.short(row.thread_id)(row.checkpoint_id)
+            keep = command_at("ckpt replay", row.ref, "--commit", rev=rev)
+            instead = f"{keep} keeps the results, then edit its new checkpoint"
+        what = f"at that checkpoint {' and '.join(parts)}: with an edited state"
+        if calls:  # only the run shows which calls it makes
+            lost = "the results" if finished or len(calls) > 1 or not calls[0].startswith("1 ") else "the result"
+            raise Refused(f"{what} {lost} would be lost", hint="--rerun allows that: the run makes its calls anew")
+        they, them = ("it", "it") if len(finished) + len(started) == 1 else ("they", "them")
+        raise Refused(f"{what} {they} would run again", hint=f"--rerun lets {them} run again; {instead}")
+
+
+def _must_keep_goto(snapshot: Snapshot) -> None:
+    if lost := [task for task in snapshot.tasks if task.by_goto and task.status is Status.FINISHED]:
         raise Refused(
-            f"at that checkpoint {' and '.join(parts)}: with an edited state {they} would run again",
-            hint=f"--rerun lets {them} run again{commit}",
+            f"at that checkpoint {', '.join(task_names(lost))} finished, which a Command's goto started: with an "
+            "edited state its results would be lost",
+            hint="--rerun allows that; first resume the thread to keep them",
         )
 
 
@@ -111,5 +123,3 @@ def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRo
     writes = reader.writes(row.ref, values=0)
     if any(write.channel == RESUME for write in writes):
         yield "an answer that was recorded there is not copied: the question is asked again"
-    if any(write.task_id == NULL_TASK and write.channel not in (RESUME, INTERRUPT) for write in writes):
-        yield "values of a Command that no step has used yet are not copied"

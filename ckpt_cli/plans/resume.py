@@ -22,12 +22,13 @@ from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.answer_values import Answer, answer_value, answered_questions
 from ckpt_cli.plans.command_lines import command_at
+from ckpt_cli.plans.next_questions import describe_next
 from ckpt_cli.plans.open_questions import Question, describe_question, nothing_waits, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_first
 from ckpt_cli.plans.wording import recently_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
-from ckpt_cli.values.decisions import spell_value
+from ckpt_cli.values.decisions import Decision, spell_value, summaries
 from ckpt_cli.values.questions import tool_question
 from ckpt_cli.values.state import TaskWrite
 
@@ -82,9 +83,30 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         recent=recently_written(reader, [reader.head(thread_id)]),
         verb="resume",
         summary=f"{count} recorded for {names}; the next graph.invoke(None, config) continues with it",
+        details=_details(answered_by, [value for _, value in chosen], (*change.add, *change.replace)),
         notes=tuple(change.notes),
         result=Ref(thread_id, "", ""),
     )
+
+
+def _details(
+    answered: Iterable[tuple[Question, Answer]], values: Iterable[Any], writes: Iterable[Write]
+) -> tuple[str, ...]:
+    """What was answered, for the operation log; of a database that encrypts its values, the log has no plain text."""
+    if any("+" in write.payload.tag for write in writes if write.payload is not None):
+        return ("the answer is encrypted",)
+    return tuple(
+        line
+        for (question, answer), value in zip(answered, values, strict=True)
+        for line in _answer(question, answer, value)
+    )
+
+
+def _answer(question: Question, answer: Answer, value: Any) -> list[str]:
+    asked = tool_question(question.value, question.response_schema)
+    if asked is not None and (answer.checked or isinstance(answer.value, Decision)):
+        return summaries(asked, value)
+    return [f"{question.node or 'a task'}: {spell_value(value)}"]
 
 
 def _runs_too(snapshot: Snapshot) -> list[str]:
@@ -125,11 +147,7 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, changed: 
         _record_without_id(reader, head, value, change)
         return
     if changed is not None:
-        must_be_first(reader, head.thread_id, changed, question.id or "", len(questions(reader, head.thread_id)))
-        _record_without_id(reader, head, value, change)
-        change.notes.append(
-            "its subgraph was changed after it asked: the next run asks again, and the first question gets this answer"
-        )
+        _record_first(reader, head, question, value, changed, change)
         return
     write, existing = question.source.write.row, question.source.resume
     answers = question.source.answers
@@ -143,6 +161,20 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, changed: 
     if answers:
         had = "1 answer" if len(answers) == 1 else f"{len(answers)} answers"
         change.notes.append(f"{question.node or 'its task'} has {had} already; this one is for its next question")
+
+
+def _record_first(reader: Reader, head: Ref, question: Question, value: Any, ns: str, change: _Change) -> None:
+    """Record the answer to a question of a changed subgraph: for the first question that the next run asks."""
+    thread_id, asked_id = head.thread_id, question.id or ""
+    if why := ChangedSubgraphs(reader, thread_id).why_past(asked_id, ns):
+        what = f"{describe_question(question)} takes no answer: {why}; nothing was written"
+        raise Refused(what, hint="graph.invoke(None, config) goes on from there without an answer")
+    must_be_first(reader, thread_id, ns, asked_id, len(questions(reader, thread_id)))
+    _record_without_id(reader, head, value, change)
+    goes_on = describe_next(reader, thread_id, ns)
+    change.notes.append(
+        f"its subgraph was changed after it asked: {goes_on}, and the first question that it asks gets this answer"
+    )
 
 
 def _answer_idx(asked_in: Write) -> int:

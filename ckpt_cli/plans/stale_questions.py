@@ -1,7 +1,8 @@
 """Whether ``resume`` can still answer if the subgraph that asked changed or its checkpoint is lost.
 
 The graphs around the subgraph still have the question, but the subgraph's new head doesn't. The tasks of the new head
-have new ids, so they would never find an answer that is stored under the old task. The next run asks again.
+have new ids, so they would never find an answer that is stored under the old task. The next run asks again, unless the
+subgraph was moved past the question (`next_questions`).
 
 A resume value without a question id is stored on the null task of the root's head. It answers the first question that
 the next run asks, in any subgraph (langgraph 0.6 to 1.2 ``pregel/_algo.py: _scratchpad``: each task calls its parent's
@@ -21,6 +22,7 @@ from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.history.tasks.task_ids import interrupt_id, with_id
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
+from ckpt_cli.plans.next_questions import why_not_asked
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
@@ -51,11 +53,16 @@ class ChangedSubgraphs:
         subgraphs = [*called.get(f":{row.task_id}", ()), *(called.get(node, ()) if node is not None else ())]
         if not subgraphs or (node is not None and asked_id in _own_ids(row.ns, node, row.task_id, len(source.answers))):
             return None
-        asking = (ns for ns in subgraphs if _asking_checkpoints(self._reader, self._thread_id, ns, asked_id))
+        asking = (ns for ns in subgraphs if asking_checkpoints(self._reader, self._thread_id, ns, asked_id))
         if node is None and next(asking, None) is None:
             return None
         last: str = max(subgraphs)
         return last
+
+    def why_past(self, asked_id: str, ns: str) -> str:
+        """Why the next run doesn't come to a question of this changed subgraph again; "" if it may."""
+        asking = asking_checkpoints(self._reader, self._thread_id, ns, asked_id)
+        return why_not_asked(self._reader, self._thread_id, ns, asked_id, asking)
 
     def _read_asked_at_head(self, ns: str) -> set[str | None] | None:
         """The ids of all questions on the newest checkpoint of a namespace; None if it has no checkpoint."""
@@ -89,7 +96,7 @@ def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waitin
         Refused: another task may ask a question first, or the subgraph repeats a question that was answered before.
     """
     again = f"`ckpt resume {quote(thread_id)}`"
-    hint = f"let the application run graph.invoke(None, config), which asks again; then {again} shows what waits"
+    hint = f"let the application run graph.invoke(None, config); then {again} shows what waits"
     what = "its subgraph was changed after it asked, so the next run gives an answer to the first question that it asks"
     unfinished = (_count_unfinished(reader, thread_id, level) for level in levels(ns)[:-1])
     if waiting > 1 or any(count > 1 for count in unfinished):
@@ -117,7 +124,7 @@ def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:
     return {interrupt_id(own), *(interrupt_id(f"{own}|{count}") for count in range(1, answers + 1))}
 
 
-def _asking_checkpoints(reader: Reader, thread_id: str, ns: str, asked_id: str) -> list[str]:
+def asking_checkpoints(reader: Reader, thread_id: str, ns: str, asked_id: str) -> list[str]:
     """The checkpoints of a namespace on which a question is recorded, oldest first."""
     writes = reader.saver.writes(thread_id, ns, values=0)
     asking = [ref for ref, some in groupby(writes, lambda w: w.ref) if any(w.channel == INTERRUPT for w in some)]
@@ -132,7 +139,7 @@ def _repeated_writes(reader: Reader, thread_id: str, ns: str, asked_id: str) -> 
     lineage, head = reader.lineage(thread_id, ns), reader.head(thread_id, ns).checkpoint_id
     current_line = set(lineage.line(head))
     again = {head, lineage.parent(head) or ""}
-    for asker in _asking_checkpoints(reader, thread_id, ns, asked_id)[-1:]:
+    for asker in asking_checkpoints(reader, thread_id, ns, asked_id)[-1:]:
         again |= {*lineage.line(asker)} - current_line | {asker} if asker in lineage else {*lineage.rows}
     writes = reader.writes_by_checkpoint(thread_id, ns, sorted(again & lineage.rows.keys()), values=0)
     for some in writes.values():

@@ -19,7 +19,8 @@ class StepStart:
 
     Attributes:
         channels: the checkpoint's channels; steps change this object.
-        tasks: the tasks of the step that starts there.
+        tasks: the tasks of the step that starts there, without those that a Command's pending ``goto`` starts: an
+            update finds its tasks before it applies the goto, as ``get_state`` does (1.2 ``pregel/main.py``).
         stored_writes: task id and ``idx`` of each write that is stored on the checkpoint.
         written_deltas: the delta channels that these writes change; a new branch must store these channels whole.
     """
@@ -54,7 +55,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
     )
     taken = frozenset((write.task_id, write.row.idx) for write in writes)
     touched = frozenset(write.channel for write in writes if write.channel in past.deltas)
-    snapshot = Inspection(reader, ref).snapshot()
+    snapshot = Inspection(reader, ref).snapshot(goto=False)
     if START in state.values and snapshot.tasks and all(task.node not in (None, START) for task in snapshot.tasks):
         raise not_of_state_graph()  # an input goes to the entrypoint itself, and not to the node `__start__`
     return StepStart(origin, channels, snapshot, taken, touched)

@@ -55,6 +55,7 @@ class Channels:
         empties: whether a step empties one of the user's channels that it doesn't write to.
         doubtful: nodes that were triggered though nothing shows whether they are deferred.
         is_preview: nothing will be stored, so a join may have a form that its node can't load.
+        unnamed: in a preview, the nodes of which a person must say whether they are deferred before anything is stored.
     """
 
     values: dict[str, Any]
@@ -65,6 +66,7 @@ class Channels:
     empties: Callable[[str], bool] = lambda _channel: False
     doubtful: set[str] = field(default_factory=set)
     is_preview: bool = False
+    unnamed: set[str] = field(default_factory=set)
 
     def apply(self, tasks: Iterable[TaskOutput], after: Callable[[Version | None], Version]) -> set[str]:
         """Apply the writes of tasks, and give the updated channels; `after` gives the version after another version."""
@@ -145,17 +147,23 @@ class Channels:
         Raises:
             Refused: nothing shows it.
         """
-        node = target(join) or ""
+        why = "{} waits for several nodes and has never been reached, here or in another thread of this graph; whether "
+        why += "it is deferred decides in what form that wait is stored, and LangGraph can't read the other form"
+        return self.must_know_deferred(target(join) or "", why)
+
+    def must_know_deferred(self, node: str, why: str) -> bool:
+        """Whether a node is deferred; False in a preview that can't know it, and the node is then `unnamed`.
+
+        Raises:
+            Refused: nothing shows it; the message is `why`, in which ``{}`` is the node.
+        """
         if (waits := self.is_deferred(node)) is not None:
             return waits
         if self.is_preview:
+            self.unnamed.add(node)
             return False
         option = command("", options=["--deferred", f"{node}=no"]).strip()
-        raise Refused(
-            f"{node} waits for several nodes and has never been reached, here or in another thread of this graph; "
-            "whether it is deferred decides in what form that wait is stored, and LangGraph can't read the other form",
-            hint=f"add {option}, or =yes if it was added with defer=True",
-        )
+        raise Refused(why.format(node), hint=f"add {option}, or =yes if it was added with defer=True")
 
     @property
     def undecided(self) -> list[str]:

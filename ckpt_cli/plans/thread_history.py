@@ -27,6 +27,8 @@ from ckpt_cli.history.state.channels import (
     target,
     user_channels,
 )
+from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
+from ckpt_cli.history.tasks.pending_goto import goto_writes
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.history.tasks.write_attribution import is_command, is_update
 from ckpt_cli.inspection import Inspection
@@ -124,7 +126,9 @@ class ThreadHistory:
 
     def add_tasks(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the nodes and channels of tasks that started at a checkpoint, whether or not their step ended."""
-        self.nodes.update(node for node, _ in writes if node is not None and node not in NOT_NODES)
+        ran = {node for node, _ in writes if node is not None and node not in NOT_NODES}
+        self.nodes.update(ran)
+        self.undeferred.update(_started_by_goto([write for _, write in writes], state) & ran)
         written = {write.channel for _, write in writes} - _NOT_APPLIED - {NO_WRITES}
         self.channels.update(channel for channel in written if not is_control(channel, state))
         self.inputs.update(write.channel for node, write in writes if node == START)
@@ -196,6 +200,13 @@ class ThreadHistory:
         if is_snapshot(child.values.get(channel)) and channel in counters:
             fewest, updates = self.deltas[channel], counters[channel][0] + 1
             self.deltas[channel] = min(fewest or updates, updates)
+
+
+def _started_by_goto(writes: Sequence[TaskWrite], state: State) -> set[str]:
+    """The nodes that a goto alone starts at a checkpoint, unless they are deferred."""
+    goto = {node for write in goto_writes(writes) if (node := target(write.channel)) is not None}
+    due = {one.node for one in due_tasks(state, Wiring(state))} if goto else set()
+    return goto - due
 
 
 def _hop_of(write: TaskWrite) -> tuple[str, str]:

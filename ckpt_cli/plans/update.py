@@ -15,6 +15,7 @@ from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
 from ckpt_cli.history.state.channels import END, is_control
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.continued_calls import why_not_continued
@@ -23,6 +24,7 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
 from ckpt_cli.plans.node_writes import count_sends
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, without_memory
+from ckpt_cli.plans.pending_command import describe_command_left, describe_started_by_goto
 from ckpt_cli.plans.pending_writes import Finished, follows_old_update
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.reruns import due_again, finished_calls
@@ -98,6 +100,7 @@ def plan(
             *describe_new_head(reader, row, short),
             *describe_changes(origin.metadata, changes),
         ),
+        details=(f"changed: {', '.join(one.path for one in made_changes)}",) if made_changes else (),
         result=made[-1].ref,
     )
     return PlannedUpdate(plan, made_changes)
@@ -149,6 +152,7 @@ def _notes(
     before, again = start.tasks, list[Task]()
     if supersteps[0][0].as_node == END:
         yield from describe_end(before)
+        yield from describe_started_by_goto(Inspection(reader, row.ref).snapshot())
     else:
         only_inputs = all(updates[0].as_node == INPUT for updates in supersteps)
         sends_after = None if only_inputs else count_sends(writer.at.origin.state)
@@ -156,6 +160,7 @@ def _notes(
         again = due_again(before, writer.at.tasks, sends_before=sends_before, sends_after=sends_after)
         kept = writer.rules.finished is Finished.KEEP
         yield from () if only_inputs else describe_cleared(before, again, kept=kept)
+        yield from () if kept else describe_command_left(reader, row)
     again = again if why_not_continued(reader, row.ref) is None else []
     memories = find_memories(reader, row)
     anew = without_memory(before.only(again), memories)

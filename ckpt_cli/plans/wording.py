@@ -18,9 +18,14 @@ from ckpt_cli.values.state import State
 _RECENT = 60
 """Seconds after a thread's last checkpoint during which its application may still be running."""
 
+_STOPPED = (Status.FAILED, Status.WAITING, Status.ANSWERED)
+"""What tasks are left in if their step stops: those of a step that ended have finished."""
+
 
 def short_ids(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
     """The short ids of a thread's checkpoints and of some new ones."""
+    if not new_ids:
+        return reader.short(ref.thread_id)
     return ShortIds([*(row.checkpoint_id for row in reader.rows(ref.thread_id)), *new_ids])
 
 
@@ -49,6 +54,9 @@ def describe_joins(before: State, after: State, due: Snapshot) -> Iterable[str]:
     The stored value of a join has the names of the nodes that arrived, its channel's name those of all its nodes
     (langgraph 1.2 ``channels/named_barrier_value.py``). Nothing is said if a node's name may contain ``+``, nor about a
     node that is `due` for another reason.
+
+    A join that was complete before stays so, even if the update is made as its node: only a run of the node takes it in
+    (``named_barrier_value.py: consume``; an update's task has no trigger, 1.2 ``pregel/main.py: _bulk_update``).
     """
     runs = {task.node for task in due.tasks}
     for channel, value in after.values.items():
@@ -57,6 +65,12 @@ def describe_joins(before: State, after: State, due: Snapshot) -> Iterable[str]:
         is_proved = set(arrived) - set(earlier) and set(arrived) <= set(sources(channel))
         if missing and is_proved and target(channel) not in runs:
             yield f"{target(channel)} still waits for {', '.join(missing)}"
+        elif not missing and arrived and target(channel) in runs and _is_kept(channel, before, after):
+            yield f"{target(channel)} is still due after {', '.join(sorted(arrived))}: only a run of it takes that in"
+
+
+def _is_kept(channel: str, before: State, after: State) -> bool:
+    return channel in before.versions and before.versions[channel] == after.versions.get(channel)
 
 
 def describe_new_head(
@@ -81,9 +95,11 @@ def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot, memo
     Subgraphs with their own memory, `memories`, don't: `describe_memories` has the lines about them.
     """
     snapshot = without_memory(snapshot, memories)
+    if any(task.status in _STOPPED and task.id not in snapshot.handlers for task in snapshot.tasks):
+        snapshot = snapshot._replace(consumed=False)  # its child is no end of the step: an update, an edit, a new input
     yield from describe_finished_again(snapshot)
     if calls := finished_calls(reader, snapshot, row):
-        yield f"{', '.join(calls)} finished at that checkpoint; the results are not copied, so they run again"
+        yield f"{', '.join(calls)} finished at that checkpoint; no result is copied: the run makes its calls anew"
     yield from describe_unfinished_again(reader, row, snapshot)
     handled = [task for task in snapshot.tasks if task.id in snapshot.handlers and not snapshot.consumed]
     if handled:
@@ -108,14 +124,16 @@ def describe_unfinished_again(reader: Reader, row: CheckpointRow, snapshot: Snap
     waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
     if waiting:
         waits, again = (
-            ("waits", "it runs again and asks again") if len(waiting) == 1 else ("wait", "they run again and ask again")
+            ("waits", "it runs again from its start")
+            if len(waiting) == 1
+            else ("wait", "they run again from their start")
         )
         yield f"{', '.join(task_names(waiting))} {waits} for an answer at that checkpoint; after the new one {again}"
     answered = [task for task in snapshot.tasks if task.status is Status.ANSWERED]
     if answered:
-        had, asks = ("has", "it asks") if len(answered) == 1 else ("have", "they ask")
+        had, runs = ("has", "it runs") if len(answered) == 1 else ("have", "they run")
         names = ", ".join(task_names(answered))
-        yield f"{names} {had} an answer at that checkpoint, which is not copied; after the new one {asks} again"
+        yield f"{names} {had} an answer at that checkpoint, which is not copied; after the new one {runs} without it"
     if started := list(started_subgraphs(reader, snapshot, row)):
         starts = "it starts" if len(started) == 1 else "they start"
         yield f"{', '.join(count_names(started))} ran in part; after the new checkpoint {starts} again"

@@ -80,7 +80,7 @@ FINISHED = {
     1: "done has finished at that checkpoint; after the new one it runs again",
     2: "done (2 tasks) have finished at that checkpoint; after the new one they run again",
 }
-ASKS_AGAIN = "ask waits for an answer at that checkpoint; after the new one it runs again and asks again"
+STARTS_AGAIN = "ask waits for an answer at that checkpoint; after the new one it runs again from its start"
 SEND = 'done={"log": [3]}'
 UPDATES = {
     "as the node before": (beside, ["--as-node", "router"], 1, True, ["done", "ask"]),
@@ -108,7 +108,7 @@ def test_an_update_names_what_runs_again(
     notes = plan_of(path, [*UPDATE, "t", *words], capsys)["notes"]
     assert [note for note in notes if " again" in note] == [
         *([FINISHED[finished]] if finished else []),
-        *([ASKS_AGAIN] if asks_again else []),
+        *([STARTS_AGAIN] if asks_again else []),
     ]
     names = "done (2 tasks)" if build is fan else "done"
     assert (f"dropped: the results of {names}" in notes) is (not finished)

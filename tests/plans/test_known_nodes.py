@@ -1,6 +1,8 @@
 """What ``update`` says is unknown is unknown to the whole thread: unfinished steps and updates count too."""
 
 import operator
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -22,9 +24,15 @@ class State(TypedDict, total=False):
     got: str
 
 
-def fail(_: State) -> State:
-    """A node that fails."""
-    raise RuntimeError("down")
+def fail_after_others(saver: SqliteSaver) -> Callable[[State], State]:
+    """A node that fails when the writes of the others are stored; else LangGraph may drop them."""
+
+    def fail(_: State) -> State:
+        while {"got", "__interrupt__"} - {channel for _, channel, _ in saver.get_tuple(ON).pending_writes or ()}:
+            time.sleep(0.01)
+        raise RuntimeError("down")
+
+    return fail
 
 
 @pytest.fixture
@@ -33,11 +41,11 @@ def path(tmp_path: Path) -> Path:
     builder = StateGraph(State)
     builder.add_node("quiet", lambda _: {"got": "x"})
     builder.add_node("ask", lambda _: {"log": [interrupt("?")]})
-    builder.add_node("boom", fail)
     builder.add_node("end", lambda _: {"log": ["end"]})
-    for one, other in ((START, "quiet"), (START, "ask"), (START, "boom"), ("quiet", "end")):
-        builder.add_edge(one, other)
     with SqliteSaver.from_conn_string(str(tmp_path / "t.sqlite")) as saver, pytest.raises(RuntimeError):
+        builder.add_node("boom", fail_after_others(saver))
+        for one, other in ((START, "quiet"), (START, "ask"), (START, "boom"), ("quiet", "end")):
+            builder.add_edge(one, other)
         builder.compile(checkpointer=saver).invoke({"n": 1}, ON)
     return tmp_path / "t.sqlite"
 

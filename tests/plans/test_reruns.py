@@ -61,6 +61,17 @@ def node(saver: Any, ran: Ran) -> Graph:
     return line(saver, "flow", nodes={"flow": flow})
 
 
+def as_many(saver: Any, ran: Ran) -> Graph:
+    """An entrypoint that makes as many calls as its input says, and asks."""
+    double = calls(ran)
+
+    @entrypoint(checkpointer=saver)
+    def flow(given: int) -> list[Any]:
+        return [*(double(n).result() for n in range(given)), interrupt("sure?")]
+
+    return flow
+
+
 BUILDS = {"entrypoint": flow, "node": node}
 LOST = {
     "edit": ["edit", "--set", "x=5", "--create", "--rerun"],
@@ -105,10 +116,26 @@ def test_an_edit_asks_before_calls_run_again(
         graph.invoke({"n": 1}, on("t"))
         before = graph.get_state(on("t"))
         assert run(["edit", "t", "--set", "x=5", "--create", "-d", str(path), "--yes"]) == 7
-        assert "2 calls of flow finished: with an edited state they would run again" in capsys.readouterr().err
+        assert "2 calls of flow finished: with an edited state the results would be lost" in capsys.readouterr().err
         assert graph.get_state(on("t")) == before
         graph.invoke(None, on("t"))
         assert ran == [1, 2]
+
+
+def test_a_plan_counts_no_calls_of_the_next_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With another input the run makes other calls; the plan counts only those whose results it drops."""
+    path, ran = tmp_path / "calls.sqlite", Ran()
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = as_many(SqliteSaver(connection), ran)
+        graph.invoke(3, on("t"))
+        words = ["edit", "t", "--task", "flow", "--argument", "1", "-d", str(path), "--yes"]
+        assert run(words) == 7
+        assert "the new checkpoint would not have the results" in capsys.readouterr().err
+        assert run([*words, "--rerun"]) == 0
+        plan = capsys.readouterr().out
+        graph.invoke(None, on("t"))
+    assert ran == [0, 1, 2, 0]
+    assert "dropped: the results of 3 calls; the run makes its calls anew" in plan and "again" not in plan
 
 
 def test_an_update_says_which_calls_are_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +166,7 @@ def test_several_tasks_of_one_node(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["edit", "t", "--set", "log=[]", "--rerun", "--dry-run", "-d", str(path)]) == 0
     plan = capsys.readouterr().out
     assert "work (2 tasks) have finished at that checkpoint; after the new one they run again" in plan
-    assert "ask waits for an answer at that checkpoint; after the new one it runs again and asks again" in plan
+    assert "ask waits for an answer at that checkpoint; after the new one it runs again from its start" in plan
 
 
 def test_what_came_into_an_entrypoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,3 +191,70 @@ def test_what_came_into_an_entrypoint(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "__previous__" in hint
     assert run(["get", "t", "__previous__", "-d", str(path)]) == 0
     assert capsys.readouterr().out == "83\n"
+
+
+class Job(TypedDict, total=False):
+    """The argument of one of several tasks, and what all leave."""
+
+    job: str
+    out: Annotated[list[str], plus]
+
+
+def broken(saver: Any, ran: Ran) -> Graph:
+    """Two tasks of one node; the second fails."""
+
+    def work(state: Job) -> Job:
+        ran.append(state["job"])
+        if state["job"] == "bad":
+            raise ValueError(state["job"])
+        return {"out": [state["job"]]}
+
+    sends = [Send("w", {"job": job}) for job in ("good", "bad")]
+    builder = StateGraph(Job).add_node("w", work)
+    return builder.add_conditional_edges("__start__", lambda _: sends, ["w"]).compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("verb", ["fork", "rollback", "edit"])
+def test_a_step_that_an_edit_left_behind_names_what_runs_again(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its checkpoint has a child, but not of its tasks: one had finished there, and runs again after a new head."""
+    path, ran = str(tmp_path / "t.sqlite"), Ran()
+    with SqliteSaver.from_conn_string(path) as saver:
+        app = broken(saver, ran)
+        with pytest.raises(ValueError, match="bad"):
+            app.invoke({"out": []}, on("t"))
+        assert run(["edit", "t", "--task", "w[2]", "--set", 'job="fine"', "-d", path, "-y"]) == 0
+        ran.clear()
+        app.invoke(None, on("t"))
+        assert ran == ["fine"]
+        options = ["--set", 'out=["x"]', "--rerun"] * (verb == "edit")
+        capsys.readouterr()
+        assert run([verb, "t", "failed", *options, "-d", path, "-y"]) == 0
+        assert "w [1/2] has finished at that checkpoint; after the new one it runs again" in capsys.readouterr().out
+        ran.clear()
+        with pytest.raises(ValueError, match="bad"):
+            app.invoke(None, on("t"))
+        assert sorted(ran) == ["bad", "good"]
+
+
+def test_a_step_that_failed_and_ended_later_names_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All its tasks run again, which `next` says: none of them is left as one that stopped."""
+    path, ran = str(tmp_path / "t.sqlite"), Ran()
+
+    def work(state: Job) -> Job:
+        ran.append(state["job"])
+        if state["job"] == "bad" and ran.count("bad") == 1:
+            raise ValueError(state["job"])
+        return {"out": [state["job"]]}
+
+    sends = [Send("w", {"job": job}) for job in ("good", "bad")]
+    builder = StateGraph(Job).add_node("w", work).add_conditional_edges("__start__", lambda _: sends, ["w"])
+    with SqliteSaver.from_conn_string(path) as saver:
+        app = builder.compile(checkpointer=saver)
+        with pytest.raises(ValueError, match="bad"):
+            app.invoke({"out": []}, on("t"))
+        app.invoke(None, on("t"))
+    assert run(["fork", "t", "step:0", "-d", path, "-y"]) == 0
+    printed = capsys.readouterr().out
+    assert "next: w ×2" in printed and "again" not in printed

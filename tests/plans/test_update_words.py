@@ -92,3 +92,24 @@ def test_an_update_as_start_leaves_out_what_a_recorded_input_could_not_write(
     assert "left out, as by update_state: log; a recorded input had it, and __start__ didn't write it" in said
     assert "unless" not in said
     assert "same as before: log" not in said
+
+
+def test_a_plan_says_why_a_node_is_due_after_an_update_as_that_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An update as the node behind a join leads to END, and the node is due all the same, as `get_state` says."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(Bag)
+    for node in "ab":
+        builder.add_node(node, says(node))
+        builder.add_edge(START, node)
+    builder.add_node("late", says("late"))
+    builder.add_edge(["a", "b"], "late")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder.compile(checkpointer=saver).invoke({"log": []}, on("t"))
+        graph = builder.compile(checkpointer=saver, interrupt_before=["late"])
+        graph.invoke({"log": []}, on("t"))
+        said = notes(path, capsys, "--as-node", "late")
+        assert "next: late" in said and "as late: then END" in said
+        assert "late is still due after a, b: only a run of it takes that in\n" in said
+        assert graph.get_state(on("t")).next == ("late",)

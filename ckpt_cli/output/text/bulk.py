@@ -1,20 +1,22 @@
 """Shows a plan for many threads: totals, a line for each thread, and what became of it."""
 
-from collections import Counter
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ckpt_cli.output.cells import fit, flow
+from ckpt_cli.output.cells import break_between_spans, fit, flow, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import size
+from ckpt_cli.output.text.refused_threads import by_reason
 from ckpt_cli.output.theme import MORE, ROW_CHANGES
 from ckpt_cli.output.visible_names import visible
 from ckpt_cli.views.bulk import BulkView, ThreadLine
 
 _EXPECTED = "the thread continues from the new checkpoint"
 """How a note begins that says of each thread what the title says of all."""
-_NAMED = 3  # threads that are named with a reason why they are refused
-_SHOWN = 20  # on a terminal at most so many threads have a line, and as many refused ones
+_SHOWN = 20  # on a terminal at most so many threads have a line
+_QUESTION_ID = re.compile(r" \([0-9a-f]{32}\)")
+_UNDOES = re.compile(r"of operation \d+ \((.*)\)", re.DOTALL)
 
 
 def render(view: BulkView, page: Page) -> Iterator[Line]:
@@ -38,7 +40,7 @@ def plan_lines(view: BulkView, page: Page) -> Iterator[Line]:
     if view.refused:
         yield [("bad", f"{_of(view.refused, view.selected)} refused:")]
         refused = (line for line in view.threads if line.state == "refused" and not line.summary)
-        yield from _thread_lines(refused, view.refused, page) if page.width is None else _by_reason(refused, page)
+        yield from _thread_lines(refused, view.refused, page) if page.width is None else by_reason(refused, page)
     for note in view.notes:
         yield from _flowed("", note, page, 2)
     for one in view.side_effects:
@@ -47,7 +49,7 @@ def plan_lines(view: BulkView, page: Page) -> Iterator[Line]:
         yield from _flowed("waiting", text, page, 2)
     if not all(one.accepted for one in view.side_effects):
         yield from _flowed("waiting", "refused without --with-triggers", page, 2)
-    yield _row_counts(view)
+    yield from break_between_spans(_row_counts(view), page.width)
 
 
 def _titled(view: BulkView, page: Page) -> Iterator[Line]:
@@ -65,32 +67,33 @@ def _thread_lines(lines: Iterable[ThreadLine], count: int, page: Page) -> Iterat
         )
         return
     for one in islice(lines, _SHOWN):
-        line: Line = [("", "  "), ("title", visible(one.thread_id)), ("", "  ")]
-        yield fit([*line, ("bad" if one.problem else "", one.problem or without_details(one.summary))], page.width)
+        yield from _thread(one, page.width)
         notes = [note for note in one.notes if not one.problem and not note.startswith(_EXPECTED)]
         yield from (fit([("", "      "), ("muted", note)], page.width) for note in notes)
     if count > _SHOWN:
         yield [("muted", f"  {MORE} and {count - _SHOWN:,} more (--json lists all)")]
 
 
-def _by_reason(lines: Iterable[ThreadLine], page: Page) -> Iterator[Line]:
-    """A line for each reason, with the first threads that it is given for."""
-    counts: Counter[str] = Counter()
-    named: dict[str, list[str]] = {}
-    for one in lines:
-        counts[one.problem] += 1
-        if len(named) < _SHOWN or one.problem in named:
-            some = named.setdefault(one.problem, [])
-            some += [visible(one.thread_id)] if len(some) < _NAMED else []
-    for problem, names in named.items():
-        more = f", {MORE} ({counts[problem]:,})" if counts[problem] > len(names) else ""
-        yield fit([("", "  "), ("title", ", ".join(names) + more), ("", "  "), ("bad", problem)], page.width)
-    if len(counts) > len(named):
-        yield [("muted", f"  {MORE} for {len(counts) - len(named):,} more reasons (--json lists all)")]
+def _thread(one: ThreadLine, width: int) -> Iterator[Line]:
+    """A thread and what becomes of it: in one line, or below if that is too long; why it is refused is never cut."""
+    text = visible(one.problem) if one.problem else visible(without_details(one.summary))
+    style = "bad" if one.problem else ""
+    line: Line = [("", "  "), ("title", visible(one.thread_id)), ("", "  "), (style, text)]
+    if line_len(line) <= width:
+        yield line
+        return
+    yield fit(line[:2], width)
+    below = flow(text, max(width - 6, 20)) if one.problem else [text]
+    yield from (fit([("", "      "), (style, part)], None if one.problem else width) for part in below)
 
 
 def without_details(summary: str) -> str:
-    """Where a thread goes and what runs next, without what is the same for all: how the new checkpoint is made."""
+    """Where a thread goes and what runs next, without what is the same for all: how the new checkpoint is made.
+
+    Also without what the heading says: which operation is undone, or that an answer is recorded for a question's id.
+    """
+    undone = _UNDOES.fullmatch(summary)
+    summary = _QUESTION_ID.sub("", undone[1] if undone else summary)
     where, colon, rest = summary.partition(": ")
     _, semicolon, end = rest.partition("; ")
     return f"{where}; {end}" if colon and semicolon else summary
