@@ -45,6 +45,9 @@ class Codec:
 
         Equal bytes are decoded to the same node, so a decoded value must not be changed in place.
         """
+        decoder = self._decoders.get(payload.tag)
+        if decoder is not None:
+            return decoder(payload.data)
         inner, encrypted, cipher = payload.tag.partition("+")
         if encrypted and cipher == _AES:
             try:
@@ -55,8 +58,7 @@ class Codec:
         if at and half in ("checkpoint", "metadata"):  # DynamoDB's saver stores the two as one value
             both = self.decode(Payload(whole, payload.data))
             return both.get(half) if isinstance(both, dict) else both
-        decoder = self._decoders.get(payload.tag)
-        return decoder(payload.data) if decoder else opaque(payload.tag, payload.data)
+        return opaque(payload.tag, payload.data)
 
     def is_whole(self, payload: Payload, *, mapping: bool = False) -> bool:
         """Whether a payload can be read to its end and, with `mapping`, is a mapping.

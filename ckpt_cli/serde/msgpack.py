@@ -53,9 +53,22 @@ class _Placeholder(NamedTuple):
     data: bytes
 
 
+def _short_text(data: bytes) -> str | None:
+    """The text of a payload that is one text of at most 255 bytes, as many are; None for others, and damaged ones."""
+    start = 1 if 0xA0 <= (first := data[0] if data else 0) < 0xC0 else 2 if first == 0xD9 and len(data) > 1 else 0
+    if not start or len(data) - start != (first & 0x1F if start == 1 else data[1]):
+        return None
+    try:
+        return data[start:].decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def _is_shallow(data: bytes) -> bool:
     """Whether a payload has so few possible container headers that it can't exceed a bound."""
-    left = min(_FEW_HEADERS, _COPIES // max(len(data), 1))
+    if len(data) <= _PART:
+        return len(data) - len(data.translate(None, _OPENERS)) <= _FEW_HEADERS
+    left = min(_FEW_HEADERS, _COPIES // len(data))
     for at in range(0, len(data), _PART):  # mostly, the beginning of a long payload has enough headers
         part = data[at : at + _PART]
         left -= len(part) - len(part.translate(None, _OPENERS))
@@ -90,6 +103,8 @@ class Unpacker:
 
     def value(self, data: bytes) -> Any:
         """The value of one payload; never raises. A damaged part becomes a BROKEN node."""
+        if (text := _short_text(data)) is not None:
+            return text
         room = _Room(LEVELS, 8 * len(data) + _COPIES)
         if len(data) < _LONG:
             return self._value(data, room)

@@ -48,16 +48,18 @@ def decide(question: ToolQuestion, decision: Decision, *, every: bool = False) -
             hint=f"its code shows it: --value '{spell_value(example(question))}', or the same in [ ]",
         )
     if count > 1 and not every:
+        several = "--answer-all decides the same for all of them; --value has a decision for each, in this order"
         raise UsageError(
             f"the question is about {count} tool calls",
-            hint="--answer-all decides the same for all of them; --value has a decision for each, in this order",
+            hint=_edit_hint(question) if decision.word == "edit" else several,
             candidates=[
                 f"{number}. {request.tool} {spell_value(request.args)}  {'/'.join(request.allowed)}"
                 for number, request in enumerate(question.requests, 1)
             ],
         )
     if count > 1 and decision.word == "edit":
-        raise UsageError("--edit has the arguments of one tool call, and this question is about several")
+        what = "--edit has the arguments of one tool call, and this question is about several"
+        raise UsageError(what, hint=_edit_hint(question))
     return decide_each(question, [decision] * count)
 
 
@@ -168,14 +170,23 @@ def _checked(question: ToolQuestion, request: ToolRequest, answer: dict[str, Any
         raise UsageError(f"{text} is the placeholder of a suggested command, not an answer")
     if word == "edit":
         _must_be_action(question, request, _action(question, answer))
+    if word == "approve" and answer.get("message"):
+        raise no_text(request, word)
     return answer
+
+
+def no_text(request: ToolRequest, word: str) -> UsageError:
+    """The error that an answer such as ``approve`` came with a text, of which the graph would make nothing."""
+    words = [f"{one} TEXT" for one in request.allowed if one in ("reject", "respond", "response")]
+    hint = f"{' and '.join(words)} {'take' if len(words) > 1 else 'takes'} one" if words else ""
+    return UsageError(f"{word} takes no text, and the graph would drop it", hint=hint)
 
 
 def _must_be_action(question: ToolQuestion, request: ToolRequest, action: Any) -> None:
     name = action.get(_name_key(question)) if isinstance(action, dict) else None
     if not isinstance(name, str) or not isinstance(action.get("args"), dict):
         keys = f"{_edit_key(question)!r} with {_name_key(question)!r} and 'args'"
-        raise UsageError(f"edit needs {keys}", hint=f"--edit '{spell_value(request.args)}' makes them")
+        raise UsageError(f"edit needs {keys}", hint=_edit_hint(question, request))
     if question.form is AnswerForm.DECISION and name != request.tool:
         raise Refused(f"an edit can't call {name} instead of {request.tool}; nothing was recorded")
 
@@ -192,6 +203,18 @@ def _edit_key(question: ToolQuestion) -> str:
 
 def _name_key(question: ToolQuestion) -> str:
     return "action" if question.form in (AnswerForm.RESPONSES, AnswerForm.RESPONSE) else "name"
+
+
+def _edit_hint(question: ToolQuestion, request: ToolRequest | None = None) -> str:
+    """How a tool call is edited, by default the first that may be; the arguments, which can be long, are left out."""
+    if len(question.requests) == 1:
+        return "--edit JSON makes them of the arguments alone"
+    may = [one for one in question.requests if "edit" in one.allowed]
+    if request is None and not may:
+        return "none of them may be edited"
+    tool = json.dumps((request or may[0]).tool, ensure_ascii=False)
+    form = f'{{"type": "edit", "{_edit_key(question)}": {{"{_name_key(question)}": {tool}, "args": {{…}}}}}}'
+    return f"--value has a decision for each call, in order; one that edits is {form}"
 
 
 def _must_allow(request: ToolRequest, word: str) -> None:

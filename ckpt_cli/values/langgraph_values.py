@@ -23,6 +23,10 @@ __all__ = [
 ]
 
 
+REMOVE_ALL = "__remove_all__"
+"""The id of the RemoveMessage that removes all before it (``graph/message.py: REMOVE_ALL_MESSAGES``)."""
+
+
 class Message(NamedTuple):
     """A chat message.
 
@@ -101,6 +105,13 @@ def message(value: Any) -> Message | None:
         _str(fields.get("tool_call_id")),
         _str(fields.get("name")),
     )
+
+
+def removal(one: Message) -> str | None:
+    """The words for a message that removes another, or all before it (``REMOVE_ALL_MESSAGES``); None for any other."""
+    if one.role != "remove":
+        return None
+    return "remove all messages" if one.id == REMOVE_ALL else f"remove {one.id or '?'}"
 
 
 def is_conversation(value: Any) -> bool:

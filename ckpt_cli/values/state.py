@@ -26,6 +26,8 @@ class State(NamedTuple):
         sends: Sends that the checkpoint itself holds (``pending_sends``, v < 4).
         metadata: as stored, {} if it can't be read.
         metadata_problem: why some metadata can't be read; "" if all can.
+        own_id: the id in the stored body; "" if there is none.
+        blobless: the channels that have a version whose stored value is gone, where values are stored one by one.
         damage: why a part other than the channel values can't be read ("" if all can). Then versions may be missing.
     """
 
@@ -41,6 +43,8 @@ class State(NamedTuple):
     sends: Sequence[Any] = ()
     damage: str = ""
     metadata_problem: str = ""
+    own_id: str = ""
+    blobless: frozenset[str] = frozenset()
 
     @property
     def problem(self) -> str | None:

@@ -18,6 +18,7 @@ from ckpt_cli.model import CheckpointRow
 
 _PREFIX = 4
 _LISTED = 12
+_AT_ONCE = 500  # the recorded steps of this many checkpoints are read together
 
 
 class Rows(Protocol):
@@ -135,11 +136,12 @@ class Finder:
         lineage = self._rows.lineage()
         line = list(lineage.line(self._rows.head().checkpoint_id))
         known: dict[str, int] = {}
-        for part in ([i for i in line if _may_be(i, step)], line):
-            known |= self._stepped(part)
-            for checkpoint_id in part:
-                if known.get(checkpoint_id) == step:
-                    return lineage.rows[checkpoint_id]
+        for candidates in ([i for i in line if _may_be(i, step)], line):
+            for page in (candidates[at : at + _AT_ONCE] for at in range(0, len(candidates), _AT_ONCE)):
+                known |= self._stepped(page)
+                for checkpoint_id in page:
+                    if known.get(checkpoint_id) == step:
+                        return lineage.rows[checkpoint_id]
         raise self._no_step(step, known)
 
     def _stepped(self, checkpoint_ids: list[str]) -> dict[str, int]:

@@ -5,6 +5,7 @@ Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.p
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -78,8 +79,12 @@ def sources(channel: str) -> list[str]:
     return rest.rpartition(":")[0].split("+") if head == "join" and ":" in rest else []
 
 
+@lru_cache(maxsize=1000)
 def target(channel: str) -> str | None:
-    """The node that a channel triggers, from its name alone; None for plain edges of v < 3 and all other channels."""
+    """The node that a channel triggers, from its name alone; None for plain edges of v < 3 and all other channels.
+
+    A graph has few channels, and each of its checkpoints is asked about all of them.
+    """
     if channel.startswith(BRANCH_TO):
         return channel[len(BRANCH_TO) :]
     if channel.endswith(":inbox"):

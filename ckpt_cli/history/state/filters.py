@@ -26,6 +26,10 @@ class _Absent(Exception):
     """The record has no such name."""
 
 
+class Undecided(Exception):
+    """The record has the name, but no value of it is stored, so the record can't be decided; the text is the name."""
+
+
 def _contains(whole: Any, part: Any) -> bool:
     """Whether a text contains another one; upper and lower case are equal."""
     return str(part).casefold() in str(whole).casefold()
@@ -81,6 +85,7 @@ class Filter:
     Attributes:
         absent: name to the number of records that don't have it.
         failed: problem (a text compared with a number) to the number of records where it occurred.
+        undecided: name to the number of records that have it, but store no value of it, and so weren't decided.
         decided: the number of records that were decided.
         of_state: whether some name was read from a record's state. The caller that gives the names' values sets this.
         names: the names that a record must have for the expression.
@@ -99,6 +104,7 @@ class Filter:
         self.of_state = False
         self.absent: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
+        self.undecided: Counter[str] = Counter()
         self.decided = 0
 
     def matches(self, names: Callable[[str], Any]) -> bool:
@@ -106,7 +112,7 @@ class Filter:
 
         One side of an ``or`` is enough, even if the other side has a name that the record lacks.
 
-        `names` gives the value of a name, or raises LookupError.
+        `names` gives the value of a name, or raises LookupError or `Undecided`.
         """
         from simpleeval import InvalidExpression
 
@@ -119,8 +125,8 @@ class Filter:
         try:
             evaluator = _evaluator()(functions=dict(FUNCTIONS), names=value_of)
             fits = _fits(lambda node: bool(evaluator.eval(self.expression, node)), self._tree)
-        except _Absent as missing:
-            self.absent[str(missing)] += 1
+        except (_Absent, Undecided) as missing:
+            (self.undecided if isinstance(missing, Undecided) else self.absent)[str(missing)] += 1
             return False
         except (InvalidExpression, TypeError, LookupError, ValueError, ArithmeticError) as problem:
             self.failed[str(problem)] += 1
@@ -139,14 +145,15 @@ class Filter:
 
     @property
     def complaint(self) -> str | None:
-        """A note that no record has the names of the expression; None if some record was decided.
-
-        The user most likely mistyped a name.
-        """
-        if self.decided:
+        """A note: that no record has the names, which were mistyped most likely, or how many records are undecided."""
+        absent = {} if self.decided or self.undecided else self.absent
+        if names := ", ".join(map(repr, sorted(absent, key=lambda name: -absent[name])[:3])):
+            return f"--where: no {self._record} has {names}"
+        if not (count := sum(self.undecided.values())):
             return None
-        names = ", ".join(repr(name) for name, _ in self.absent.most_common(3))
-        return f"--where: no {self._record} has {names}" if names else None
+        left = f"1 {self._record} was" if count == 1 else f"{count:,} {self._record}s were"
+        names = ", ".join(sorted(self.undecided))
+        return f"--where: {left} left out undecided: the head has {names} as a delta channel, without a value"
 
 
 def _parsed(expression: str) -> Any:

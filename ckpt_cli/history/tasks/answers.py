@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.nesting import inside
-from ckpt_cli.history.tasks.task_ids import caller, interrupt_id, pulled, with_id
+from ckpt_cli.history.tasks.task_ids import PUSH, interrupt_id, pulled, with_id
 from ckpt_cli.model import NULL_TASK, Payload
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
@@ -83,8 +83,22 @@ class WaitingQuestions:
         for deeper_ns in self._called(asking) if self._below else ():
             if (deeper := self._in_subgraph(deeper_ns).find(asked_id)) is not None:
                 return deeper
-        write = next((w for w in asking if caller(w.row.task_path) is not None), asking[-1])
+        write = max(reversed(asking), key=_calls)
         return AskedQuestion(write, self._resumes.get(write.task_id))
+
+    def taken(self, asked_id: str) -> AskedQuestion | None:
+        """The question with this id of a call that has finished, and so has taken its answers; None if there is none.
+
+        Its caller's ``__interrupt__`` stays stored, but nobody asks the question any more: when the caller runs again,
+        it gets the stored result of the call. The same holds for a task of a subgraph.
+        """
+        if asked_id == PLACEHOLDER:
+            return None
+        if (write := self._asked_by_finished.get(asked_id)) is not None:
+            return AskedQuestion(write, self._resumes.get(write.task_id))
+        asking = self._asking.get(asked_id, ())
+        deeper = (self._in_subgraph(ns).taken(asked_id) for ns in (self._called(asking) if self._below else ()))
+        return next((one for one in deeper if one is not None), None)
 
     def called_subgraph(self, task_id: str | None) -> bool:
         """Whether the thread has a subgraph that this task called; False if subgraphs aren't read at all."""
@@ -101,13 +115,21 @@ class WaitingQuestions:
         Such a task asks the question or passes it on. In the functional API, a called task and its caller have the
         same id.
         """
-        finished = {write.task_id for write in self._writes if write.channel not in CONTROL_WRITES}
         asking: dict[str | None, list[TaskWrite]] = {}
         for write in self._writes:
-            if write.channel == INTERRUPT and write.task_id not in finished:
+            if write.channel == INTERRUPT and write.task_id not in self._finished:
                 for asked_id in _ids(write):
                     asking.setdefault(asked_id, []).append(write)
         return asking
+
+    @cached_property
+    def _asked_by_finished(self) -> dict[str | None, TaskWrite]:
+        asked = (w for w in self._writes if w.channel == INTERRUPT and w.task_id in self._finished)
+        return {asked_id: write for write in asked for asked_id in _ids(write)}
+
+    @cached_property
+    def _finished(self) -> set[str]:
+        return {write.task_id for write in self._writes if write.channel not in CONTROL_WRITES}
 
     @cached_property
     def _resumes(self) -> dict[str, TaskWrite]:
@@ -140,6 +162,11 @@ class WaitingQuestions:
 
 def _depth(ns: str) -> int:
     return ns.count("|")
+
+
+def _calls(write: TaskWrite) -> int:
+    """How many calls are around a task: the path of a call holds its caller's path. A Send counts as one more."""
+    return write.row.task_path.count(f"~{PUSH}")
 
 
 def _ids(write: TaskWrite) -> set[str | None]:
@@ -189,15 +216,20 @@ def left_answers(writes: Iterable[TaskWrite]) -> list[object]:
     return [w.value for w in writes if w.task_id == NULL_TASK and w.channel == RESUME and w.read]
 
 
-def failed_with_answer(question: AskedQuestion, asked_id: str, called: bool) -> bool:
-    """Whether a failed task had already taken the answer to this question when it failed.
+def failed_with_answer(
+    question: AskedQuestion, asked_id: str, task_id: str | None, called: Callable[[str | None], bool]
+) -> bool:
+    """Whether this failed task had already taken the answer to this question when it failed.
 
     Since langgraph 1.2.20, the id shows whether the question was asked after all stored answers; such a question has no
     answer. In older releases, an error that is stored beside an answer came after the answer. If a
-    subgraph no longer asks a question, it was answered there; `called` says whether the task has called a subgraph.
+    subgraph no longer asks a question, it was answered there; `called` says whether a task has called a subgraph. The
+    id of a question can't be computed for a call or a task of a Send; such a task asks it, unless it called a subgraph.
     """
     if question.resume is None:
-        return called and asked_id != _own_id(question, 0)
+        row = question.write.row
+        asker = task_id if pulled(row.task_path) is not None else row.task_id
+        return called(asker) and asked_id != _own_id(question, 0)
     payload = question.resume.row.payload
     return payload is not None and not is_untaken(payload) and asked_id != _own_id(question, len(question.answers))
 

@@ -51,7 +51,7 @@ def branch_writes(
     """
     written = [write for write in stored if _changed(write.channel, child, parent)]
     if child.source == "input":
-        return BranchWrites([write for write in written if not _of_task(write)])
+        return BranchWrites([write for write in written if not of_task(write)])
     if siblings is None or not written:
         return BranchWrites(written)
     older = takewhile(lambda one: one.ref != child.ref, siblings())
@@ -86,7 +86,7 @@ def _channels(writes: Iterable[TaskWrite]) -> frozenset[str]:
     return frozenset(write.channel for write in writes)
 
 
-def _of_task(write: TaskWrite) -> bool:
+def of_task(write: TaskWrite) -> bool:
     """Whether a task of the next step made this write, not an input, a command, or a run that stored it at its end."""
     row = write.row
     if row.task_id == NULL_TASK or row.task_path.startswith("~~") or row.task_id.startswith(_LATE):

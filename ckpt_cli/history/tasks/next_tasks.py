@@ -57,11 +57,13 @@ class Wiring:
     Attributes:
         triggers: node to every channel that was seen to trigger it.
         silent: channels with no listeners except those in `triggers`, as a finished step proved.
+        deferred: node to whether it waits until all others have finished, as far as a stored trigger shows it.
     """
 
     def __init__(self, state: State, history: History = tuple) -> None:
         self.triggers: dict[str, set[str]] = {}
         self.silent: set[str] = set()
+        self.deferred: dict[str, bool] = {}
         self._listeners: dict[str, set[str]] = {}
         # a generator, so that `history()` is only called when the first other checkpoint is needed
         self._others = (other for ask in (history,) for other in ask())
@@ -73,13 +75,31 @@ class Wiring:
         for node, seen in without_bumps(state.seen).items():
             if node not in NOT_NODES and not node.endswith(":edges"):
                 self._add(node, seen)
-        for channel in {*state.versions, *state.values}:
+        self.learn_names({*state.versions, *state.values})
+        self._learn_deferred(state)
+
+    def learn_names(self, names: Iterable[str]) -> None:
+        """Learn from the names of channels."""
+        for channel in names:
             if (listener := target(channel)) is not None:
                 self._add(listener, (channel,))
                 if channel.startswith(BRANCH_TO):  # only a StateGraph has these; its ``__start__`` takes the input
                     self._add(START, (START,))
             for source in channels.sources(channel):
                 self.triggers.setdefault(source, set())
+
+    def _learn_deferred(self, state: State) -> None:
+        """Learn from stored triggers: those of deferred nodes are pairs.
+
+        Only a run proves the pair: ckpt may have stored it for a node that it didn't know.
+        """
+        for channel, value in state.values.items():
+            if channel.startswith(BRANCH_TO):
+                node, is_pair = channel[len(BRANCH_TO) :], held_back(value) is not None
+                if not is_pair:
+                    self.deferred[node] = False
+                elif state.source in ("loop", "input"):
+                    self.deferred.setdefault(node, True)
 
     def _add(self, node: str, triggers: Iterable[str]) -> None:
         known = self.triggers.setdefault(node, set())
@@ -209,13 +229,19 @@ def ready(channel: str, value: Any) -> bool:
     A join waits until its value has the names of all its nodes. The channel of a deferred node holds a pair ``[value,
     false]`` until the node may run (1.2 ``channels/last_value.py: LastValueAfterFinish``, ``named_barrier_value.py``).
     """
-    parts = items(value)
-    if parts is not None and len(parts) == 2 and parts[1] is False:
+    if held_back(value):
         return False
     if not channel.startswith("join:"):
         return True
     names, arrived = channel[len("join:") :].rpartition(":")[0], arrived_nodes(channel, value)
     return bool(arrived) and len("+".join(arrived)) == len(names)
+
+
+def held_back(value: Any) -> bool | None:
+    """Whether a trigger's value waits until all other nodes have finished; None if its node isn't deferred."""
+    parts = items(value)
+    is_pair = parts is not None and len(parts) == 2 and isinstance(parts[1], bool)
+    return not parts[1] if parts is not None and is_pair else None
 
 
 def arrived_nodes(channel: str, value: Any) -> list[str]:

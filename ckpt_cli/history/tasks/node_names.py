@@ -101,10 +101,12 @@ class Names:
         return {sent(self._paths[task_id]): task_id for task_id in reversed(self._of_this_step)}
 
     def _sent(self, node: str, index: int) -> str | None:
-        if index in self._by_send:
-            return self._by_send[index]
         ids = list(self._place.push(node, index)) if self._place else []
-        return next((i for i in ids if i in self._writes), ids[0] if ids and self._recipe_known else None)
+        if (recorded := next((i for i in ids if i in self._writes), None)) is not None:
+            return recorded
+        if index in self._by_send and self.node(self._by_send[index]) in (None, node):  # else a goto's Send replaced it
+            return self._by_send[index]
+        return ids[0] if ids and self._recipe_known else None
 
     def _entrypoint(self) -> str | None:
         """The task that took the input: a StateGraph's ``__start__``, or an entrypoint, which called all others."""
@@ -115,7 +117,7 @@ class Names:
         """The recorded tasks that may be the one that took the input; without paths, a failed call is one of them."""
         recorded = self._of_this_step
         ends = [i for i in recorded if any(w.channel in (END, PREVIOUS) for w in self._writes[i])]
-        return ends or [i for i in recorded if any(w.channel != RETURN for w in self._writes[i])]
+        return ends or [i for i in recorded if all(w.channel != RETURN for w in self._writes[i])]
 
     def input_task(self, earlier: Callable[[], str | None]) -> tuple[str | None, str | None]:
         """The id and the node of the task that takes the input, if `versions_seen` doesn't show them.

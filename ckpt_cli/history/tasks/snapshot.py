@@ -7,15 +7,13 @@ never guessed. An example is a node that never ran, in a checkpoint of format `v
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT
 from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, failed_with_answer, is_answered, left_answers
 from ckpt_cli.history.tasks.next_tasks import (
     History,
-    Packet,
     Wiring,
     due_tasks,
     is_settled,
@@ -23,75 +21,15 @@ from ckpt_cli.history.tasks.next_tasks import (
     packets,
 )
 from ckpt_cli.history.tasks.node_names import Names
+from ckpt_cli.history.tasks.pending_goto import deferral_of, due_by_goto, with_goto
 from ckpt_cli.history.tasks.task_ids import with_id
+from ckpt_cli.history.tasks.task_status import Status as Status
+from ckpt_cli.history.tasks.task_status import Task as Task
+from ckpt_cli.history.tasks.task_status import status_of as status_of
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import Interrupt, interrupts
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
-
-
-class Status(StrEnum):
-    """How far a task or the head of a thread has come."""
-
-    DONE = "done"
-    """A thread with nothing left to run."""
-    FINISHED = "finished"
-    """A task that left an output."""
-    WAITING = "waiting"
-    """A task, or a thread, that waits for the answer to an interrupt."""
-    FAILED = "failed"
-    """A task that ended with an error. It runs again when the thread is resumed, with the answers it has taken."""
-    ANSWERED = "answered"
-    """A task with answers that it hasn't taken yet: it continues with them when the thread is resumed."""
-    DUE = "due"
-    """A task that has left nothing: its run was stopped or killed, or goes on; the data look alike."""
-    LEFT = "left"
-    """A task of a subgraph that left nothing, although the call of the subgraph has finished: no run continues it.
-
-    It ran and left to the graph above by ``Command(graph=PARENT)``, or the call ended before it ran.
-    """
-    UNFINISHED = "unfinished"
-    """A thread whose next tasks have not run, or have run and left no checkpoint."""
-    UNKNOWN = "unknown"
-    """A thread whose next node can't be known: it never ran (checkpoint format `v` 1 or 2), or data is damaged."""
-
-
-class Task(NamedTuple):
-    """One task of the step that begins at a checkpoint.
-
-    Attributes:
-        id: None if no stored row has this task's id and the id can't be computed.
-        node: None if the node can't be known.
-        path: ``~__pregel_pull, NODE`` and so on, where stored.
-        error: as stored: ``repr`` text, or ``{"message", "name"}`` in JavaScript.
-        interrupts: the questions that the task asked last, answered or not.
-        writes: all the task's writes, control writes included.
-        answered: question id to ``[answer]``, for each question whose answer the task hasn't taken yet; ``[]`` if the
-            answer can't be read.
-        packet: the Send that started the task; None for a task of another kind.
-    """
-
-    id: str | None
-    node: str | None
-    status: Status
-    path: str = ""
-    error: Any = None
-    interrupts: Sequence[Interrupt] = ()
-    writes: Sequence[TaskWrite] = ()
-    answered: Mapping[str, Sequence[Any]] = MappingProxyType({})
-    packet: Packet | None = None
-
-    @property
-    def answers(self) -> list[Any]:
-        """The answers, as far as they can be read, with which the task continues when the thread is resumed."""
-        return [answer for some in self.answered.values() for answer in some]
-
-    @property
-    def open(self) -> list[Interrupt]:
-        """The questions of the task that have no answer yet; none if the task has finished."""
-        if self.status is Status.FINISHED:
-            return []
-        return [one for one in self.interrupts if one.id not in self.answered]
 
 
 class Snapshot(NamedTuple):
@@ -106,6 +44,8 @@ class Snapshot(NamedTuple):
         handlers: task id of a failed task to the task of the error handler that ran for it. If the step goes on, the
             handler runs again, even if it has finished, and the failed task doesn't (langgraph 1.2.22
             ``pregel/_loop.py: _resume_error_handlers_if_applicable``). ``get_state`` and `next` have no handlers.
+        undecided: nodes to which a Command's pending ``goto`` leads, and which it starts unless they are deferred:
+            nothing shows whether they are.
     """
 
     tasks: list[Task]
@@ -113,6 +53,7 @@ class Snapshot(NamedTuple):
     complete: bool = True
     old_answers: Sequence[Any] = ()
     handlers: Mapping[str, Task] = MappingProxyType({})
+    undecided: Sequence[str] = ()
 
     @property
     def all_tasks(self) -> list[Task]:
@@ -171,6 +112,7 @@ def snapshot(
     ended: Callable[[], bool] = bool,
     below: Below | None = None,
     earlier: Callable[[], str | None] = lambda: None,
+    goto: bool = True,
 ) -> Snapshot:
     """What runs next at a checkpoint, and how far its tasks have come.
 
@@ -185,16 +127,16 @@ def snapshot(
         below: gives, for a subgraph's namespace, the writes on its newest checkpoint. Answers to questions that were
             asked in the subgraph are stored there.
         earlier: gives the node that took this input at a checkpoint that this one copies; called if nothing else does.
+        goto: whether the tasks that a Command's pending ``goto`` starts are among them; ``get_state`` lacks these.
     """
-    wiring = Wiring(state, history)
+    stored, state = state, with_goto(state, writes) if goto else state
+    (wiring := Wiring(stored, history)).learn_names(state.values)
     complete = wiring.learn_until(lambda: is_settled(state, wiring) and is_start_settled(state, wiring))
     complete = (complete or is_settled(state, wiring)) and not state.damage
-    names = Names(state, writes, wiring, namespaces)
-    if names.unmatched(due_tasks(state, wiring)):
-        wiring.learn_until(lambda: False)  # learn from all other checkpoints
-        names = Names(state, writes, wiring, namespaces)
-    recorded = _by_task(writes)
-    tasks = list(_due(state, wiring, names, recorded, earlier))
+    names, recorded = _name_tasks(state, writes, wiring, namespaces), _by_task(writes)
+    found = zip(_due(state, wiring, names, recorded, earlier), due_by_goto(stored, state, wiring), strict=False)
+    tasks, undecided = _decide_goto(stored, wiring, found, consumed=consumed)
+    complete = complete and not undecided
     handled = names.handlers
     handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in handled.items()]
     if not complete:
@@ -206,9 +148,37 @@ def snapshot(
         tasks = list(map(_left, tasks))
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
     is_waiting = not consumed and any(task.status is Status.WAITING for task in [*tasks, *handlers])
-    is_complete = ended_here or (not state.damage and _found_all(tasks))
+    is_complete = ended_here or (not state.damage and not undecided and _found_all(tasks))
     by_failed = dict(zip((handler.failed for handler in handled.values()), handlers, strict=True))
-    return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else (), by_failed)
+    return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else (), by_failed, undecided)
+
+
+def _name_tasks(
+    state: State, writes: Sequence[TaskWrite], wiring: Wiring, namespaces: Callable[[], Iterable[str]]
+) -> Names:
+    names = Names(state, writes, wiring, namespaces)
+    if not names.unmatched(due_tasks(state, wiring)):
+        return names
+    wiring.learn_until(lambda: False)  # learn from all other checkpoints
+    return Names(state, writes, wiring, namespaces)
+
+
+def _decide_goto(
+    stored: State, wiring: Wiring, tasks: Iterable[tuple[Task, bool]], *, consumed: bool
+) -> tuple[list[Task], list[str]]:
+    """The tasks of a step without those of deferred nodes, which a goto doesn't start; the nodes that may be deferred.
+
+    A task that left something has run, so its node isn't deferred. Each task comes with whether only a goto starts it.
+    """
+    decided, undecided = list[Task](), list[str]()
+    for task, by_goto in tasks:
+        is_sure = not by_goto or bool(task.writes) or task.packet is not None or task.node is None
+        deferral = False if is_sure else deferral_of(stored, task.node or "", wiring)
+        if deferral is False:
+            decided.append(task._replace(by_goto=True) if by_goto else task)
+        elif deferral is None and not consumed:
+            undecided.append(task.node or "")
+    return decided, undecided
 
 
 def _due(
@@ -238,18 +208,21 @@ def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) ->
 def _with_answers(task: Task, waiting: WaitingQuestions) -> Task:
     """A waiting task with its answers.
 
-    Its status is ANSWERED if every question has an answer, and FAILED if the task took the answers and then ended with
-    an error.
+    Its status is ANSWERED if every question has an answer, and FAILED if the task, or a call that it made, took the
+    answers and the task then ended with an error.
     """
     ids = {i.id for i in task.interrupts if i.id} if task.status is Status.WAITING else set()
     if not ids:
         return task
+    taken = {i: one.answers[-1:] for i in sorted(ids) if (one := waiting.taken(i)) is not None}
+    if taken.keys() == ids:
+        return task._replace(status=Status.ANSWERED if task.error is None else Status.FAILED, answered=taken)
     questions = {i: one for i in sorted(ids) if (one := waiting.find(i)) is not None}
     if task.error is not None:
-        called = waiting.called_subgraph(task.id)
-        if all(i in questions and failed_with_answer(questions[i], i, called) for i in ids):
+        called = waiting.called_subgraph
+        if all(i in questions and failed_with_answer(questions[i], i, task.id, called) for i in ids):
             return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in questions.items()})
-    answers = {i: one.answers[-1:] for i, one in questions.items() if is_answered(one, i)}
+    answers = taken | {i: one.answers[-1:] for i, one in questions.items() if is_answered(one, i)}
     status = Status.ANSWERED if answers and answers.keys() == {i.id for i in task.interrupts} else task.status
     return task._replace(status=status, answered=answers) if answers else task
 
@@ -275,20 +248,6 @@ def _task(task_id: str | None, node: str | None, writes: list[TaskWrite]) -> Tas
     error = next((write.value for write in writes if write.channel == ERROR and write.read), None)
     path = next((write.row.task_path for write in writes if write.row.task_path), "")
     return Task(task_id, node, status_of(writes), path, error, [with_id(i) for i in questions], writes)
-
-
-def status_of(writes: Sequence[TaskWrite]) -> Status:
-    """How far the task that left these writes has come.
-
-    A task is finished if and only if it has an output write. A failed task may run again and then ask a question, so a
-    question counts more than an error.
-    """
-    channels = {write.channel for write in writes}
-    if channels - CONTROL_WRITES:
-        return Status.FINISHED
-    if INTERRUPT in channels:
-        return Status.WAITING
-    return Status.FAILED if ERROR in channels else Status.DUE
 
 
 def graph_of(ns: str) -> str:

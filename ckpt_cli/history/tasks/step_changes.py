@@ -7,6 +7,7 @@ were not, it says what was written.
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from math import isclose
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -68,6 +69,8 @@ class ChangeKind(StrEnum):
     """Sends called nodes with arguments of their own."""
     UNREADABLE = "unreadable"
     """The value that was written can't be decoded, because a key is missing or because it is damaged."""
+    UNSTORED = "unstored"
+    """The channel was changed by writes that are not stored."""
     UNREAD = "unread"
     """The value was not read because it is too long; it has `Change.size` bytes."""
 
@@ -84,6 +87,7 @@ class Change(NamedTuple):
         size: bytes written.
         unsure: for SET, whether the channel may have had the same value already.
         task: for CORRECTED, the task's node, with the number of its Send.
+        unwritten: whether the channel changed without a new version, so that nothing wrote to it.
     """
 
     channel: str
@@ -97,11 +101,17 @@ class Change(NamedTuple):
     edited: int = 0
     unsure: bool = False
     task: str = ""
+    unwritten: bool = False
 
 
 def is_output(write: TaskWrite) -> bool:
     """Whether a write changes the user's state or is a Send; other writes are for the graph itself."""
-    channel = write.channel
+    return is_for_state(write.channel)
+
+
+@lru_cache(maxsize=1000)
+def is_for_state(channel: str) -> bool:
+    """Whether a write to this channel changes the user's state or is a Send; asked of the same few names again."""
     if channel in CONTROL_WRITES or channel in (NO_WRITES, PREVIOUS, RETURN, START) or channel.startswith("join:"):
         return False
     return channels.target(channel) is None

@@ -40,7 +40,8 @@ class StepNodes:
         self._namespaces = namespaces
         self._names = PossibleNodes(attribution)
         self._by_seen: dict[str, dict[str, int]] = {}
-        self._handlers = attribution.remembered(self._read_handlers)
+        self.handlers = attribution.remembered(self._read_handlers)
+        """Gives the tasks of error handlers at a checkpoint, by task id."""
         self._pushed = attribution.remembered(self._read_pushed)
         self._packets = attribution.remembered(self._read_packets)
         self._called_by_edges = attribution.remembered(self._read_called_by_edges)
@@ -103,7 +104,7 @@ class StepNodes:
 
     def node(self, write: TaskWrite) -> str | None:
         """The node of the task that wrote this; None if the node can't be known."""
-        if handler := self._handlers(write.row.checkpoint_id).get(write.task_id):
+        if handler := self.handlers(write.row.checkpoint_id).get(write.task_id):
             return handler.node
         return self._node_without_handlers(write)
 
@@ -128,7 +129,7 @@ class StepNodes:
         """The path of the task that wrote this: as stored, else computed from the task's node; None if it's unknown."""
         if stored := path(write):
             return stored
-        if handler := self._handlers(write.row.checkpoint_id).get(write.task_id):
+        if handler := self.handlers(write.row.checkpoint_id).get(write.task_id):
             failed = self.attribution.unsorted_tasks(write.row.checkpoint_id)[handler.failed][0]
             return handler_path(self.path_of(failed))
         pushed = self._pushed(write.row.checkpoint_id).get(write.task_id)

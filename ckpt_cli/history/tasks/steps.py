@@ -1,11 +1,12 @@
 """The changes of each step in ``log`` and ``tree``, from its writes and the states on both sides of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import START, TASKS, deltas, unwrapped
+from ckpt_cli.history.tasks.branch_writes import BranchWrites
 from ckpt_cli.history.tasks.corrections import corrections
 from ckpt_cli.history.tasks.step_changes import (
     NOTHING,
@@ -20,6 +21,7 @@ from ckpt_cli.history.tasks.step_changes import (
 )
 from ckpt_cli.history.tasks.step_writes import StepWrites
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command
+from ckpt_cli.values.same import alike
 from ckpt_cli.values.state import State, TaskWrite
 
 _NO_SIDES: Mapping[str, Sides] = MappingProxyType({})
@@ -55,38 +57,31 @@ class Steps:
         """What a finished task has written; its channels take it in when the step ends."""
         return step_changes(self._writes.outputs(writes), {})
 
-    def must_compare(self, checkpoint_id: str) -> bool:
-        """Whether the states on both sides of a step say more about its changes than its writes do."""
-        written = self._written(checkpoint_id)
-        if written is None:
-            return True
-        outputs, recorded = written
-        return self._attribution.note(checkpoint_id).source != "input" and (
-            bool(recorded)
-            or any(write.channel != TASKS for write in outputs)
-            or self._attribution.spans_steps(checkpoint_id)
-        )
-
-    def compare(self, state: State, parent: State | None, *, is_first: bool) -> None:
+    def compare(self, state: State, parent: State | None, taken: Callable[[], BranchWrites], *, is_first: bool) -> None:
         """Add the states on both sides of a step.
 
         Args:
             state: the checkpoint that the step made.
             parent: the state before the step; None if it can't be read.
+            taken: gives the writes that are in this checkpoint and not in its parent, for delta channels.
             is_first: whether there is no checkpoint before this one.
         """
         checkpoint_id = state.ref.checkpoint_id
         self._unexplained.pop(checkpoint_id, None)
         written, cleared = self._written(checkpoint_id), _cleared(state, parent)
         if written is None:
-            if (changes := self._differences(state, parent, is_first)) is not None:
+            changes = self._given(state) or self._differences(state, parent, taken, is_first)
+            if changes is not None:
                 self._unexplained[checkpoint_id] = _with_new(changes, cleared)
             return
         touched = {write.channel for write in written[0]} | written[1].keys()
         if self._attribution.note(checkpoint_id).source != "input":  # an input is in no channel yet
             self._sides[checkpoint_id] = {channel: _sides(channel, state, parent, is_first) for channel in touched}
-        several = self._attribution.spans_steps(checkpoint_id)  # then not all of its writes are stored
-        changes = _with_new((self._differences(state, parent, is_first) if several else None) or [], cleared)
+        # with durability="exit", and after a delete, not all writes are stored
+        differences = self._differences(state, parent, taken, is_first, touched) or []
+        several = self._attribution.spans_steps(checkpoint_id)
+        stored = [] if several or parent is None else deltas(parent)  # of one step, all writes to these are stored
+        changes = _with_new(cleared, [change for change in differences if change.channel not in stored])
         self._unexplained[checkpoint_id] = [change for change in changes if change.channel not in touched]
 
     def forget(self, checkpoint_id: str) -> None:
@@ -114,18 +109,62 @@ class Steps:
             return [], self._writes.recorded(parent)
         return None
 
-    def _differences(self, state: State, parent: State | None, is_first: bool) -> list[Change] | None:
-        """The changes of a step that no writes explain; None if the state before it can't be read."""
+    def _given(self, state: State) -> list[Change]:
         if START in state.values and self._attribution.note(state.ref.checkpoint_id).source == "input":
             return [Change(START, ChangeKind.SET, state.values[START])]
+        return []
+
+    def _differences(
+        self,
+        state: State,
+        parent: State | None,
+        taken: Callable[[], BranchWrites],
+        is_first: bool,
+        touched: Collection[str] = (),
+    ) -> list[Change] | None:
+        """The changes that no writes explain, of channels not `touched`; None if the state before can't be read."""
         if parent is None:
             return None
         # sorted, because not every database keeps the order in which channels were stored
-        changed = [c for c in sorted(channels.user_channels(state)) if state.versions.get(c) != parent.versions.get(c)]
+        own = [channel for channel in sorted(channels.user_channels(state)) if channel not in touched]
+        changed = [channel for channel in own if state.versions.get(channel) != parent.versions.get(channel)]
         changes = [state_change(channel, (), _sides(channel, state, parent, is_first)) for channel in changed]
+        unstored = [channel for channel in changed if channel in deltas(state)]
+        changes += _delta_changes(unstored, taken()) if unstored else []
         real = [change for change in changes if change is not None and change.kind is not ChangeKind.SAME]
+        real += _unwritten(own, state, parent)
         is_update = self._attribution.note(state.ref.checkpoint_id).source == "update"
         return [*corrections(state, parent), *real] if is_update else real
+
+
+def _unwritten(own: Sequence[str], state: State, parent: State) -> list[Change]:
+    """The changes of channels that kept their version, as each write would have changed it.
+
+    Code that changes a value in place makes them: a node, a reducer, a Topic that accumulates.
+    """
+    changes = []
+    for channel in own:
+        before, after = _value(channel, parent), _value(channel, state)
+        if not _has_kept_version(channel, state, parent) or before is UNKNOWN or after is UNKNOWN:
+            continue
+        if not alike(before, after) and (change := state_change(channel, (), Sides(before, after))) is not None:
+            changes.append(change._replace(unwritten=True))
+    return changes
+
+
+def _has_kept_version(channel: str, state: State, parent: State) -> bool:
+    version = state.versions.get(channel)
+    return version is not None and version == parent.versions.get(channel)
+
+
+def _delta_changes(unstored: Sequence[str], taken: BranchWrites) -> list[Change]:
+    """The changes of delta channels whose value isn't stored: what was written, if that is stored.
+
+    A copy has the writes of the checkpoint that it copies (langgraph 1.2 ``pregel/main.py: update_state``).
+    """
+    known = step_changes([one for one in taken.writes if one.channel in unstored and one.channel not in taken.lost], {})
+    named = {change.channel for change in known}
+    return [*known, *(Change(channel, ChangeKind.UNSTORED) for channel in unstored if channel not in named)]
 
 
 def _cleared(state: State, parent: State | None) -> list[Change]:
@@ -139,7 +178,8 @@ def _cleared(state: State, parent: State | None) -> list[Change]:
         return []
     own = [c for c in sorted(parent.values) if not channels.is_control(c, parent) and not _is_empty(_value(c, parent))]
     gone = [c for c in own if not channels.is_snapshot(parent.values[c]) and _is_empty(_value(c, state))]
-    return [Change(channel, ChangeKind.CLEARED, before=parent.values[channel]) for channel in gone]
+    unwritten = {channel for channel in gone if _has_kept_version(channel, state, parent)}
+    return [Change(c, ChangeKind.CLEARED, before=parent.values[c], unwritten=c in unwritten) for c in gone]
 
 
 def _with_new(changes: list[Change], more: list[Change]) -> list[Change]:

@@ -19,8 +19,8 @@ from ckpt_cli.history.tasks.task_ids import Place, caller, pulled
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
 
-_LOOPS = frozenset({"loop", ""})
-_UPDATES = frozenset({"update"})
+LOOPS = frozenset({"loop", ""})
+UPDATES = frozenset({"update"})
 _RUNS = frozenset({"loop", "", "input"})
 
 P = ParamSpec("P")
@@ -91,7 +91,7 @@ class WriteAttribution:
         """The same function with its results cached until `fill` adds something."""
         cached = cache(compute)
         self._forget.append(cached.cache_clear)
-        return cast(Callable[P, T], cached)
+        return cast("Callable[P, T]", cached)  # the type in quotes: to make it takes longer than to cache
 
     def relatives(self, checkpoint_ids: Iterable[str]) -> set[str]:
         """These checkpoints, and the relatives whose source must be known to find the writes that made them.
@@ -170,9 +170,9 @@ class WriteAttribution:
             return []
         stored = self.writes.get(parent, [])
         if source == "update":
-            first = self.first_with_source(parent, _UPDATES) == checkpoint_id
+            first = self.first_with_source(parent, UPDATES) == checkpoint_id
             return [w for w in stored if is_update(w)] if first else []
-        if self.first_with_source(parent, _LOOPS) != checkpoint_id:
+        if self.first_with_source(parent, LOOPS) != checkpoint_id:
             return []
         return [w for w in stored if (w.task_id != NULL_TASK or w.row.task_path) and not is_update(w)]
 
@@ -212,7 +212,7 @@ class WriteAttribution:
         parent = self.lineage.parent(checkpoint_id)
         if parent is None or self.note(parent).source != "input" or self.note(checkpoint_id).source != "loop":
             return False
-        return self.note(parent).outputs is not None and self.first_with_source(parent, _LOOPS) == checkpoint_id
+        return self.note(parent).outputs is not None and self.first_with_source(parent, LOOPS) == checkpoint_id
 
     def start_of(self, checkpoint_id: str) -> str | None:
         """The checkpoint at which the one step began that made this; "" if it is the first, None if it isn't known.
