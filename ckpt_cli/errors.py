@@ -14,6 +14,11 @@ class CkptError(Exception):
         self.hint = hint
         self.candidates = tuple(candidates)
 
+    @property
+    def reason(self) -> str:
+        """The message without its ending that nothing was written, for a caller that says itself what was."""
+        return self.message.removesuffix("; nothing was written")
+
 
 class UsageError(CkptError):
     """The arguments and options of the command don't fit together."""

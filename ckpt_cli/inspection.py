@@ -16,6 +16,7 @@ from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_
 from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, levels, node
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
+from ckpt_cli.history.tasks.pending_goto import with_goto
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot, status_of
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.reading import Reader
@@ -36,8 +37,12 @@ class Inspection:
         self._reader = reader
         self._ref = ref
 
-    def snapshot(self) -> Snapshot:
-        """The next nodes, the tasks and the interrupts, as ``graph.get_state`` gives them."""
+    def snapshot(self, *, goto: bool = True) -> Snapshot:
+        """The next nodes, the tasks and the interrupts, as a run finds them.
+
+        They are those that ``graph.get_state`` gives, and those that a Command's pending ``goto`` starts, unless `goto`
+        is false: a checkpoint that isn't made by a run starts without these.
+        """
         return snapshot(
             self._reader.state(self._ref),
             self._reader.writes(self._ref),
@@ -47,6 +52,7 @@ class Inspection:
             ended=self.returned,
             below=lambda ns: self._reader.writes(self._reader.head(self._ref.thread_id, ns).ref),
             earlier=self._earlier_input_taker,
+            goto=goto,
         )
 
     def names(self, written: list[TaskWrite] | None = None) -> Names:
@@ -55,7 +61,7 @@ class Inspection:
         `written` are the writes stored on the checkpoint, if they were read before.
         """
         writes = self._reader.writes(self._ref) if written is None else written
-        state = self._reader.state(self._ref)
+        state = with_goto(self._reader.state(self._ref), writes)
         wiring = Wiring(state, self.others)
         names = Names(state, writes, wiring, self.namespaces)
         tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}

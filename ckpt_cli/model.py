@@ -161,6 +161,7 @@ class Plan(NamedTuple):
         verb: the command that made the plan.
         summary: one line for people.
         notes: what else a person should know before confirming, one line each.
+        details: what was answered, and which channels change, one line each; kept in the operation log.
         result: the checkpoint to continue from afterwards; with an empty `checkpoint_id` the head at that time.
         add: records that must not exist yet.
         replace: the new content of records that must exist.
@@ -178,6 +179,7 @@ class Plan(NamedTuple):
     verb: str = ""
     summary: str = ""
     notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     result: Ref | None = None
 
 

@@ -65,6 +65,7 @@ class Session:
             of the input. None if there is no terminal on which to ask, or if the person wants JSON.
         show_status: shows a line on stderr, if that is a terminal, until the next line; "" removes it.
         progress: shows how far long work has come, instead of what it showed before; "" removes that.
+        reveal: whether secrets are given to a command that the person names.
         ask_again: asks a second question about the plan that was shown last, and returns True if the answer is yes.
     """
 
@@ -80,6 +81,7 @@ class Session:
     ask_again: Callable[[str], bool] = lambda _: False
     ask_line: Callable[["QuestionLine | None", str], str | None] | None = None
     show_status: Callable[[str], None] = lambda _: None
+    reveal: bool = False
     _reader: Reader | None = field(default=None, repr=False)
     _logs: "Logs | None" = field(default=None, repr=False)
 
@@ -136,7 +138,7 @@ class Session:
         try:
             self.reader.saver.must_be_writable(trying=False)
         except (Refused, NotSupported) as error:
-            return error.message.removesuffix("; nothing was written")
+            return error.reason
         return ""
 
     def side_effects(self) -> "list[SideEffectLine]":

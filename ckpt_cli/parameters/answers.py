@@ -11,7 +11,7 @@ import typer
 
 from ckpt_cli.completion.names import complete_interrupt
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.json_input import parse_json_input
+from ckpt_cli.parameters.json_input import parse_json_input, parse_text_input
 from ckpt_cli.plans.answer_values import Answer
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.decisions import PLACEHOLDERS, Decision
@@ -32,7 +32,7 @@ Interrupts = Annotated[
         "--interrupt",
         "-i",
         metavar="ID[=JSON]",
-        help="A question: its id or the start of it, its node, or the caller of its graph. May be repeated.",
+        help="A question: its id or the start of it (4 characters), its node, or its graph's caller. May be repeated.",
         autocompletion=complete_interrupt,
     ),
 ]
@@ -41,12 +41,12 @@ Approve = Annotated[bool, typer.Option("--approve", "--accept", help="Answer a q
 
 Reject = Annotated[
     str | None,
-    typer.Option("--reject", metavar="TEXT", help="Don't run the tool; TEXT is the reason, '' for none."),
+    typer.Option("--reject", metavar="TEXT", help="Don't run the tool; TEXT or @FILE is the reason, '' for none."),
 ]
 
 Respond = Annotated[
     str | None,
-    typer.Option("--respond", "--response", metavar="TEXT", help="Don't run the tool; TEXT is its result."),
+    typer.Option("--respond", "--response", metavar="TEXT", help="Don't run the tool; TEXT or @FILE is its result."),
 ]
 
 Edit = Annotated[
@@ -73,6 +73,7 @@ _LOOKALIKES = {
     **dict.fromkeys(("inf", "infinity"), '\'{"$float": "inf"}\''),
 }
 _HINT = "a text with other characters needs quotes of its own: '\"5 apples\"'; @FILE and @- read JSON of any length"
+_AT_SIGN = "@ stands for a file; --value takes an answer with a text that begins with @, as JSON"
 _OPTIONS = {
     "approve": "--approve",
     "reject": "--reject",
@@ -88,7 +89,7 @@ def given_decision(
     """The decision that options name; None if there is none.
 
     Raises:
-        UsageError: several options answer at once, or the text of one of them is a placeholder.
+        UsageError: several options answer at once, the text of one is a placeholder, or a file can't be read.
     """
     contents = {"reject": reject, "respond": respond, "edit": edit}
     given = [word for word, is_given in (("approve", approve), ("ignore", ignore)) if is_given]
@@ -172,4 +173,4 @@ def typed_value(text: str, what: str) -> tuple[Any, bool]:
 def _text(content: str, option: str) -> str:
     if content in PLACEHOLDERS:
         raise UsageError(f"{option} is still {content}: the text goes in its place")
-    return content
+    return parse_text_input(content, hint=_AT_SIGN)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.output.quantities import size
 
 
 class Unit(StrEnum):
@@ -122,6 +123,21 @@ def parse_condition(text: str, names: Mapping[str, Name] = NAMES) -> Condition:
     if number is None or not math.isfinite(number):
         raise UsageError(f"{limit!r} is no limit for {name}", hint=_EXAMPLES[unit])
     return Condition(f"{name} {comparison} {limit}", name, unit, comparison, number)
+
+
+def spell_number(value: float, unit: Unit) -> str:
+    """A number with its unit, as it could be typed: ``13d16h``, ``1.2 GB``, ``60/h``, ``1,000``."""
+    if unit is Unit.BYTES:
+        return size(round(value))
+    if unit is Unit.RATE:
+        return f"{value:,.15g}/h"
+    if unit is Unit.COUNT:
+        return f"{value:,.15g}"
+    left, parts = round(value), list[str]()
+    for name, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, left = divmod(left, length)
+        parts += [f"{count}{name}"] if count else []
+    return "".join(parts[:2]) or "0s"
 
 
 def _limit(text: str, unit: Unit) -> float | None:

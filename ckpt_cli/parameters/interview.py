@@ -7,11 +7,11 @@ from typing import Any
 from ckpt_cli.errors import CkptError, Refused
 from ckpt_cli.history.tasks.answers import PLACEHOLDER
 from ckpt_cli.parameters.answers import typed_value
-from ckpt_cli.parameters.json_input import file_or_stdin, is_file, parse_json_input
+from ckpt_cli.parameters.json_input import parse_json_input, parse_text_input
 from ckpt_cli.parameters.written_answer import EDITOR, write_answer
 from ckpt_cli.plans.answer_values import Answer, answer_value
 from ckpt_cli.plans.open_questions import Question
-from ckpt_cli.values.decisions import Decision, decide_each
+from ckpt_cli.values.decisions import Decision, decide_each, no_text
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.questions import AnswerForm, ToolQuestion, ToolRequest, tool_question
@@ -28,7 +28,7 @@ _UNIFIED = {"accept": "approve", "response": "respond"}
 
 def can_be_asked(view: QuestionsView) -> bool:
     """Whether the questions can be answered one by one: some take an answer, and each of several has an id."""
-    open_ = [question for question in view.questions if question.id != PLACEHOLDER]
+    open_ = [question for question in view.questions if _takes_answer(question)]
     return bool(open_) and (len(view.questions) == 1 or all(question.id for question in open_))
 
 
@@ -38,8 +38,12 @@ def interview(view: QuestionsView, ask: Ask, say: Say) -> list[Answer]:
     Raises:
         Refused: the input ended.
     """
-    answers = [_asked(question, ask, say) for question in view.questions if question.id != PLACEHOLDER]
+    answers = [_asked(question, ask, say) for question in view.questions if _takes_answer(question)]
     return [answer for answer in answers if answer is not None]
+
+
+def _takes_answer(question: QuestionLine) -> bool:
+    return question.id != PLACEHOLDER and not question.past
 
 
 def _asked(question: QuestionLine, ask: Ask, say: Say) -> Answer | None:
@@ -88,6 +92,9 @@ def _decisions(
         call = f"{number}. {request.tool}" if len(asked.requests) > 1 else request.tool
         decision = _asked_decision(request, call, shown, ask, say)
         if decision is None:
+            if decisions:
+                each = f"each of its {len(asked.requests)} tool calls"
+                say(f"nothing is recorded for this question: it needs a decision for {each}")
             return None
         decisions.append(decision)
         shown = None
@@ -111,8 +118,10 @@ def _asked_decision(request: ToolRequest, call: str, shown: QuestionLine | None,
 
 def _decision(request: ToolRequest, typed: str, say: Say) -> Decision:
     word, _, content = typed.partition(" ")
+    word = word.removesuffix(":")
     if word not in request.allowed:
-        hint = f"in place of TEXT or JSON, @FILE reads it from a file, and {EDITOR} alone opens your editor"
+        example = next((one for one in request.allowed if one in _TYPED), "reject")
+        hint = f"in place of TEXT or JSON, @FILE reads it from a file, and `{example} {EDITOR}` opens your editor"
         allowed = ", ".join(request.allowed)
         raise Refused(f"{word!r} is not an answer for {request.tool}: it allows {allowed}", hint=hint)
     if word == "edit" and content in ("", EDITOR):
@@ -120,9 +129,12 @@ def _decision(request: ToolRequest, typed: str, say: Say) -> Decision:
         return write_answer(now, lambda text: Decision(word, _arguments(text)), say, ending="json")
     if word == "edit":
         return Decision(word, _arguments(content))
+    if content.strip() and word not in _TYPED:
+        raise no_text(request, word)
     if content == EDITOR:
         return write_answer("", lambda text: _with_text(word, text), say)
-    return _with_text(word, file_or_stdin(content[1:]) if content.startswith("@") and is_file(content[1:]) else content)
+    hint = f"{EDITOR} stands for a file; `{word} {EDITOR}` opens your editor for a text that begins with {EDITOR}"
+    return _with_text(word, parse_text_input(content, hint=hint))
 
 
 def _arguments(text: str) -> Any:

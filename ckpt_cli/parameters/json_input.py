@@ -1,4 +1,4 @@
-"""Reads JSON from the command line: the text itself, ``@FILE``, or ``@-`` for stdin."""
+"""Reads JSON or a text from the command line: the text itself, ``@FILE``, or ``@-`` for stdin."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,16 @@ def parse_json_input(text: str, what: str, *, hint: str = "") -> Any:
     return parse(text, what, hint=hint)
 
 
-def file_or_stdin(name: str) -> str:
+def parse_text_input(text: str, *, hint: str) -> str:
+    """A text, or that of a file (``@FILE``) or of stdin (``@-``) without the end of its last line.
+
+    Raises:
+        UsageError: the file can't be read; `hint` says how a text begins with @.
+    """
+    return file_or_stdin(text[1:], hint=hint).rstrip("\r\n") if text.startswith("@") else text
+
+
+def file_or_stdin(name: str, *, hint: str = "") -> str:
     """The text of a file, or of stdin if the name is ``-``.
 
     Raises:
@@ -31,9 +40,9 @@ def file_or_stdin(name: str) -> str:
         if name == "-":
             return typer.get_binary_stream("stdin").read().decode("utf-8-sig")
         return Path(name).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"can't read {name}: {why}") from error
+    except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", error)
+        raise UsageError(f"can't read {name}: {why}", hint=hint) from error
 
 
 def lines_of(name: str) -> Iterator[str]:

@@ -98,13 +98,6 @@ Until = Annotated[
     ),
 ]
 
-AnyCheckpoint = Annotated[
-    bool,
-    typer.Option(
-        "--any", help="With --where: test the metadata of every checkpoint, not the head.", show_default=False
-    ),
-]
-
 _CHANGE = "Change"
 
 DryRun = Annotated[

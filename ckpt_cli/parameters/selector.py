@@ -68,6 +68,17 @@ class SelectorOptions(NamedTuple):
     stdin: Stdin = False
 
 
+class SearchSelectorOptions(NamedTuple):
+    """The options of the selector in a command whose ``--since`` and ``--until`` choose checkpoints."""
+
+    match: Match = None
+    where: Where = None
+    any_: AnyCheckpoint = False
+    status: Status = None
+    stuck_after: StuckAfter = "10m"
+    stdin: Stdin = False
+
+
 NOTHING_TYPED = SelectorOptions()
 """The default of a command's parameter."""
 
@@ -126,7 +137,9 @@ class ThreadSelection(NamedTuple):
         return (self.named or {}).get(thread_id, "")
 
 
-def parse_selector(session: Session, options: SelectorOptions, threads: Sequence[str] | None = None) -> ThreadSelection:
+def parse_selector(
+    session: Session, options: SelectorOptions | SearchSelectorOptions, threads: Sequence[str] | None = None
+) -> ThreadSelection:
     """The selection that the options describe, together with the ids among the command's arguments.
 
     Args:
@@ -137,6 +150,8 @@ def parse_selector(session: Session, options: SelectorOptions, threads: Sequence
     Raises:
         UsageError: an option can't be parsed, ``--match`` is empty, or a thread has two revisions.
     """
+    if isinstance(options, SearchSelectorOptions):
+        options = SelectorOptions(**options._asdict())
     if options.match == "":  # every id contains "", and an unset variable in a script must not select all threads
         raise UsageError("--match is empty", hint="--match '*' means every thread")
     return ThreadSelection(

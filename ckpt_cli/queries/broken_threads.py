@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ckpt_cli.bulk_change import Planned, reason_of
+from ckpt_cli.bulk_change import Planned
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, PayloadCorrupt
 from ckpt_cli.history.messages.mended_messages import Mend
 from ckpt_cli.model import CheckpointRow, Plan, Thread
@@ -32,7 +32,7 @@ class Request(NamedTuple):
     """What is searched, and how it is to be mended.
 
     Attributes:
-        target: the threads; its limit counts those that can be mended, or all broken ones without `how`.
+        target: the threads; its limit counts those that are not left alone.
         how: None if a person only wants to see the faults.
         channels: only these; empty for all.
     """
@@ -52,7 +52,7 @@ class _Search(NamedTuple):
 def run(session: Session, view: RepairView, request: Request) -> RepairView:
     """The view with the broken threads of a selection."""
     for one in _search(session, view, request):
-        view.threads.append(one.line)
+        view.add(one.line)
     return view
 
 
@@ -66,7 +66,7 @@ def planned(session: Session, view: RepairView, request: Request) -> Iterator[Pl
             yield one.line.thread_id, one.plan
     if left_alone:
         count = f"{left_alone:,} thread{' is' if left_alone == 1 else 's are'}"
-        session.say(f"{count} left alone: a result may still come (without --yes they are listed)")
+        session.say(f"{count} left alone: a result may still come (without --yes, --all lists them)")
 
 
 def _search(session: Session, view: RepairView, request: Request) -> Iterator[_Search]:
@@ -75,7 +75,7 @@ def _search(session: Session, view: RepairView, request: Request) -> Iterator[_S
     for page in pages(selected(session, request.target._replace(limit=0)), _AT_ONCE):
         for one in session.read(_on(page, view, request, Mint(session.clock))):
             yield one
-            counted += request.how is None or one.plan is not None
+            counted += not one.line.left_alone
             if request.target.limit and counted >= request.target.limit:
                 session.progress("")
                 return
@@ -126,7 +126,7 @@ def _plan(
     except (DatabaseUnreachable, Failed):
         raise
     except CkptError as error:
-        reason = reason_of(error)
+        reason = error.reason
         reason += f" ({error.hint})" if error.hint else ""
         return f"refused: {reason}", reason
     return what, plan

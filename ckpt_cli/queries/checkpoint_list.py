@@ -94,8 +94,6 @@ class _Listing:
         ns = reader.head(thread_id, reader.namespace(thread_id, ns)).ns
         self._request = request
         self._lines = StepLines(reader, thread_id, ns)
-        if request.channels:
-            self._lines.compare_all()
         self._candidates = _candidates(reader, self._lines, request)
         self.shown = self._candidates[: request.limit or None] if request.plain else self._candidates
 

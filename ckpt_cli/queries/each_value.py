@@ -12,8 +12,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import values_of
 from ckpt_cli.model import Checkpoint, Ref, Thread
 from ckpt_cli.parameters.selector import ThreadSelection
-from ckpt_cli.queries.selected_threads import note_absent_key, selected_threads
-from ckpt_cli.queries.thread_pages import Heads
+from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
@@ -39,7 +38,7 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
         UsageError: the path is no path, or ``--where`` fails on every thread.
     """
     parse(place.path)
-    heads = session.read(lambda reader: _heads(reader, chosen))
+    heads, remarks = session.read(lambda reader: selected_heads(reader, chosen))
     for page in pages(heads, _AT_ONCE):
         for one in session.read(partial(_page, threads=page, chosen=chosen, place=place)):
             if one is None:
@@ -48,8 +47,8 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
             view.found += one.problem is None
             view.unreadable += one.problem is not None
             yield one
-    if chosen.where is not None and chosen.where.complaint:
-        session.say(chosen.where.complaint)
+    for remark in remarks:
+        session.say(remark)
     if view.without:
         count = f"{view.without:,} thread{' has' if view.without == 1 else 's have'}"
         session.say(f"{count} no {place.path}")
@@ -71,15 +70,6 @@ def _count(alike: list[ValueCount], one: ThreadValue) -> None:
             alike[place] = known._replace(threads=known.threads + 1)
             return
     alike.append(ValueCount(1, one.value, one.thread_id))
-
-
-def _heads(reader: Reader, chosen: ThreadSelection) -> Heads:
-    heads = Heads(selected_threads(reader, chosen))
-    if chosen.where is not None:
-        if not len(heads):
-            note_absent_key(reader, chosen)
-        chosen.where.must_have_worked()
-    return heads
 
 
 def _page(reader: Reader, threads: Sequence[Thread], chosen: ThreadSelection, place: Place) -> list[ThreadValue | None]:

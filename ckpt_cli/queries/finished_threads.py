@@ -5,8 +5,9 @@ reads all others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -63,17 +64,50 @@ def read_statuses(reader: Reader, threads: Iterable[Thread]) -> Iterator[ThreadS
     finished = FinishedThreads(reader)
     for page in pages(threads, max(reader.saver.page, _AT_ONCE)):
         views = finished.views(page)
-        rest = prefetch_threads(reader, [thread for thread in page if thread.thread_id not in views])
+        others = [thread for thread in page if thread.thread_id not in views]
+        title_of_input = _TitlesOfPage(reader, others, finished.rows).get if reader.saver.page == 1 else None
+        rest = prefetch_threads(reader, others)
         for thread in page:
             view = views.get(thread.thread_id)
-            yield ThreadStatus(reader, next(rest)) if view is None else FinishedThread(view)
+            if view is not None:
+                yield FinishedThread(view)
+                continue
+            other = next(rest)
+            if thread.thread_id in finished.rows:
+                reader.keep_rows(thread.thread_id, finished.rows[thread.thread_id])
+            yield ThreadStatus(reader, other, title_of_input)
+
+
+class _TitlesOfPage:
+    """The titles of the inputs of some threads; all are read when the first of them is asked for."""
+
+    def __init__(self, reader: Reader, threads: Sequence[Thread], rows: Mapping[str, Sequence[CheckpointRow]]) -> None:
+        self._reader = reader
+        self._threads = threads
+        self._rows = rows
+
+    @cached_property
+    def _titles(self) -> Mapping[Ref, str]:
+        from ckpt_cli.queries.input_title import titles_of_inputs
+
+        firsts = (_first(thread.head.ns, self._rows.get(thread.thread_id, ())) for thread in self._threads)
+        return titles_of_inputs(self._reader, [row for row in firsts if row is not None])
+
+    def get(self, ref: Ref) -> str | None:
+        """The title of an input by its checkpoint; None if other checkpoints must be read for it."""
+        return self._titles.get(ref)
 
 
 class FinishedThreads:
-    """Finds the finished threads of pages, and makes their views; what it learns of one head serves the next."""
+    """Finds the finished threads of pages, and makes their views; what it learns of one head serves the next.
+
+    Attributes:
+        rows: the rows of the last page's threads, by thread.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self.rows: dict[str, list[CheckpointRow]] = {}
         self._shapes: dict[Any, bool] = {}
 
     def views(self, threads: Sequence[Thread]) -> dict[str, ThreadView]:
@@ -82,37 +116,47 @@ class FinishedThreads:
         heads = [thread.head for thread in threads]
         written = {write.ref for write in saver.writes_on(heads, values=0)}
         quiet = [head for head in heads if head not in written]
-        rows: dict[str, list[CheckpointRow]] = {head.thread_id: [] for head in quiet}
+        read = quiet if saver.page > 1 else heads  # a server sends the rows of other threads with their heads
+        rows: dict[str, list[CheckpointRow]] = {head.thread_id: [] for head in read}
+        self.rows = rows
         for row in saver.rows_of(list(rows)):
             rows[row.thread_id].append(row)
-        views = {}
-        for checkpoint in saver.checkpoints(quiet):
-            view = self._view(checkpoint, rows[checkpoint.row.thread_id])
-            if view is not None:
-                views[view.thread_id] = view
+        read_heads = (self._head(checkpoint, rows[checkpoint.row.thread_id]) for checkpoint in saver.checkpoints(quiet))
+        finished = [head for head in read_heads if head is not None]
+        titles_by_ref = self._titles_of_inputs(finished)
+        views: dict[str, ThreadView] = {}
+        for head in finished:
+            title = head.title or titles_by_ref.get(head.first)
+            if title is None and saver.page == 1:
+                title = self._title_of_input(head.first)
+            if title is not None:  # else a server would be asked for the input of this thread alone
+                views[head.row.thread_id] = _view(head, title)
         return views
 
-    def _view(self, checkpoint: Checkpoint, rows: Sequence[CheckpointRow]) -> ThreadView | None:
-        """The view, as `ThreadStatus.view` makes it; None if the thread may not be finished.
+    def _titles_of_inputs(self, heads: Sequence["_Head"]) -> Mapping[Ref, str]:
+        """The titles that many first checkpoints show at once, of threads without a message."""
+        untitled = [head for head in heads if not head.title]
+        if not untitled:
+            return {}
+        from ckpt_cli.queries.input_title import titles_of_inputs
 
-        None also if a server would be asked for the input of this thread alone, to make a title of it.
-        """
-        decode = self._reader.value
-        body = decode(checkpoint.body)
-        if not _is_whole(body, checkpoint.channels) or not self._is_finished(body, checkpoint.channels):
-            return None
-        title = titles.from_values(_Values(body["channel_values"], checkpoint.channels, decode))
-        if not title and self._reader.saver.page > 1:
-            return None
-        title = title or self._title_of_input(checkpoint.row.ref, rows)
-        metadata, problem = read_metadata(decode(checkpoint.metadata))
-        return _view(checkpoint.row, rows, body, title, metadata, problem)
+        firsts = (_first(head.row.ns, head.rows) for head in untitled)
+        return titles_of_inputs(self._reader, [row for row in firsts if row is not None])
 
-    def _title_of_input(self, head: Ref, rows: Sequence[CheckpointRow]) -> str:
+    def _title_of_input(self, first: Ref) -> str:
         from ckpt_cli.queries.input_title import title_of_input
 
-        first = next((row.ref for row in rows if row.ns == head.ns), head)
         return title_of_input(self._reader, first)
+
+    def _head(self, checkpoint: Checkpoint, rows: Sequence[CheckpointRow]) -> "_Head | None":
+        """What the view needs of a head; None if the thread may not be finished."""
+        decode = self._reader.value
+        body, apart = decode(checkpoint.body), checkpoint.channels
+        if not _is_whole(body, apart) or not self._is_finished(body, apart):
+            return None
+        values = body["channel_values"]
+        title = titles.from_values(values if apart is None else _Values(values, apart, decode))
+        return _Head(checkpoint.row, rows, body.get("ts"), title, *read_metadata(decode(checkpoint.metadata)))
 
     def _is_finished(self, body: Mapping[str, Any], channels: Mapping[str, Payload] | None) -> bool:
         """Whether no channel that holds a value can trigger a node; judged once for heads of the same shape."""
@@ -127,8 +171,25 @@ class FinishedThreads:
         return judgement
 
 
+class _Head(NamedTuple):
+    """A finished thread's head without its values; `title` is "" if no message is among them."""
+
+    row: CheckpointRow
+    rows: Sequence[CheckpointRow]
+    ts: Any
+    title: str
+    metadata: Mapping[str, Any]
+    metadata_problem: str
+
+    @property
+    def first(self) -> Ref:
+        """The first checkpoint of the head's namespace."""
+        first = _first(self.row.ns, self.rows)
+        return self.row.ref if first is None else first.ref
+
+
 class _Values(dict[str, Any]):
-    """The values of a head's channels; those that are stored apart are decoded when they are used."""
+    """The values of a head's channels, for a title; of those that are stored apart, only messages are decoded."""
 
     def __init__(self, inline: Mapping[str, Any], apart: Mapping[str, Payload] | None, decode: Decode) -> None:
         super().__init__(inline)
@@ -138,7 +199,9 @@ class _Values(dict[str, Any]):
 
     def __getitem__(self, channel: str) -> Any:
         apart = self._apart.get(channel)
-        return super().__getitem__(channel) if apart is None else self._decode(apart)
+        if apart is None:
+            return super().__getitem__(channel)
+        return self._decode(apart) if titles.may_hold_message(channel, apart) else None
 
 
 def _is_whole(body: Any, channels: Mapping[str, Payload] | None) -> bool:
@@ -173,17 +236,11 @@ def _triggers_nothing(held: Iterable[str], versions: Iterable[str], seen: Mappin
     return any(channel == START or target(channel) is not None for channel in versions)
 
 
-def _view(
-    head: CheckpointRow,
-    rows: Sequence[CheckpointRow],
-    body: Mapping[str, Any],
-    title: str,
-    metadata: Mapping[str, Any],
-    metadata_problem: str,
-) -> ThreadView:
-    thread_id, ns, head_id = head[:3]
+def _view(head: _Head, title: str) -> ThreadView:
+    """The view, as `ThreadStatus.view` makes it."""
+    (thread_id, ns, head_id, *_), rows, ts, _, metadata, metadata_problem = head
     own = [row for row in rows if row.ns == ns]
-    step, source, ts = metadata.get("step"), metadata.get("source"), body.get("ts")
+    step, source = metadata.get("step"), metadata.get("source")
     updated = ids.unix_time(head_id) or ids.unix_time(ts if isinstance(ts, str) and ts else head_id)
     sizes = [row.size for row in rows if row.size is not None]
     first = own[0].checkpoint_id if own else head_id
@@ -211,6 +268,11 @@ def _view(
         answered=[],
         old_answers=[],
     )
+
+
+def _first(ns: str, rows: Iterable[CheckpointRow]) -> CheckpointRow | None:
+    """The first checkpoint of a namespace."""
+    return next((row for row in rows if row.ns == ns), None)
 
 
 def _branches(rows: Sequence[CheckpointRow]) -> int:

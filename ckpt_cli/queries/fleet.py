@@ -49,6 +49,8 @@ def run(session: Session, request: StatsRequest) -> StatsView:
     if request.values:
         _add_values(session, view, heads)
     session.read(lambda reader: _add_space(reader, view))
+    if request.chosen.where is not None and request.chosen.where.undecided:
+        session.say(request.chosen.where.complaint or "")
     return view
 
 
@@ -139,7 +141,10 @@ def _add_agents(reader: Reader, view: StatsView, request: StatsRequest, heads: H
         for key, text in zip(request.by, texts, strict=True):
             by_key[key][text if text in by_key[key] or len(by_key[key]) < _DIFFERENT else _OTHERS] += number
     for key, counts in by_key.items():
-        known = sorted(counts.items(), key=lambda item: (-item[1], item[0] is None, item[0] or ""))
+        known = sorted(
+            ((text, number) for text, number in counts.items() if number),
+            key=lambda item: (-item[1], item[0] is None, item[0] or ""),
+        )
         if any(text is not None for text in counts) or request.by is not AGENT_KEYS:
             view.agents += [AgentCount(key, text, number) for text, number in known[:_TEXTS]]
 

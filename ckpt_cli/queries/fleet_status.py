@@ -11,7 +11,7 @@ from heapq import heappush, heappushpop
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, TASKS
 from ckpt_cli.history.tasks.snapshot import Status, status_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Ref, Thread, Write
@@ -104,7 +104,7 @@ class FleetStatus:
             node, status = pulled(own[0].row.task_path), status_of(own)
             if status is Status.WAITING:
                 asked = [i for write in own if write.channel == INTERRUPT for i in interrupts(write.value)]
-                waiting += [(node, one.value) for one in asked]
+                waiting += [(node, question_text(one.value, one.response_schema)) for one in asked]
             elif status is Status.FAILED:
                 failed += [(node, write.value) for write in own if write.channel == ERROR][:1]
         self._count(thread, ids.unix_time(thread.head.checkpoint_id), waiting, failed)
@@ -115,7 +115,8 @@ class FleetStatus:
             self.unreadable += 1
             return
         statuses = one.statuses
-        waiting = [(t.node, i.value) for t in one.snapshot.all_tasks if t.status is Status.WAITING for i in t.open]
+        asking = [task for task in one.snapshot.all_tasks if task.status is Status.WAITING]
+        waiting = [(task.node, question_text(i.value, i.response_schema)) for task in asking for i in task.open]
         failed = [(task.node, task.error) for task in one.snapshot.failed]
         self._count(
             thread,
@@ -129,12 +130,12 @@ class FleetStatus:
         self,
         thread: Thread,
         since: float | None,
-        waiting: list[tuple[str | None, Any]],
+        waiting: list[tuple[str | None, str]],
         failed: list[tuple[str | None, Any]],
         others: Iterable[str] = (),
     ) -> None:
         self.statuses.update(others)
-        questions = dict.fromkeys((node, question_text(value)) for node, value in waiting)
+        questions = dict.fromkeys(waiting)
         errors = dict.fromkeys((node, error_type(value)) for node, value in failed)
         for status, texts, counter in (
             (Status.WAITING, questions, self.questions),
@@ -157,10 +158,13 @@ class FleetStatus:
 def _leave_doubt(writes: Iterable[Write]) -> bool:
     """Whether the writes on a head don't show what its tasks do.
 
-    They don't if an answer is recorded, an error was handled, a value wasn't read, or the task of a mark isn't that of
-    a node which an edge started: a call's error, for example, may have been caught by its caller.
+    They don't if a Command's Sends replaced others, an answer is recorded, an error was handled, a value wasn't read,
+    or the task of a mark isn't that of a node which an edge started: a call's error, for example, may have been caught
+    by its caller.
     """
     for write in writes:
+        if write.task_id == NULL_TASK and write.channel == TASKS:
+            return True
         if write.channel in CONTROL_WRITES and write.channel not in _MARKS:
             return True
         if write.channel in _MARKS and (
@@ -178,14 +182,26 @@ def error_type(error: Any) -> str:
     return found[0] if found else "(unknown type)"
 
 
-def question_text(question: Any) -> str:
-    """What a question asks, without the details in which questions of one node differ: a text, or the tools to call."""
-    asked = tool_question(question)
-    if asked is not None:
-        return "tool call: " + ", ".join(dict.fromkeys(request.tool for request in asked.requests))
+def question_text(question: Any, response_schema: Any = None) -> str:
+    """What a question asks, without the details in which questions of one node differ: a text, or the tools to call.
+
+    Args:
+        question: the value of an interrupt.
+        response_schema: the interrupt's; releases before langgraph 1.2.22 stored none.
+    """
+    asked = tool_question(question, response_schema)
+    tools = [request.tool for request in asked.requests] if asked is not None else _tool_without_schema(question)
+    if tools:
+        return "tool call: " + ", ".join(dict.fromkeys(tools))
     if isinstance(question, str):
         return question[:_LONGEST_TEXT]
     named = fields(question)
     texts = (named[key] for key in _QUESTION_KEYS if isinstance(named.get(key), str))
     keys = ", ".join(sorted(str(key) for key in named))
     return str(next(texts, f"{{{keys}}}"))[:_LONGEST_TEXT]
+
+
+def _tool_without_schema(question: Any) -> list[str]:
+    """The tool of a question about one call whose allowed answers weren't stored; nobody can answer by that alone."""
+    is_approval = isinstance(question, dict) and question.get("type") == "tool_approval"
+    return [question["name"]] if is_approval and isinstance(question.get("name"), str) else []

@@ -1,11 +1,11 @@
 """The channels inside checkpoints: their sizes, and how often a value is stored again."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
-from ckpt_cli.model import Checkpoint, Payload
+from ckpt_cli.model import Checkpoint, Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.serde.raw_channels import Raw, common_elements, raw_channels, size
 from ckpt_cli.views.stats import ChannelLine, StatsView
@@ -40,20 +40,27 @@ class ChannelSizes:
 
     def add(self, thread_ids: Collection[str]) -> None:
         """Add the checkpoints of these threads."""
-        refs = (row.ref for row in self._reader.saver.rows_of(thread_ids))
+        self.add_refs(row.ref for row in self._reader.saver.rows_of(thread_ids))
+
+    def add_refs(self, refs: Iterable[Ref]) -> None:
+        """Add these checkpoints; those of a namespace come together, and a value is compared with the one before."""
         stored = self._reader.saver.checkpoints(refs)
         for _, checkpoints in groupby(stored, key=lambda one: one.row.ref[:2]):
             before: dict[str, Raw] = {}
             for checkpoint in checkpoints:
                 before = self._add(checkpoint, before)
 
-    def fill(self, view: StatsView) -> None:
-        """Add the sums to a view."""
+    def lines(self) -> list[ChannelLine]:
+        """The sums, the largest first."""
         lines = [
             ChannelLine(name, one.values, one.bytes, one.repeats, one.repeated, one.grown)
             for name, one in self._sums.items()
         ]
-        view.channels = sorted(lines, key=lambda one: (-one.bytes, one.name))
+        return sorted(lines, key=lambda one: (-one.bytes, one.name))
+
+    def fill(self, view: StatsView) -> None:
+        """Add the sums to a view."""
+        view.channels = self.lines()
         view.unread_checkpoints = self.unread
         if not self.apart:
             view.repeated_bytes = sum(one.repeated_bytes for one in view.channels)

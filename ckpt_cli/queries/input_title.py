@@ -1,23 +1,123 @@
 """The title of a thread whose state has no message, from the input of its first checkpoint."""
 
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
 from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state import titles
-from ckpt_cli.history.tasks.step_changes import ChangeKind
-from ckpt_cli.model import Ref
+from ckpt_cli.history.state.channels import START, TASKS
+from ckpt_cli.history.tasks.metadata_notes import Note, note
+from ckpt_cli.history.tasks.step_changes import Change, ChangeKind, is_broken, is_for_state
+from ckpt_cli.history.tasks.steps import Steps
+from ckpt_cli.history.tasks.task_ids import pull_path
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.model import CheckpointRow, Payload, Ref, Write
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.queries.step_lines import StepLines
+from ckpt_cli.queries.step_reads import VALUE
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import TaskWrite
 
 _INPUT_BYTES = 65536  # a first checkpoint with more bytes isn't read for a title
+_START_PATH = pull_path(START)
+_TITLES = 1000  # titles that are kept
 _TITLE = 120  # a title that is made of an input without text has at most this many terminal cells
 
 
 def title_of_input(reader: Reader, first: Ref) -> str:
     """The first text of the input that the thread's first checkpoint took in; else the input in short."""
-    all_changes = StepLines(reader, first.thread_id, first.ns).changes(first.checkpoint_id)
-    changes = [change for change in all_changes if change.kind not in (ChangeKind.UNREAD, ChangeKind.UNREADABLE)]
+    changes = _legible(StepLines(reader, first.thread_id, first.ns).changes(first.checkpoint_id))
     title = titles.from_changes(changes) or _from_raw_input(reader, first)
     return title or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
+
+
+def titles_of_inputs(reader: Reader, firsts: Iterable[CheckpointRow]) -> dict[Ref, str]:
+    """What `title_of_input` gives for many first checkpoints, as far as their own metadata and writes decide it.
+
+    An input without a parent was made by writes that are stored on itself, so no other checkpoint is read. All are read
+    at once; left out are checkpoints of another kind, and inputs without a text.
+    """
+    rows = {row.ref: row for row in firsts if row.parent_id is None}
+    notes = {ref: note(reader.value(data), ref.checkpoint_id) for ref, data in reader.saver.metadata(list(rows))}
+    notes = {ref: one for ref, one in notes.items() if one.source == "input" and one.outputs is None}
+    title_of, found, others = _GivenTitles(reader.codec.decode), dict[Ref, str](), dict[Ref, list[TaskWrite]]()
+    by_place: dict[tuple[object, ...], list[Write]] = {}
+    for write in reader.saver.writes_on(list(notes), values=VALUE):
+        by_place.setdefault(write[:3], []).append(write)
+    for writes in by_place.values():
+        ref, title = writes[0].ref, title_of(writes)
+        if title is None:
+            others[ref] = [TaskWrite(write, reader.codec.decode) for write in writes]
+        else:
+            found[ref] = title
+    steps, names = _steps(rows, notes, {ref: own for ref, own in others.items() if _have_paths(own)})
+    found |= {ref: titles.from_changes(_legible(steps.changes(name) or ())) for ref, name in names.items()}
+    return {ref: title for ref, title in found.items() if title}
+
+
+class _GivenTitles:
+    """Gives the titles of inputs that a graph's ``__start__`` task alone wrote, without attributing the writes.
+
+    All writes of this task made the input, so each channel was given what the task wrote to it. A title is kept by the
+    bytes of the writes: many threads begin with the same input.
+    """
+
+    def __init__(self, decode: Callable[[Payload], Any]) -> None:
+        self._decode = decode
+        self._titles: dict[tuple[tuple[str, Payload], ...], str] = {}
+
+    def __call__(self, writes: Sequence[Write]) -> str | None:
+        """The title, "" if there is none; None if other writes are among these, or a Send."""
+        given: list[tuple[str, Payload]] = []
+        unread = set[str]()
+        for *_, channel, path, payload, _ in writes:
+            if path != _START_PATH or channel == TASKS:
+                return None
+            if not is_for_state(channel):
+                continue
+            if payload is None:
+                unread.add(channel)
+            else:
+                given.append((channel, payload))
+        key = tuple(given) if not unread else tuple(one for one in given if one[0] not in unread)
+        title = self._titles.get(key)
+        if title is None:
+            title = titles.from_channels(self._values(key))
+            if len(self._titles) >= _TITLES:
+                self._titles.clear()
+            self._titles[key] = title
+        return title
+
+    def _values(self, given: Iterable[tuple[str, Payload]]) -> dict[str, Any]:
+        """What was given to each channel, a list of what was given to it several times; nothing that is damaged."""
+        by_channel: dict[str, list[Any]] = {}
+        for channel, payload in given:
+            by_channel.setdefault(channel, []).append(self._decode(payload))
+        return {
+            channel: values if len(values) > 1 else values[0]
+            for channel, values in by_channel.items()
+            if not any(map(is_broken, values))
+        }
+
+
+def _steps(
+    rows: dict[Ref, CheckpointRow], notes: dict[Ref, Note], writes: dict[Ref, list[TaskWrite]]
+) -> tuple[Steps, dict[Ref, str]]:
+    """The steps of checkpoints of different threads, and the names by which they are kept apart."""
+    names = {ref: str(number) for number, ref in enumerate(writes)}
+    attribution = WriteAttribution(Lineage(rows[ref]._replace(checkpoint_id=name) for ref, name in names.items()))
+    attribution.fill({names[ref]: notes[ref] for ref in names}, {names[ref]: writes[ref] for ref in names})
+    return Steps(attribution), names
+
+
+def _have_paths(writes: Sequence[TaskWrite]) -> bool:
+    """Whether the order of these writes is known without the tasks of other checkpoints."""
+    return all(write.row.task_path for write in writes) or len({write.task_id for write in writes}) == 1
+
+
+def _legible(changes: Iterable[Change]) -> list[Change]:
+    return [change for change in changes if change.kind not in (ChangeKind.UNREAD, ChangeKind.UNREADABLE)]
 
 
 def _from_raw_input(reader: Reader, ref: Ref) -> str:

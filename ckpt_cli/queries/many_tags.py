@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 
-from ckpt_cli.bulk_change import reason_of
-from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
+from ckpt_cli.errors import Refused
 from ckpt_cli.model import CheckpointRow, Ref, Thread
 from ckpt_cli.operations import tags
 from ckpt_cli.operations.witnesses import WITNESSES, read_digests
 from ckpt_cli.parameters.target import Target
-from ckpt_cli.queries.thread_plans import selected
+from ckpt_cli.queries.thread_plans import resolve_in_each, selected
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.paging import pages
@@ -59,16 +58,7 @@ def tag_many(session: Session, target: Target, name: str, *, move: bool) -> tupl
 
 
 def _on(page: list[Thread], target: Target) -> Callable[[Reader], list[tuple[Thread, CheckpointRow | str]]]:
-    return lambda reader: [(thread, _resolved(reader, thread.thread_id, target)) for thread in page]
-
-
-def _resolved(reader: Reader, thread_id: str, target: Target) -> CheckpointRow | str:
-    try:
-        return reader.resolve(thread_id, target.revision(thread_id), target.ns)
-    except (DatabaseUnreachable, Failed):
-        raise
-    except CkptError as error:
-        return reason_of(error)
+    return lambda reader: [(thread, resolve_in_each(reader, thread.thread_id, target)) for thread in page]
 
 
 def _witnesses(session: Session, added: list[tags.Tag]) -> dict[Ref, bytes]:

@@ -3,16 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt, UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.names import NamedReducers
-from ckpt_cli.history.reducers.step_verdicts import Judgement, Reducers, Verdict, in_another_order, judge
-from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.reducers.step_verdicts import Judgement, Verdict, in_another_order, judge
+from ckpt_cli.history.state.channels import CONTROL_WRITES, TASKS
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.node_writes import count_sends
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.same_graph import Shapes
 from ckpt_cli.plans.thread_history import ThreadHistory
@@ -143,7 +144,9 @@ class Player:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
                     without = step.in_unknown_order
-                    self.reducers.learn(step.before, step.after, step.written, without, step.by_command)
+                    self.reducers.learn(
+                        step.before, step.after, step.written, without, step.by_command, moved=step.moved
+                    )
 
     def pages(self) -> Iterator[list[PlayedStep]]:
         """The steps, page by page."""
@@ -183,12 +186,9 @@ class Player:
 
     def _late_doubt(self, step: WalkedStep) -> str:
         """A reason why the writes may not explain the state; "" if there is none. Needed only if they don't."""
-        tasks, parent_id = step.by_task, step.state.parent_id if step.state else None
-        sends = (
-            count_sends(self._reader.state(step.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0
-        )
-        if len(tasks) < sends:
-            return f"of {sends} tasks that were sent, {sends - len(tasks)} left no writes"
+        tasks = step.by_task
+        if step.task_doubt:
+            return step.task_doubt
         if step.ordered or len(tasks) < 2 or step.before is None or step.after is None:
             return ""
         if in_another_order(step.before, step.after, tasks, self.reducers, step.by_command):
@@ -213,7 +213,9 @@ class Player:
                 )
                 reducer = self.reducers.name_of(write.channel) if is_reduced else None
                 task.writes.append(PlayedWrite(write.channel, write.value, reducer))
-        return [task for task in tasks.values() if task.by == "task" or task.writes or task.sends]
+        ended = {write.task for write in step.writes if write.channel not in CONTROL_WRITES}
+        played = [replace(task, stored=key in ended) for key, task in tasks.items()]
+        return [task for task in played if task.by == "task" or task.writes or task.sends]
 
 
 def _called_nodes(write: RecordedWrite) -> list[str]:

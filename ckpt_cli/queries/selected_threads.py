@@ -61,8 +61,9 @@ def selected_with_notes(reader: Reader, chosen: ThreadSelection) -> tuple[list[s
     if chosen.where is not None and not unread.problems:
         chosen.where.must_have_worked()
     notes = [note for note in (unread.note, older.note()) if note]
-    if not thread_ids and notes:
-        raise NotFound("no thread's head fits", hint="; ".join(notes))
+    undecided = chosen.where.complaint if chosen.where is not None and chosen.where.undecided else None
+    if not thread_ids and (hints := [*notes, *([undecided] if undecided else [])]):
+        raise NotFound("no thread's head fits", hint="; ".join(hints))
     return thread_ids, notes
 
 
@@ -75,7 +76,9 @@ def note_absent_key(reader: Reader, chosen: ThreadSelection) -> None:
 def _candidates(reader: Reader, chosen: ThreadSelection, *, quick: bool) -> Iterator[Thread]:
     """The threads that may fit, as far as ids, times and the database itself decide."""
     fits = matcher(chosen.match)
-    threads = _listed(reader, chosen, quick=quick) if chosen.named is None else _named(reader, list(chosen.named))
+    threads = (
+        _listed(reader, chosen, quick=quick) if chosen.named is None else named_threads(reader, list(chosen.named))
+    )
     for thread in threads:
         when = ids.unix_time(thread.head.checkpoint_id)
         if chosen.fits_time(when) and fits(thread.thread_id):
@@ -97,7 +100,12 @@ def _listed(reader: Reader, chosen: ThreadSelection, *, quick: bool) -> Iterator
     return threads_that_may_fit(reader, chosen.statuses, where)
 
 
-def _named(reader: Reader, names: list[str]) -> Iterator[Thread]:
+def named_threads(reader: Reader, names: list[str]) -> Iterator[Thread]:
+    """The threads with these ids, in this order.
+
+    Raises:
+        ThreadNotFound: one of them doesn't exist.
+    """
     if len(names) <= _FEW:
         yield from map(reader.thread, names)
         return

@@ -42,10 +42,6 @@ class StepLines:
         self.steps = self._reads.steps
         self.problems = self._reads.problems
 
-    def compare_all(self) -> None:
-        """Compare the states around each step from now on, so that every cleared channel is found."""
-        self._reads.all_compared = True
-
     def views(self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = ()) -> Iterator[StepView]:
         """A line for each of `checkpoint_ids`, in this order; `folded` as in `StepReads.read_lines`."""
         self._reads.read_lines(checkpoint_ids, folded=folded)
@@ -151,8 +147,17 @@ class StepLines:
             return []
         snapshot = self._reads.snapshots.get(checkpoint_id)
         if snapshot is not None:
-            return [self._task(checkpoint_id, task) for task in snapshot.all_tasks]
+            handlers = {i: handler.node or "?" for i, handler in snapshot.handlers.items()}
+            tasks = (self._task(checkpoint_id, task) for task in snapshot.all_tasks)
+            return self._with_unseen(checkpoint_id, [t._replace(handler=handlers.get(t.id or "")) for t in tasks])
         return [self._task_of_writes(writes) for writes in self.attribution.tasks(checkpoint_id).values()]
+
+    def _with_unseen(self, checkpoint_id: str, tasks: list[TaskView]) -> list[TaskView]:
+        """Sends to a node that never ran are marked: a node sees channels, or nothing, when one of its tasks ends."""
+        if all(task.send is None for task in tasks):
+            return tasks
+        ran = {*self.reader.state(self._reads.ref(checkpoint_id)).seen, *(t.node for t in tasks if t.status != "due")}
+        return [task._replace(unseen=task.send is not None and task.node not in ran) for task in tasks]
 
     def _task(self, checkpoint_id: str, task: Task) -> TaskView:
         waiting = task.open if task.status is Status.WAITING else []
@@ -180,13 +185,18 @@ class StepLines:
         return [change_view(change) for change in self.steps.pending_changes(writes)]
 
     def _halts(self, checkpoint_id: str, tasks: Sequence[TaskView]) -> list[HaltView]:
-        halts, sends = [], {task.id: task.send for task in tasks}
+        halts, views = [], {task.id: task for task in tasks}
         for writes in self.attribution.tasks(checkpoint_id).values():
             channels = {write.channel for write in writes}
             for kind, channel in (("interrupt", INTERRUPT), ("error", ERROR)):
                 if channel in channels:
                     node, is_over = self.step_nodes.node(writes[0]), bool(channels - CONTROL_WRITES)
-                    halts.append(HaltView(kind, node, is_over, sends.get(writes[0].task_id)))
+                    task = views.get(writes[0].task_id)
+                    send = task.send if task is not None else None
+                    halt = HaltView(kind, node, is_over, send)
+                    if kind == "error" and task is not None:
+                        halt = halt._replace(inside=task.inside, handler=task.handler)
+                    halts.append(halt)
         return halts
 
 
@@ -204,5 +214,6 @@ def change_view(change: Change) -> ChangeView:
         edited=change.edited,
         unsure=change.unsure,
         task=change.task,
+        unwritten=change.unwritten,
     )
     return view._replace(text=plain(change_line(view, UNCUT)).strip())

@@ -1,17 +1,18 @@
 """What is read for lines of `log` and `tree`, and no more: tips, Sends, the states around each line."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.tasks.branch_writes import BranchWrites, branch_writes
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.steps import Steps
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.history.tasks.write_attribution import LOOPS, UPDATES, WriteAttribution
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -27,6 +28,7 @@ _UNNAMED = 12  # the nodes of at most this many steps are named by the states ar
 _FIRST_PORTION = 50  # the states of this many lines are read together at first
 _LARGEST_PORTION = 500
 _PORTION_BYTES = 4_000_000
+_STORED = (LOOPS, UPDATES, frozenset({"input"}))  # of each of these, only the first child has its writes stored
 
 
 class StepReads:
@@ -36,8 +38,6 @@ class StepReads:
         attribution: the metadata and writes that were read, and which writes made which checkpoint.
         step_nodes: the nodes that made each checkpoint.
         steps: for each checkpoint, the changes of the step that made it.
-        all_compared: whether `portions` reads the states around every step, also where the writes show all but channels
-            that were cleared.
         snapshots: the tasks and next nodes of the decoded tips, by checkpoint id.
         problems: by checkpoint id, why the checkpoint or a part of it can't be read.
     """
@@ -50,7 +50,6 @@ class StepReads:
         self.attribution = WriteAttribution(self.lineage)
         self.step_nodes = StepNodes(self.attribution, ns, lambda: {row.ns for row in reader.rows(thread_id)})
         self.steps = Steps(self.attribution)
-        self.all_compared = False
         self.snapshots: dict[str, Snapshot] = {}
         self.problems: dict[str, str] = {}
         self._outlined = False
@@ -105,7 +104,7 @@ class StepReads:
         self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, sources, values=VALUE))
 
     def portions(self, checkpoint_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-        """These checkpoints in portions, each with the states around its steps, where the changes need them.
+        """These checkpoints in portions, each with the states around its steps.
 
         A portion is so large that its states are about `_PORTION_BYTES` long, as those of the portion before show.
         """
@@ -118,15 +117,30 @@ class StepReads:
 
     def _read_states(self, checkpoint_ids: Iterable[str]) -> int:
         """Read the states before and after these steps; gives the number of bytes that were read."""
-        wanted = [i for i in checkpoint_ids if (self.all_compared or self.steps.must_compare(i)) and self._is_small(i)]
+        wanted = [i for i in checkpoint_ids if self._is_small(i)]
         parents = {i: self.lineage.parent(i) for i in wanted}
         ids = sorted({i for pair in parents.items() for i in pair if i is not None and self._is_small(i)})
         states, size = self._states(ids)
         for checkpoint_id in wanted:
             if (state := states.get(checkpoint_id)) is not None:
                 is_first = self.lineage.rows[checkpoint_id].parent_id is None
-                self.steps.compare(state, states.get(parents[checkpoint_id] or ""), is_first=is_first)
+                parent = states.get(parents[checkpoint_id] or "")
+                self.steps.compare(state, parent, partial(self._taken, state, parent), is_first=is_first)
         return size
+
+    def _taken(self, state: State, parent: State | None) -> BranchWrites:
+        """The stored writes that are in this checkpoint and not in its parent.
+
+        Only a first run and a first update have stored writes, so no other sibling is read: there may be thousands.
+        """
+        if parent is None:
+            return BranchWrites([])
+        own_id, parent_id = state.ref.checkpoint_id, parent.ref.checkpoint_id
+        firsts = (self.attribution.first_with_source(parent_id, source) for source in _STORED)
+        older = sorted(i for i in firsts if i is not None and i < own_id)
+        stored = self.attribution.writes.get(parent_id, [])
+        is_only = len(self.lineage.children[parent_id]) == 1
+        return branch_writes(state, parent, stored, None if is_only else lambda: self._states(older)[0].values())
 
     def _is_small(self, checkpoint_id: str) -> bool:
         return (self.lineage.rows[checkpoint_id].size or 0) <= _STATE_BYTES

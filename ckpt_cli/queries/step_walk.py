@@ -1,4 +1,4 @@
-"""Reads a line of checkpoints in pages, step by step: state before, writes, state after (``replay --to``).
+"""Reads checkpoints page by page as steps: state before, writes, state after (``replay --to``, ``verify``).
 
 Each step has a doubt if its state may differ from the result of its writes.
 """
@@ -10,7 +10,6 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.line_values import Line
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
-    ERROR,
     ERROR_SOURCE,
     NO_WRITES,
     RETURN,
@@ -26,7 +25,8 @@ from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, is_update, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.node_writes import node_writes
+from ckpt_cli.plans.node_writes import count_sends, node_writes
+from ckpt_cli.queries.step_doubts import doubt_of, why_incomplete
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -64,6 +64,9 @@ class WalkedStep(NamedTuple):
         ordered: whether the order in which the writes of several tasks are applied is recorded.
         moved: the channels that have another version in the checkpoint than in its parent.
         rebuilt: the delta channels whose value in `after` isn't recorded; it was computed from writes.
+        parent: the parent's state; None for a root, and if it can't be read.
+        credited: the same as `writes`, as they are stored; None if no stored writes made the checkpoint.
+        stored: all writes that are stored on the parent.
     """
 
     ref: Ref
@@ -76,6 +79,9 @@ class WalkedStep(NamedTuple):
     ordered: bool = True
     moved: frozenset[str] = frozenset()
     rebuilt: frozenset[str] = frozenset()
+    parent: State | None = None
+    credited: Sequence[TaskWrite] | None = None
+    stored: Sequence[TaskWrite] = ()
 
     @property
     def by_task(self) -> list[dict[str, list[Any]]]:
@@ -88,6 +94,21 @@ class WalkedStep(NamedTuple):
             if self.is_user_write(write):
                 task_writes.setdefault(write.channel, []).append(write.value)
         return list(tasks.values())
+
+    @property
+    def task_doubt(self) -> str:
+        """A reason why not all writes of the tasks may count, or not all are stored; "" if there is none.
+
+        It is only asked for where the writes don't explain the state.
+        """
+        nodes = {write.task: write.node for write in self.writes if not write.by_command}
+        sends = count_sends(self.parent) if self.parent is not None else 0
+        if nodes and len(nodes) < sends:
+            return f"of {sends} tasks that were sent, {sends - len(nodes)} left no writes"
+        named = [node for node in nodes.values() if node]
+        if not sends and len(set(named)) < len(named):
+            return "a node ran there twice, so some writes may come from a run that failed"
+        return ""
 
     @property
     def in_unknown_order(self) -> set[str]:
@@ -120,25 +141,48 @@ class WalkedStep(NamedTuple):
 
 
 class StepWalk:
-    """Reads each checkpoint of a line once; older checkpoints are read only for delta channels."""
+    """Reads each checkpoint of a namespace once; older checkpoints are read only for delta channels."""
 
     def __init__(self, reader: Reader, start: Ref | None) -> None:
         self._reader = reader
-        self.line = Line(lambda state: Inspection(reader, state.ref).deltas())
+        self._step_nodes: StepNodes | None = None
+        self._begin(start)
+        if start is not None:
+            self._read_start(start)
+
+    def _begin(self, at: Ref | None) -> None:
+        self.line = Line(lambda state: Inspection(self._reader, state.ref).deltas())
+        self._at = at
         self._parent: State | None = None
         self._before: Mapping[str, Any] | None = {}
         self._problem = ""
-        if start is not None:
-            self._parent = reader.state(start)
-            self._before = self.line.at(self._parent)
+
+    def _read_start(self, start: Ref) -> None:
+        self._parent = self._reader.state(start)
+        self._before = self.line.at(self._parent)
 
     def steps(self, refs: Sequence[Ref]) -> Iterator[WalkedStep]:
-        """The steps that made these checkpoints, which come next on the line."""
-        step_nodes, size = self._step_nodes(refs), self._reader.saver.page
+        """The steps that made these checkpoints, which come next on the line, or begin another line."""
+        step_nodes, size = self._read(refs), self._reader.saver.page
         for index, ref in enumerate(refs):
             if index % size == 0:
                 self._reader.saver.expect(refs[index : index + size])
+            self._go_to_parent(step_nodes.attribution.lineage.parent(ref.checkpoint_id), ref)
             yield self._walk(step_nodes, ref)
+            self._at = ref
+        step_nodes.forget()
+        step_nodes.attribution.forget()
+
+    def _go_to_parent(self, parent_id: str | None, ref: Ref) -> None:
+        """Begin another line, unless the checkpoint's parent is the one that was read last."""
+        if parent_id == (self._at.checkpoint_id if self._at else None):
+            return
+        self._begin(None if parent_id is None else ref._replace(checkpoint_id=parent_id))
+        try:
+            if self._at is not None:
+                self._read_start(self._at)
+        except PayloadCorrupt as error:
+            self._before, self._problem = None, f"its parent can't be read: {error.message}"
 
     def _walk(self, step_nodes: StepNodes, ref: Ref) -> WalkedStep:
         attribution = step_nodes.attribution
@@ -146,7 +190,7 @@ class StepWalk:
         doubt, self._problem = self._problem, ""
         if (missing := attribution.lineage.missing(ref.checkpoint_id)) is not None:
             self._before, doubt = None, f"its parent {missing} was never stored"
-        before, stored = self._before, attribution.writes.get(parent_id or "", [])
+        before, parent, stored = self._before, self._parent, attribution.writes.get(parent_id or "", [])
         try:
             state = self._reader.state(ref)
         except PayloadCorrupt as error:
@@ -159,16 +203,22 @@ class StepWalk:
         )
         after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost)
         writes = self._writes(step_nodes, ref, step_writes)
-        doubt = doubt or _doubt(attribution, ref, step_writes)
+        damage = state.damage or (parent.damage if parent is not None else "")
+        doubt = doubt or (f"a part can't be read: {damage}" if damage else doubt_of(attribution, ref, step_writes))
         older = self._parent.versions if self._parent is not None else {}
         moved = frozenset(c for c, version in state.versions.items() if version != older.get(c))
         self._parent, self._before = state, after
         ordered = all(write.row.task_path or is_command(write) for write in step_writes or ())
-        by_run, rebuilt = made_by_run and before is not None, frozenset(after.keys() - state.values.keys())
-        return WalkedStep(ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt)
+        by_run = made_by_run and before is not None and not damage
+        rebuilt = frozenset(after.keys() - state.values.keys())
+        return WalkedStep(
+            ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt, parent, step_writes, stored
+        )
 
     def _is_next(self, state: State, step_writes: Sequence[TaskWrite]) -> bool:
         if any(write.channel == ERROR_SOURCE for write in step_writes):  # an error handler decides which writes count
+            return False
+        if why_incomplete(step_writes, state.step):
             return False
         return self._parent is not None and state.step is not None and self._parent.step == state.step - 1
 
@@ -198,32 +248,13 @@ class StepWalk:
         by_tasks = [RecordedWrite(w.task_id, node, w.channel, w.value) for node, w in ordered if w.task_id in tasks]
         return commands + by_tasks
 
-    def _step_nodes(self, refs: Sequence[Ref]) -> StepNodes:
+    def _read(self, refs: Sequence[Ref]) -> StepNodes:
+        """The metadata and the writes of a page."""
         reader, (thread_id, ns, _) = self._reader, refs[0]
-        attribution = WriteAttribution(reader.lineage(thread_id, ns))
-        ids = [ref.checkpoint_id for ref in refs]
-        refs = [Ref(thread_id, ns, i) for i in attribution.relatives(ids)]
+        if self._step_nodes is None:
+            self._step_nodes = StepNodes(WriteAttribution(reader.lineage(thread_id, ns)), ns)
+        attribution, ids = self._step_nodes.attribution, [ref.checkpoint_id for ref in refs]
+        refs = [Ref(thread_id, ns, i) for i in attribution.unread(ids)]
         notes = {ref.checkpoint_id: note(reader.value(p), ref.checkpoint_id) for ref, p in reader.saver.metadata(refs)}
         attribution.fill(notes, reader.writes_by_checkpoint(thread_id, ns, attribution.sources(ids)))
-        return StepNodes(attribution, ns)
-
-
-def _doubt(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[TaskWrite] | None) -> str:
-    """A reason why a checkpoint's state may differ from the result of its writes; "" if there is none."""
-    own_note, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
-    runs = [i for i in attribution.lineage.children.get(parent or "", ()) if attribution.note(i).source in ("loop", "")]
-    if step_writes is not None:
-        if any(write.channel == ERROR_SOURCE for write in step_writes):
-            return "error handlers decided which writes count"
-        if any(write.channel == ERROR for write in step_writes):
-            return "a task failed there before, so some writes may come from the run that failed"
-        return "its parent has run several times, so some writes may come from another run" if len(runs) > 1 else ""
-    if own_note.outputs is not None:
-        return "only its metadata shows what was written"
-    if own_note.source == "fork":
-        return "a copy, made without writes"
-    if own_note.source == "update":
-        return "an update whose writes are not stored"
-    if own_note.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:
-        return "its parent's writes made another child"
-    return "" if own_note.source == "input" else "no writes are stored for it"
+        return self._step_nodes

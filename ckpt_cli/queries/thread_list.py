@@ -1,6 +1,6 @@
 """The threads that ``ckpt threads`` lists: filtered, sorted and limited."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +15,7 @@ from ckpt_cli.queries.metadata_filter import UnreadMetadata, count_older_by_serv
 from ckpt_cli.queries.thread_order import sort_threads
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.thread_order import head_id
 from ckpt_cli.views.threads import ThreadsView, ThreadView
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ class Order(StrEnum):
 
 
 class ThreadsRequest(NamedTuple):
-    """The threads that the user asked for: their heads were made in `period`. A `limit` of 0 means all."""
+    """The threads that the user asked for: their heads were made in `period`. A `limit` of 0 means all.
+
+    If any are `named`, only these are listed, in the order of the list.
+    """
 
     statuses: Statuses = ANY_STATUS
     period: Period = ALWAYS
@@ -46,11 +50,13 @@ class ThreadsRequest(NamedTuple):
     reverse: bool = False
     limit: int = 50
     wide: bool = False
+    named: Mapping[str, str] | None = None
 
     @property
     def filtered(self) -> bool:
         """Whether only some threads are wanted."""
-        return self.judged or self.match is not None or self.where is not None or self.period != ALWAYS
+        narrowed = self.match is not None or self.where is not None or self.named is not None
+        return self.judged or narrowed or self.period != ALWAYS
 
     @property
     def judged(self) -> bool:
@@ -121,6 +127,10 @@ def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: Unre
 
 
 def _listed(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
+    if request.named is not None:
+        from ckpt_cli.queries.selected_threads import named_threads
+
+        return iter(sorted(named_threads(reader, list(request.named)), key=head_id, reverse=True))
     if not request.judged:
         return reader.saver.threads()
     from ckpt_cli.queries.thread_prefilter import threads_that_may_fit
@@ -181,7 +191,13 @@ def count_older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int
     """The number of further threads that ``--any`` would list; None if counting them needs a read of all threads."""
     if request.where is None or request.any_checkpoint or request.statuses or request.period != ALWAYS:
         return None
-    return count_older_by_server(reader, request.where, shown, matcher(request.match))
+    return count_older_by_server(reader, request.where, shown, _may_be_listed(request))
+
+
+def _may_be_listed(request: ThreadsRequest) -> Callable[[str], bool]:
+    """Whether a thread's id fits."""
+    fits, named = matcher(request.match), request.named
+    return fits if named is None else lambda thread_id: thread_id in named and fits(thread_id)
 
 
 def _candidates(threads: Iterator[Thread], request: ThreadsRequest) -> Iterator[Thread]:

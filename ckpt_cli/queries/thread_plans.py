@@ -1,15 +1,12 @@
 """The plans of a change for the threads that its target names, one or many."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 
-from ckpt_cli.bulk_change import Planned, change_many, reason_of
-from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
+from ckpt_cli.bulk_change import Planned, change_many, refusal_of
+from ckpt_cli.errors import AmbiguousRevision, CkptError, DatabaseUnreachable, Failed, UsageError
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Thread
 from ckpt_cli.parameters.target import Target
-from ckpt_cli.queries.metadata_filter import UnreadMetadata
-from ckpt_cli.queries.selected_threads import note_absent_key, selected_threads
-from ckpt_cli.queries.thread_pages import Heads
+from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
@@ -39,21 +36,39 @@ def plans_of_threads(session: Session, target: Target, make: Make) -> Iterator[P
 
     Raises:
         ThreadNotFound: a named thread doesn't exist.
-        UsageError: ``--where`` fails on every thread.
+        UsageError: ``--where`` fails on every thread, or the revision is none.
     """
 
     def planned(reader: Reader, thread_id: str) -> Planned:
+        row = resolve_in_each(reader, thread_id, target)
+        if isinstance(row, str):
+            return thread_id, row
         try:
-            row = reader.resolve(thread_id, target.revision(thread_id), target.ns)
             plan = make(reader, row)
             return thread_id, _DONE if _is_done(reader, plan) else plan
         except (DatabaseUnreachable, Failed):
             raise
         except CkptError as error:
-            return thread_id, reason_of(error)
+            return thread_id, refusal_of(error)
 
     for page in pages(selected(session, target), _AT_ONCE):
         yield from session.read(_on(page, planned))
+
+
+def resolve_in_each(reader: Reader, thread_id: str, target: Target) -> CheckpointRow | str:
+    """The checkpoint that the target names in one of many threads, or the reason why it names none there.
+
+    Raises:
+        UsageError: the text is no revision in any thread: that is one error, not one for each thread.
+    """
+    try:
+        return reader.resolve(thread_id, target.revision(thread_id), target.ns)
+    except (DatabaseUnreachable, Failed):
+        raise
+    except CkptError as error:
+        if isinstance(error, UsageError) and not isinstance(error, AmbiguousRevision):
+            raise
+        return refusal_of(error)
 
 
 def _is_done(reader: Reader, plan: Plan) -> bool:
@@ -71,19 +86,12 @@ def _is_done(reader: Reader, plan: Plan) -> bool:
 
 def selected(session: Session, target: Target) -> Iterable[Thread]:
     """The threads that are selected, with their heads as one moment had them; remarks are said."""
-    chosen, unread = target.chosen, UnreadMetadata()
+    chosen = target.chosen
     if chosen is None:
         raise ValueError("the target is one thread")
-    heads = session.read(lambda reader: Heads(islice(selected_threads(reader, chosen, unread), target.limit or None)))
-    if not len(heads):
-        session.read(lambda reader: note_absent_key(reader, chosen))
-    if chosen.where is not None:
-        if not unread.problems:
-            chosen.where.must_have_worked()
-        if chosen.where.complaint:
-            session.say(chosen.where.complaint)
-    if unread.note:
-        session.say(unread.note)
+    heads, remarks = session.read(lambda reader: selected_heads(reader, chosen, target.limit or None))
+    for remark in remarks:
+        session.say(remark)
     return heads
 
 

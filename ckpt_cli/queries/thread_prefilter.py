@@ -21,7 +21,7 @@ def threads_that_may_fit(reader: Reader, statuses: Statuses, where: Filter | Non
     if names and not names - _MARKS.keys():
         return reader.saver.threads_with([_MARKS[name] for name in sorted(names)])
     term = where.term if where is not None else None
-    found = term and reader.saver.threads_having(term.key, term.text, or_without=not term.only_metadata)
+    found = term and reader.saver.threads_having(term.key, term.value, or_without=not term.only_metadata)
     return found or reader.saver.threads()
 
 

@@ -1,6 +1,6 @@
 """The status of one thread (``threads``, ``info``): head, next nodes, title, names for ``--where``."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
+from ckpt_cli.history.state.channels import deltas
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import read_metadata
@@ -36,11 +37,17 @@ def prefetch_threads(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thre
 
 
 class ThreadStatus:
-    """The status of one thread and of its head; each part is read when it is first used."""
+    """The status of one thread and of its head; each part is read when it is first used.
 
-    def __init__(self, reader: Reader, thread: Thread) -> None:
+    `title_of_input` gives the title of an input by its checkpoint, if many were read at once.
+    """
+
+    def __init__(
+        self, reader: Reader, thread: Thread, title_of_input: Callable[[Ref], str | None] | None = None
+    ) -> None:
         self._reader = reader
         self._thread = thread
+        self._title_of_input = title_of_input
         self.problem: str | None = None
         self.gave_state = False  # whether a filter used more than metadata
 
@@ -111,6 +118,7 @@ class ThreadStatus:
 
         Raises:
             LookupError: there is no such name.
+            Undecided: it is a delta channel whose value isn't stored at the head.
         """
         if name == "thread_id":
             return self._thread.thread_id
@@ -134,6 +142,10 @@ class ThreadStatus:
             return self.state.values[name]
         if name == "values":
             return dict(self.state.values)
+        if name in deltas(self.state):
+            from ckpt_cli.history.state.filters import Undecided
+
+            raise Undecided(name)
         return self._of_tasks(name)
 
     def _of_tasks(self, name: str) -> Any:
@@ -210,7 +222,13 @@ class ThreadStatus:
         title = titles.from_values(self.state.values) if self.state is not None else ""
         if title:
             return title
-        from ckpt_cli.queries.input_title import title_of_input
+        head, saver = self._thread.head, self._reader.saver
+        ref = Ref(head.thread_id, head.ns, first)
+        known = self._title_of_input(ref) if self._title_of_input is not None else None
+        if known is not None:
+            return known
+        from ckpt_cli.queries.input_title import title_of_input, titles_of_inputs
 
-        head = self._thread.head
-        return title_of_input(self._reader, Ref(head.thread_id, head.ns, first))
+        row = saver.row(ref) if saver.page > 1 else None  # a server's records were fetched before, for many threads
+        quick = {} if row is None else titles_of_inputs(self._reader, [row])
+        return quick.get(ref) or title_of_input(self._reader, ref)
