@@ -197,6 +197,7 @@ def _run(
         ask=printer.confirm,
         ask_again=printer.confirm_again,
         ask_line=printer.ask_line if printer.has_dialogue else None,
+        reveal=reveal,
     )
     try:
         with announced(session.say):

@@ -76,7 +76,7 @@ def fork(
     for_one(target, {"--to": to is not None, "--shallow": shallow, "--with-pending": pending})
     if to is not None:
         return _fork_to(session, target, to, changes, shallow=shallow, pending=pending)
-    _must_be_alone(target.thread, target.rev, shallow=shallow, pending=pending)
+    _must_be_alone(target.thread, target.rev, changes, shallow=shallow, pending=pending)
     return change_target(session, "fork", target, lambda r, row: plans.plan(r, row, Mint(session.clock), changes))
 
 
@@ -88,7 +88,7 @@ def _fork_to(
     if shallow and pending:
         raise UsageError("--shallow copies one checkpoint alone", hint="leave out --shallow or --with-pending")
     if target.ns:
-        raise _needs_the_root_graph(thread, to)
+        raise _needs_the_root_graph(thread, to, changes)
     ways = {"shallow": shallow, "pending": pending}
     plan = session.make_plan(lambda r: fork_to_thread.plan(r, r.resolve(thread, rev), to, **ways, changes=changes))
     if _looks_like_a_database(to):
@@ -100,16 +100,16 @@ def _looks_like_a_database(name: str) -> bool:
     return "://" in name or name.endswith((".sqlite", ".sqlite3", ".db", ".ckpt"))
 
 
-def _needs_the_root_graph(thread: str, to: str) -> UsageError:
-    whole = command("ckpt fork", thread, "@", options=["--to", to])
+def _needs_the_root_graph(thread: str, to: str, changes: MetadataChanges) -> UsageError:
+    whole = command("ckpt fork", thread, "@", options=["--to", to, *changes.options])
     what = "--to needs a checkpoint of the root graph; its subgraphs are copied with it"
     return UsageError(what, hint=f"`{whole}` copies the thread up to its head")
 
 
-def _must_be_alone(thread: str, rev: str, *, shallow: bool, pending: bool) -> None:
+def _must_be_alone(thread: str, rev: str, changes: MetadataChanges, *, shallow: bool, pending: bool) -> None:
     """Refuse options that only fit ``--to``."""
     if shallow:
-        whole = command("ckpt fork", thread, rev, options=["--to", "NEW_THREAD", "--shallow"])
+        whole = command("ckpt fork", thread, rev, options=["--to", "NEW_THREAD", "--shallow", *changes.options])
         raise UsageError("--shallow belongs to --to NEW_THREAD", hint=f"`{whole}`")
     if pending:
         what = "a copy in the same thread has a new id, and with it its tasks have new ids"

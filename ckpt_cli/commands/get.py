@@ -12,6 +12,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.parameters.options import At, Ns
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
+from ckpt_cli.queries.command_writes import command_writes
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
@@ -69,7 +70,11 @@ def get(
             raise UsageError("which thread, and which value?", hint="ckpt get THREAD PATH, or ckpt get --each PATH")
         if group or csv or selector != NOTHING_TYPED:
             raise UsageError("--group, --csv and the options that choose threads belong to --each")
-        return session.read(lambda reader: run(reader, thread, path, at, ns))
+        one = session.read(lambda reader: run(reader, thread, path, at, ns))
+        if one.command:
+            what = f"a Command wrote to {spell([one.command[0].channel])}, which the channel doesn't hold yet"
+            session.say(f"{what}: get_state() shows it applied, `ckpt show` what was written")
+        return one
     if thread is not None:
         raise UsageError("--each takes no THREAD", hint="--match ID, or ids on stdin with --stdin")
     from ckpt_cli.queries.each_value import Place, counted, each_value
@@ -86,13 +91,24 @@ def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> 
     row = reader.resolve(thread, at, ns)
     state = channels(reader, row.ref)
     steps = [path] if path in state else parse(path)
-    value = follow(_channel(state, steps[0]), steps[1:], steps[:1])
-    if isinstance(value, Node) and value.form is Form.BROKEN:
-        problem = f"{spell(steps)} can't be decoded: {value.problem}"
-        if value.needs_key:
-            raise KeyMissing(problem, hint="--key-env NAME names the key's variable")
-        raise PayloadCorrupt(problem, hint="`ckpt show --raw` shows its bytes")
-    return GetView(thread, row.ns, row.checkpoint_id, spell(steps), value)
+    value = follow(channel_value(state, steps[0]), steps[1:], steps[:1])
+    must_be_readable(value, spell(steps))
+    by_command = [write for write in command_writes(reader, row.ref) if write.channel == steps[0]]
+    return GetView(thread, row.ns, row.checkpoint_id, spell(steps), value, by_command)
+
+
+def must_be_readable(value: Any, path: str) -> None:
+    """Refuse a value that can't be decoded.
+
+    Raises:
+        PayloadCorrupt: it is damaged; KeyMissing if an encryption key would help.
+    """
+    if not isinstance(value, Node) or value.form is not Form.BROKEN:
+        return
+    problem = f"{path} can't be decoded: {value.problem}"
+    if value.needs_key:
+        raise KeyMissing(problem, hint="--key-env NAME names the key's variable")
+    raise PayloadCorrupt(problem, hint="`ckpt show --raw` shows its bytes")
 
 
 def channels(reader: Reader, ref: Ref) -> dict[str, Any]:
@@ -100,7 +116,12 @@ def channels(reader: Reader, ref: Ref) -> dict[str, Any]:
     return {**reader.state(ref).values, **Inspection(reader, ref).values()}
 
 
-def _channel(state: dict[str, Any], name: Any) -> Any:
+def channel_value(state: dict[str, Any], name: Any) -> Any:
+    """The value of a channel.
+
+    Raises:
+        ChannelNotFound: the checkpoint has no value of it; the nearest names are candidates.
+    """
     if name in state:
         return state[name]
     from difflib import get_close_matches

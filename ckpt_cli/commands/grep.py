@@ -11,7 +11,9 @@ from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.history.search.search import Place
 from ckpt_cli.parameters.options import Channels, Since, Threads, Until
 from ckpt_cli.parameters.period import parse_period
+from ckpt_cli.parameters.selector import SearchSelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.queries.not_found import no_channel, no_namespace, read_channels
+from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.queries.thread_pages import Heads
 from ckpt_cli.queries.thread_search import Result, Scope, namespaces, run
 from ckpt_cli.reading import Reader
@@ -21,6 +23,16 @@ from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
 _TOLD = 3  # stderr names at most this many of the parts that could not be searched
 _LISTED = 1000  # of these parts the view lists; without the key, every encrypted part would be in the list
+EVERY_THREAD = SearchSelectorOptions()
+_Namespace = Annotated[
+    str | None,
+    typer.Option(
+        "--ns",
+        metavar="NAMESPACE",
+        help="Only this namespace, or all that begin with it; default: all.",
+        autocompletion=complete_namespace,
+    ),
+]
 _JUDGED = 1000  # after a search without hits, channel names are only checked if there are at most this many threads
 
 
@@ -28,6 +40,7 @@ def grep(
     session: Session,
     pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="A Python regular expression.", show_default=False)],
     threads: Threads = None,
+    selector: SearchSelectorOptions = EVERY_THREAD,
     fixed: Annotated[bool, typer.Option("--fixed", "-F", help="Take the pattern as plain text.")] = False,
     ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Ignore case.")] = False,
     channel: Channels = None,
@@ -35,15 +48,7 @@ def grep(
         list[Place] | None,
         typer.Option("--in", metavar="PLACE", help="Only state, writes or metadata; may be repeated."),
     ] = None,
-    ns: Annotated[
-        str | None,
-        typer.Option(
-            "--ns",
-            metavar="NAMESPACE",
-            help="Only this namespace, or all that begin with it; default: all.",
-            autocompletion=complete_namespace,
-        ),
-    ] = None,
+    ns: _Namespace = None,
     since: Since = None,
     until: Until = None,
     first: Annotated[bool, typer.Option("--first", help="Only the match that appeared first in each thread.")] = False,
@@ -58,6 +63,8 @@ def grep(
     text appeared at step 6, the head still has it, and 11 checkpoints contain it. A regular expression that needs more
     than two seconds for one text ends the search.
 
+    The options under "Which threads" choose threads; --since and --until choose checkpoints in them.
+
     stderr names what can't be read. A payload whose bytes can't contain the pattern isn't decoded: ckpt checks that it
     can be read to its end, but not whether an object inside it is damaged.
 
@@ -67,12 +74,14 @@ def grep(
       ckpt grep Timeout --in writes --since 2d
       ckpt grep refund --since 2026-11-01 --until 2026-11-03
       ckpt grep 'order \\d+' --count
+      ckpt grep timeout --status failed --where 'user_id == "u-112"'
     """
     needle = Needle(pattern, fixed=fixed, ignore_case=ignore_case)
     scope = Scope(tuple(places or Place), ns, tuple(channel or ()), parse_period(session, since, until))
     view = GrepView(hits=[])
     view.with_exit_code = exit_code
-    view.hits = _hits(session, needle, scope, threads, view, first=first, last=last, count=count)
+    chosen = parse_selector(session, selector, threads)
+    view.hits = _hits(session, needle, scope, chosen, view, first=first, last=last, count=count)
     return view
 
 
@@ -80,7 +89,7 @@ def _hits(
     session: Session,
     needle: Needle,
     scope: Scope,
-    threads: Sequence[str] | None,
+    chosen: ThreadSelection,
     view: GrepView,
     *,
     first: bool,
@@ -89,7 +98,9 @@ def _hits(
 ) -> Iterator[Hit | ThreadCount]:
     """The hits, thread by thread; at the end, stderr names the parts that couldn't be searched."""
     with session.reader.saver.one_scan():
-        searched = session.read(lambda reader: _threads(reader, threads))
+        searched, remarks = session.read(lambda reader: selected_heads(reader, chosen))
+        for remark in remarks:
+            session.say(remark)
         for thread, result in _results(session, searched, needle, scope):
             hits = result.hits
             view.unreadable += result.unreadable[: max(_LISTED - len(view.unreadable), 0)]
@@ -136,10 +147,6 @@ def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> Non
     for name in scope.channels:
         if name not in channels:
             raise no_channel(name, channels, where)
-
-
-def _threads(reader: Reader, names: Sequence[str] | None) -> Heads:
-    return Heads(map(reader.thread, dict.fromkeys(names)) if names else reader.saver.threads())
 
 
 def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:

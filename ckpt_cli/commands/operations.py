@@ -146,12 +146,23 @@ def describe_operation(session: Session, numbers: Sequence[int]) -> OperationsVi
     if operation is None:
         raise NotFound(f"no operation {numbers[0]}", hint="`ckpt operations` lists them")
     parts = (
-        PartLine(one.thread_id, one.phase.value, one.summary, one.problem, one.rows, one.size, one.forgotten or 0)
+        PartLine(
+            one.thread_id,
+            one.phase.value,
+            one.summary,
+            one.problem,
+            one.rows,
+            one.size,
+            one.forgotten or 0,
+            one.details,
+        )
         for one in read_parts(log, operation.number)
     )
-    return OperationsView(
+    view = OperationsView(
         str(log.path), [_line(log, operation, None)], threads=() if operation.parts is None else parts
     )
+    view.full = True
+    return view
 
 
 def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
@@ -274,6 +285,7 @@ def _line(log: OperationLog, operation: Operation, thread_id: str | None) -> Ope
         host=host,
         version=version,
         parts=None if operation.parts is None else PartsLine(*operation.parts),
+        details=operation.details,
     )
 
 

@@ -64,6 +64,9 @@ class FewOptions(NamedTuple):
         int,
         typer.Option("--limit", "-n", metavar="N", min=0, help="Take at most N broken threads.", rich_help_panel=_HOW),
     ] = 0
+    all: Annotated[
+        bool, typer.Option("--all", help="List threads too that are left alone, because a result may still come.")
+    ] = False
 
 
 _NOT_AT_ALL = HowOptions()
@@ -88,7 +91,8 @@ def repair(
 
     --answer gives each such call an error as its result, --drop-calls takes these calls out, --rollback goes back to
     the state before them. The first two move results that are only in the wrong place, and take out those that
-    nothing asked for. Threads that wait for an answer, or whose next node may still give the results, are left alone.
+    nothing asked for. Threads that wait for an answer, or whose next node may still give the results, are left alone:
+    they are counted, and --all lists them.
 
     Examples:
       ckpt repair --only tool-calls
@@ -100,8 +104,9 @@ def repair(
     if only != TOOL_CALLS:
         raise UsageError(f"repair knows no {only!r}", hint=f"--only {TOOL_CALLS}")
     how, option = _parse_how(options)
-    target = Target("", "@", ns, parse_selector(session, selector, threads), *few)
+    target = Target("", "@", ns, parse_selector(session, selector, threads), few.skip_refused, few.limit)
     request, view = Request(target, how, frozenset(channels or ())), RepairView(only, option=option)
+    view.lists_all = few.all or bool(threads)
     if how is None and session.options.yes:
         raise UsageError("how to mend?", hint="--answer TEXT, --drop-calls or --rollback")
     if how is None or not (session.options.yes or session.options.dry_run):

@@ -10,6 +10,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
+from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.model import NULL_TASK, CheckpointRow
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
@@ -143,6 +144,11 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         None if outcome.next is None else list(outcome.next),
         list(outcome.tasks.old_answers),
         _command(reader, row, state),
+        list(outcome.unfit),
+        list(outcome.deferred),
+        goto_nodes(reader.writes(row.ref)),
+        list(outcome.undecided),
+        head=bool(row.ns) or row.checkpoint_id == reader.lineage(row.thread_id, row.ns).head,
     )
 
 
@@ -165,4 +171,5 @@ def _task(task: Task, state: State, snapshot: Snapshot) -> ReplayedTask:
         [write for write in writes if write.channel not in CONTROL_WRITES],
         task.answers,
         send_view(task.packet),
+        task.by_goto,
     )

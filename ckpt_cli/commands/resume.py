@@ -1,6 +1,7 @@
 """``ckpt resume``: answers the questions that a thread waits for; the application's next run uses the answers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ckpt_cli.errors import UsageError
@@ -85,10 +86,13 @@ def resume(
 
 
 def _ask(session: Session, view: QuestionsView) -> list[Answer]:
-    """The answers that a person types; none if nobody can be asked."""
+    """The answers that a person types; none if nobody can be asked, or if the database would refuse them."""
     if view.nothing and session.ask_line is None:
         session.say(view.nothing)
     if session.ask_line is None or not can_be_asked(view):
+        return []
+    if why := session.why_unwritable():
+        session.say(f"no answer can be recorded here: {why}")
         return []
     if view.old_answers:
         session.say(f"stored already: {spell_value(view.old_answers[0])}, which an earlier Command(resume=…) left")
@@ -126,8 +130,9 @@ def _line(changed_subgraphs: ChangedSubgraphs, question: Question) -> QuestionLi
     if source is None:
         return QuestionLine(question.id, question.node, question.ns, question.value, 0, None, *_form(question))
     changed = changed_subgraphs.find(question.id or "", source)
-    count = len(source.answers)
-    return QuestionLine(question.id, question.node, question.ns, question.value, count, changed, *_form(question))
+    count, past = len(source.answers), changed_subgraphs.why_past(question.id or "", changed) if changed else ""
+    line = QuestionLine(question.id, question.node, question.ns, question.value, count, changed, *_form(question))
+    return replace(line, past=past)
 
 
 def _form(question: Question) -> tuple[Any, ...]:

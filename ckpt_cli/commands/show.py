@@ -13,26 +13,28 @@ from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.answers import taken_answers
 from ckpt_cli.history.tasks.node_names import is_javascript
+from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
+from ckpt_cli.history.tasks.write_attribution import is_command
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
+from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.parameters.options import Channels, Ns, Rev, Thread
+from ckpt_cli.queries.changed_channels import ChangedChannels
+from ckpt_cli.queries.command_writes import command_writes
 from ckpt_cli.queries.failed_inside import failed_inside
 from ckpt_cli.queries.neighbours import Neighbours, marks
+from ckpt_cli.queries.stored_payloads import stored_payloads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
-from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.sends import send_view
-from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
+from ckpt_cli.views.show import Channel, ShowView, TaskLine
 
 if TYPE_CHECKING:
     from ckpt_cli.history.reducers.rebuilt import Rebuilt
-
-_FIRST_BYTES = 16
 
 
 def show(
@@ -48,8 +50,9 @@ def show(
 ) -> ShowView:
     """Show one checkpoint: state, next, tasks, interrupts, metadata.
 
-    Messages are shown as a conversation. `•` marks the channels that changed here. An input is in no channel yet, so it
-    is shown before the channels. The last line is the config to paste into code: at a head the one with which
+    Messages are shown as a conversation. `•` marks the channels that changed here, `?` a delta channel
+    that was written to here, where nothing shows if it changed. An input is in no channel yet, so it is shown before
+    the channels. The last line is the config to paste into code: at a head the one with which
     graph.invoke(None, config) goes on, elsewhere the one with which it runs again from there, as a new branch.
 
     Examples:
@@ -79,8 +82,7 @@ def run(
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
     state = reader.state(row.ref)
     snapshot, neighbours = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)
-    wanted = _named_channels(all_channels := _channels(reader, state, lineage, raw), channels, thread)
-    _refuse_broken(wanted, raw)
+    wanted = _named_channels(all_channels := _channels(reader, state, lineage, raw), channels, thread, raw)
     shown = wanted or {name: channel for name, channel in all_channels.items() if everything or not channel.control}
     graph_input = all_channels[START] if START in all_channels and not all_channels[START].empty else None
     hidden = [name for name in all_channels if name not in shown and (graph_input is None or name != START)]
@@ -102,17 +104,25 @@ def run(
         tasks=_tasks(reader, row.ref, snapshot),
         consumed=snapshot.consumed,
         **_configs(row.ref, is_head=row.checkpoint_id == lineage.head),
-        stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
+        stored=stored_payloads(reader, row.ref) if raw else [],
         problem=state.damage or None,
         given=graph_input,
         metadata_problem=state.metadata_problem or None,
         old_answers=snapshot.old_answers,
+        own_memory=_own_memory(reader, row, snapshot) if row.checkpoint_id == lineage.head and not ns else [],
     )
+    view.command, view.goto = command_writes(reader, row.ref), goto_nodes(reader.writes(row.ref))
     if ns and snapshot.tasks and row.checkpoint_id == lineage.head:
         _add_from_above(view, reader, row.ref)
-    view.own_memory = _own_memory(reader, row, snapshot) if view.config_to_go_on is not None else []
-    view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
+    _add_what_runs(view, reader, state, snapshot)
     return view
+
+
+def _add_what_runs(view: ShowView, reader: Reader, state: State, snapshot: Snapshot) -> None:
+    may_go = any(map(is_command, reader.writes(state.ref)))  # a Command's goto may run a node
+    view.has_something_to_run = snapshot.next is None or bool(snapshot.tasks) or may_go
+    view.is_blank = not state.versions and not state.damage and not may_go
+    view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
 
 
 def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:
@@ -150,9 +160,10 @@ def _readable_row(reader: Reader, thread: str, rev: str, ns: str) -> CheckpointR
 
 
 def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
-    before = _parent_state(reader, state, lineage)
-    values = state.values if raw else {**state.values, **Inspection(reader, state.ref).values()}
+    seen = Inspection(reader, state.ref).values()
+    values = state.values if raw else {**state.values, **seen}
     deltas = Inspection(reader, state.ref).deltas()
+    changed = ChangedChannels(reader, state, lineage, seen)
     channels = {}
     for name in dict.fromkeys([*values, *state.versions]):
         value = values.get(name)
@@ -162,7 +173,7 @@ def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict
             value=value,
             empty=name not in values,
             version=version,
-            changed=_has_changed(name, state, before),
+            changed=changed.has_changed(name),
             control=is_control(name, state),
             problem=value.problem if broken and isinstance(value, Node) else None,
             note=_delta_note(deltas[name]) if name in deltas else None,
@@ -192,38 +203,23 @@ def _how_applied(rebuilt: "Rebuilt") -> str:
     return f" side by side: {why}"
 
 
-def _parent_state(reader: Reader, state: State, lineage: Lineage) -> State | None:
-    """The parent's state; None if there is no parent, or if it can't be read."""
-    parent = lineage.parent(state.ref.checkpoint_id)
-    try:
-        return None if parent is None else reader.state(Ref(state.ref.thread_id, state.ref.ns, parent))
-    except PayloadCorrupt:
-        return None
-
-
-def _has_changed(name: str, state: State, parent: State | None) -> bool:
-    """Whether a channel's value differs from the parent's. A channel with a new version may have the same value."""
-    if parent is None:
-        return name in state.updated if state.updated else name in state.versions
-    if state.versions.get(name) == parent.versions.get(name):
-        return False
-    if name not in state.values or name not in parent.values:
-        return True
-    return not same(state.values[name], parent.values[name])
-
-
-def _named_channels(all_channels: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:
+def _named_channels(
+    all_channels: dict[str, Channel], names: Sequence[str], thread: str, raw: bool
+) -> dict[str, Channel]:
     for name in names:
         if name not in all_channels:
             from ckpt_cli.queries.not_found import no_channel
 
             raise no_channel(name, all_channels, f"this checkpoint of {thread!r}")
-    return {name: all_channels[name] for name in names}
+    wanted = {name: all_channels[name] for name in names}
+    if not raw:
+        _refuse_broken(wanted)
+    return wanted
 
 
-def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
+def _refuse_broken(wanted: dict[str, Channel]) -> None:
     """Refuse if no wanted channel can be decoded. If only some of them can't, they are marked instead."""
-    if raw or not wanted or any(channel.problem is None for channel in wanted.values()):
+    if not wanted or any(channel.problem is None for channel in wanted.values()):
         return
     name, channel = next(iter(wanted.items()))
     if isinstance(channel.value, Node) and channel.value.needs_key:
@@ -238,7 +234,11 @@ def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     over = [task.id for task in snapshot.all_tasks if task.status is Status.FINISHED and task.interrupts]
     writes = reader.writes(ref) if over else []
     lines = ((task, _task(task, called.get(task.id, []) if task.id else [])) for task in snapshot.all_tasks)
-    lines = ((task, line._replace(inside=failed_inside(reader, ref, task))) for task, line in lines)
+    handlers = {i: handler.node or "?" for i, handler in snapshot.handlers.items()}
+    lines = (
+        (task, line._replace(inside=failed_inside(reader, ref, task), handler=handlers.get(task.id or "")))
+        for task, line in lines
+    )
     return [_with_taken(line, task, writes) if task.id in over else line for task, line in lines]
 
 
@@ -270,16 +270,6 @@ def _configs(ref: Ref, *, is_head: bool) -> dict[str, Any]:
     thread = {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns}
     named = {"configurable": {**thread, "checkpoint_id": ref.checkpoint_id}}
     return {"config": named, "config_to_go_on": {"configurable": thread} if is_head and not ref.ns else None}
-
-
-def _stored(checkpoint: Checkpoint) -> list[Stored]:
-    payloads = {"checkpoint": checkpoint.body, "metadata": checkpoint.metadata}
-    payloads |= {f"channel {name}": payload for name, payload in (checkpoint.channels or {}).items()}
-    return [_payload(what, payload) for what, payload in payloads.items()]
-
-
-def _payload(what: str, payload: Payload) -> Stored:
-    return Stored(what, payload.tag, len(payload.data), payload.data[:_FIRST_BYTES].hex())
 
 
 def _tags(reader: Reader, row: CheckpointRow) -> list[str]:

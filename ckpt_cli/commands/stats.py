@@ -6,17 +6,15 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.conditions import NAMES, Condition, Unit, parse_conditions
+from ckpt_cli.parameters.conditions import NAMES, Condition, Unit, parse_conditions, spell_number
 from ckpt_cli.parameters.options import Threads
-from ckpt_cli.parameters.selector import SelectorOptions, parse_selector
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
 from ckpt_cli.queries.fleet import AGENT_KEYS, StatsRequest, run
 from ckpt_cli.session import Session
 from ckpt_cli.views.stats import CheckLine, Sample, StatsView
 
 NEEDS_VALUES = ("done", "unfinished", "unknown", "repeated_bytes")
 """The numbers that are only known if values were read."""
-
-EVERYTHING = SelectorOptions()
 
 
 class StatsFormat(StrEnum):
@@ -61,7 +59,7 @@ _Advise = Annotated[
 def stats(
     session: Session,
     threads: Threads = None,
-    selector: SelectorOptions = EVERYTHING,
+    selector: SelectorOptions = NOTHING_TYPED,
     by: _By = None,
     values: _Values = False,
     check: _Check = None,
@@ -104,7 +102,8 @@ def stats(
 def _checked(view: StatsView, condition: Condition) -> CheckLine:
     """A condition with its number; one that isn't known doesn't hold."""
     value: float | None = getattr(view, condition.name)
-    return CheckLine(condition.text, value, value is not None and condition.holds(value))
+    shown = "unknown" if value is None else spell_number(value, condition.unit)
+    return CheckLine(condition.text, value, value is not None and condition.holds(value), shown)
 
 
 def _samples(view: StatsView) -> list[Sample]:

@@ -5,12 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.completion.names import complete_order, complete_status
+from ckpt_cli.completion.names import complete_order
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, Until
-from ckpt_cli.parameters.period import parse_period
-from ckpt_cli.parameters.statuses import STATUS, STUCK_AFTER, parse_statuses
-from ckpt_cli.parameters.where_option import parse_filter
+from ckpt_cli.parameters.options import Limit
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
 from ckpt_cli.queries.metadata_filter import UnreadMetadata, unread_note
 from ckpt_cli.queries.thread_list import Order, ThreadsRequest, count_older, list_in_order, note_key, run
 from ckpt_cli.queries.thread_pages import stream
@@ -48,22 +46,6 @@ def _stream(session: Session, request: ThreadsRequest) -> ThreadsView:
     return view
 
 
-_Status = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--status",
-        "-s",
-        metavar="STATUS",
-        help=STATUS,
-        show_default=False,
-        autocompletion=complete_status,
-    ),
-]
-_Where = Annotated[
-    str | None,
-    typer.Option("--where", "-w", metavar="EXPRESSION", help="A Python expression over the head's metadata and state."),
-]
-_StuckAfter = Annotated[str, typer.Option("--stuck-after", metavar="TIME", help=STUCK_AFTER)]
 _Sort = Annotated[
     str,
     typer.Option(
@@ -90,13 +72,7 @@ def _parse_order(text: str) -> tuple[Order, bool]:
 
 def threads(
     session: Session,
-    status: _Status = None,
-    stuck_after: _StuckAfter = "10m",
-    since: Since = None,
-    until: Until = None,
-    match: Annotated[str | None, typer.Option("--match", "-m", metavar="TEXT", help=MATCH)] = None,
-    where: _Where = None,
-    any_: AnyCheckpoint = False,
+    selector: SelectorOptions = NOTHING_TYPED,
     sort: _Sort = "activity",
     limit: Limit = 50,
     wide: Annotated[bool, typer.Option("--wide", help="Show as many columns as there is room for.")] = False,
@@ -120,21 +96,23 @@ def threads(
       ckpt threads --sort size --wide
     """
     order, reverse = _parse_order(sort)
+    chosen = parse_selector(session, selector)
     request = ThreadsRequest(
-        statuses=parse_statuses(status or (), stuck_after, session.clock()),
-        period=parse_period(session, since, until),
-        match=match,
-        where=parse_filter(where, any_checkpoint=any_),
-        any_checkpoint=any_,
+        statuses=chosen.statuses,
+        period=chosen.period,
+        match=chosen.match,
+        where=chosen.where,
+        any_checkpoint=chosen.any_checkpoint,
         order=order,
         reverse=reverse,
         limit=limit,
         wide=wide,
+        named=chosen.named,
     )
     if order is not Order.ACTIVITY:
         session.say(f"sorting by {order.value} looks at every thread")
     view = _stream(session, request) if limit == 0 else session.read(lambda reader: run(reader, request))
-    view.narrowed = not (since is until is match is where is None)
+    view.narrowed = selector._replace(status=None, stuck_after=NOTHING_TYPED.stuck_after) != NOTHING_TYPED
     for line in _talk(view, request) if limit else ():
         session.say(line)
     return view
@@ -148,10 +126,12 @@ def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
         yield unread_note(view.unread_metadata, view.metadata_problem)
     if request.where is not None and not view.unreadable and not view.unread_metadata:
         request.where.must_have_worked()
-        if request.where.complaint:
+        if request.where.complaint and not request.where.undecided:
             yield request.where.complaint
         if not request.any_checkpoint and not request.where.of_state:
             yield from _heads_only(view)
+    if request.where is not None and request.where.undecided:
+        yield request.where.complaint or ""
     if view.unreadable:
         yield _unread(view, request)
 

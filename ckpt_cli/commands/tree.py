@@ -1,7 +1,8 @@
 """``ckpt tree``: draws a whole thread with its branches, forks and subgraphs; long runs are folded."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,13 +16,17 @@ from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.queries.tree_outline import TreeOutline
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
+from ckpt_cli.views.base import Rows
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, TreeRow, TreeView
 
 # Metadata is read for the newest checkpoints, up to this many bytes of checkpoints in all. To reach the metadata of a
 # checkpoint, SQLite reads all pages of the checkpoint; a gigabyte takes 0.3 s.
 _METADATA_BYTES = 2_000_000_000
+_WHOLE = 2_000  # with so many checkpoints, a tree that is drawn whole is made in one go
+_AT_ONCE = 500
 
 
 class TreeFormat(StrEnum):
@@ -45,6 +50,8 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
     namespaces = sorted(members)
     drawing = _Drawing(reader, thread_id, ns, members, namespaces, full)
     inner_namespaces = nesting.inside_sorted(namespaces, ns)
+    is_large = full and sum(len(members.get(one, ())) for one in [ns, *inner_namespaces]) > _WHOLE
+    drawn_rows = drawing.paged_rows() if is_large else drawing.all_rows()
     lineage = drawing.lines.lineage
     return TreeView(
         thread_id=thread_id,
@@ -55,7 +62,7 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
         namespaces=len(inner_namespaces),
         subgraph_checkpoints=sum(len(members[other]) for other in inner_namespaces),
         branches=[BranchView(b.number, b.first, b.tip) for b in lineage.branches],
-        rows=drawing.rows,
+        rows=drawn_rows,
         problem=drawing.lines.problems.get(lineage.head or ""),
         form=form,
         full=full,
@@ -67,6 +74,17 @@ def _ids_by_namespace(rows: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...
     for row in rows:
         by_ns.setdefault(row.ns, []).append(row.checkpoint_id)
     return {ns: tuple(checkpoint_ids) for ns, checkpoint_ids in by_ns.items()}
+
+
+class _Pages(Rows):
+    """The rows of a large tree. Each page is read in a moment of its own, whenever it is printed or measured."""
+
+    def __init__(self, reader: Reader, drawn: list[Row], read: Callable[[list[Row]], list[TreeRow]]) -> None:
+        self._reader, self._drawn, self._read = reader, drawn, read
+
+    def __iter__(self) -> Iterator[TreeRow]:
+        for page in pages(self._drawn, _AT_ONCE):
+            yield from self._reader.moment(partial(self._read, page))
 
 
 class _Drawing:
@@ -90,7 +108,26 @@ class _Drawing:
         drawn = lineage if only is None else Lineage(lineage.rows[i] for i in only)
         self._outline = self._read_outline(drawn)
         self._calls = self._calls_by_caller()
-        self.rows = list(self._views(list(rows(drawn, self._marked_rows(drawn), full=full))))
+        self._drawn = list(rows(drawn, self._marked_rows(drawn), full=full))
+
+    def all_rows(self) -> list[TreeRow]:
+        """All rows."""
+        return list(self._views(self._drawn))
+
+    def paged_rows(self) -> "_Pages":
+        """All rows of a large tree that is drawn whole, made when they are printed."""
+        self.lines.reader.pin(self.lines.thread_id)
+        self.lines.read_tips()
+        return _Pages(self.lines.reader, self._drawn, self._page)
+
+    def _page(self, drawn_rows: list[Row]) -> list[TreeRow]:
+        """Some rows in another moment than the tree: a checkpoint may have been deleted since."""
+        if not self._outline.is_whole:
+            self.lines.forget()
+        drawn = [row.checkpoint_id for row in drawn_rows if row.checkpoint_id is not None]
+        gone = {*drawn}.difference(self.lines.existing(drawn))
+        last = drawn_rows[-1] is self._drawn[-1]
+        return list(self._views([row for row in drawn_rows if row.checkpoint_id not in gone], is_last=last))
 
     def _read_outline(self, drawn: Lineage) -> TreeOutline:
         """Read metadata and the names of written channels. Both decide which checkpoints get a line."""
@@ -133,7 +170,7 @@ class _Drawing:
             always={drawn.head} if drawn.head is not None else set(),
         )
 
-    def _views(self, drawn_rows: list[Row]) -> Iterator[TreeRow]:
+    def _views(self, drawn_rows: list[Row], *, is_last: bool = True) -> Iterator[TreeRow]:
         shown = [row.checkpoint_id for row in drawn_rows if row.checkpoint_id is not None]
         folded = [i for row in drawn_rows for i in row.run]
         if not self._outline.is_whole:
@@ -142,7 +179,7 @@ class _Drawing:
         steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded)}
         for row in drawn_rows:
             yield self._view(row, steps.get(row.checkpoint_id or ""))
-        if None in self._calls:
+        if is_last and None in self._calls:
             yield TreeRow(0, False, True, subgraphs=[self._subgraph(call) for call in self._calls[None]])
 
     def _view(self, row: Row, step: StepView | None) -> TreeRow:
@@ -177,7 +214,9 @@ class _Drawing:
         if self._full:
             lines = self.lines
             only = call.checkpoint_ids if len(call.checkpoint_ids) < len(self._members[call.ns]) else None
-            inner = _Drawing(lines.reader, lines.thread_id, call.ns, self._members, self._namespaces, True, only).rows
+            inner = _Drawing(
+                lines.reader, lines.thread_id, call.ns, self._members, self._namespaces, True, only
+            ).all_rows()
         return SubgraphView(call.ns, nesting.node(call.ns), len(call.checkpoint_ids), call.nested, inner)
 
 

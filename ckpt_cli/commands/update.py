@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ckpt_cli.completion.names import complete_node
 from ckpt_cli.errors import UsageError
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
@@ -33,7 +34,13 @@ FinishedOption = Annotated[
 ]
 
 _AsNode = Annotated[
-    str | None, typer.Option("--as-node", metavar="NODE", help="The node that writes; default: the one that ran last.")
+    str | None,
+    typer.Option(
+        "--as-node",
+        metavar="NODE",
+        help="The node that writes; default: the one that ran last.",
+        autocompletion=complete_node,
+    ),
 ]
 
 _Values = Annotated[

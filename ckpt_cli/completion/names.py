@@ -198,6 +198,20 @@ def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
     return _offers(ctx, interrupts)
 
 
+def complete_node(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
+    """The nodes that ran on the way to the head of the thread on the command line, and ``__start__``."""
+
+    def nodes(session: "Session") -> Iterator[Offer]:
+        from ckpt_cli.history.state.channels import NOT_NODES, START
+
+        reader = session.reader
+        seen = reader.state(reader.head(_thread(ctx), ctx.params.get("ns") or "").ref).seen
+        ran = (name for name in seen if name not in {*NOT_NODES, START} and not name.endswith(":edges"))
+        yield from ((name, "") for name in [*sorted(ran), START])
+
+    return _offers(ctx, nodes)
+
+
 def complete_task(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The tasks at the head of the thread on the command line, each with its status."""
 

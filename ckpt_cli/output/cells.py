@@ -44,6 +44,18 @@ def truncate(text: str, cells: int) -> str:
     return text.rstrip("\u200d")  # a joiner at the end would join with the next printed character
 
 
+def cut_middle(text: str, cells: int, end: int) -> str:
+    """The text in at most `cells` cells; if it is cut, at most `end` cells of its end stay, behind a ``…``."""
+    text = clean(text)
+    if cell_len(text) <= cells:
+        return text
+    start = max(len(text) - end, 0)
+    while start < len(text) and (cell_len(text[start:]) > end or _joins_previous(text, start)):
+        start += 1
+    head = _count_fitting(text, cells - 1 - cell_len(text[start:]))
+    return f"{text[:head]}{MORE}{text[start:]}".rstrip("\u200d")
+
+
 def pad(text: str, cells: int, *, right: bool = False) -> str:
     """The text in exactly `cells` cells, cut if it is too long; `right` aligns it to the right, as for numbers."""
     text = truncate(text, cells)
@@ -101,6 +113,20 @@ def fit(line: Line, cells: int | None) -> Line:
         fitted.append((style, text))
         left -= size
     return fitted
+
+
+def break_between_spans(line: Line, width: int | None) -> Iterator[Line]:
+    """The line; if it is too long, it is broken only between spans, so that no command or path is broken."""
+    if width is None or line_len(line) <= width:
+        yield line
+        return
+    current: Line = []
+    for style, text in line:
+        if current and text.startswith(" ") and line_len(current) + cell_len(text) > width:
+            yield current
+            current = []
+        current.append((style, text if current else text.lstrip(" ")))
+    yield current
 
 
 def _count_fitting(text: str, cells: int) -> int:

@@ -28,12 +28,12 @@ def document(view: View, query: "Query | None", *, reveal: bool) -> str:
 def document_lines(view: View, query: "Query | None", *, reveal: bool) -> Iterator[str]:
     """The same text, piece by piece; each piece is one or several lines.
 
-    Rows that are an iterator are written while they are read; only a query needs the whole view in memory.
+    Rows that are made when they are read are written one by one; only a query needs the whole view in memory.
     """
     if query is not None:
         data = form(view, reveal)
         yield text(query(data[view.query_field] if view.query_field else data), indent=2)
-    elif view.rows_field and isinstance(getattr(view, view.rows_field), Iterator):
+    elif any(_is_streamed(getattr(view, name)) for name in _part_names(view)):
         yield from _streamed(view, reveal)
     else:
         yield text(form(view, reveal), indent=2)
@@ -45,7 +45,7 @@ def _streamed(view: View, reveal: bool) -> Iterator[str]:
     yield "{"
     for name in names:
         end, value = "" if name == names[-1] else ",", getattr(view, name)
-        if name != view.rows_field:
+        if not _is_streamed(value):
             yield f'  "{name}": {_indented(form(value, reveal), 2)}{end}'
             continue
         before = None
@@ -54,6 +54,10 @@ def _streamed(view: View, reveal: bool) -> Iterator[str]:
             before = f"    {_indented(form(row, reveal), 4)}"
         yield from (f'  "{name}": []{end}',) if before is None else (before, f"  ]{end}")
     yield "}"
+
+
+def _is_streamed(value: Any) -> bool:
+    return isinstance(value, Iterator | Rows)
 
 
 def _indented(data: Any, blanks: int) -> str:

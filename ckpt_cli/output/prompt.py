@@ -25,7 +25,9 @@ def confirm(view: PlanView | BulkView, *, colored: bool) -> bool:
         Refused: there is no terminal on which to ask.
     """
     if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
-        raise Refused("not confirmed: there is no terminal to ask on", hint="--yes applies it, --dry-run shows it")
+        raise Refused(
+            "nothing was done: there is no terminal on which to ask", hint="--yes applies it, --dry-run shows it"
+        )
     paint = _painter(colored)
     page = Page(talk.width(), 0.0)
     for line in bulk.plan_lines(view, page) if isinstance(view, BulkView) else plan.plan_lines(view, page):

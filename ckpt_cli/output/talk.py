@@ -64,12 +64,9 @@ def say(text: str) -> None:
 
 def show_status(text: str) -> None:
     """Show a line on stderr's terminal that the next line replaces; "" removes it."""
-    cells = width()
-    if cells is None or sys.stderr is None:
+    if width() is None or sys.stderr is None:
         return
-    from ckpt_cli.output.cells import truncate
-
-    sys.stderr.write(f"\r\x1b[2K{truncate(clean(text), cells - 1)}")
+    _replace_line(text)
     sys.stderr.flush()
     ctrl_c.note_question(bool(text))
 
@@ -84,12 +81,18 @@ def progress(text: str) -> None:
     now = monotonic()
     _progress.begun = _progress.begun or now
     if text and now - max(_progress.begun + _DELAY, _progress.shown) > _PAUSE:
-        sys.stderr.write(_CLEAR + clean(text)[: (width() or 80) - 1])
+        _replace_line(text)
         _progress.shown = now
     elif not text:
         sys.stderr.write(_CLEAR if _progress.shown else "")
         _progress.begun = _progress.shown = 0.0
     sys.stderr.flush()
+
+
+def _replace_line(text: str) -> None:
+    from ckpt_cli.output.cells import truncate
+
+    sys.stderr.write(_CLEAR + truncate(clean(text), (width() or 80) - 1))
 
 
 def report(error: Exception, *, as_json: bool = False) -> int:

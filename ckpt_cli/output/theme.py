@@ -51,6 +51,15 @@ OPEN_QUOTE, CLOSE_QUOTE = "“", "”"
 HEAD, CHECKPOINT, FOLDED = "◉", "●", "⋮"
 RAIL, JOINT, SUBGRAPH = "│ ", "├─", "╰╴"
 
+# Signs of an observed graph.
+WAY, LAST_WAY, WAY_DOWN, UNPROVED_DOWN = "├", "╰", "│", "╎"
+PROVED, UNPROVED = "─", "╌"
+LANE, ACROSS, CROSSING, ARROW = "│", "─", "┼", "◀"
+LANE_BEGINS, LANE_ENDS, LANE_JOINS = "╮", "╯", "┤"
+
+# Signs of a timeline.
+BAR, SHORT_BAR = "█", "▏"
+
 
 class Look(NamedTuple):
     """The style, sign and word that show a status."""

@@ -1,10 +1,11 @@
 """The view of ``ckpt get``: one value."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.replay import WriteLine
 
 
 @dataclass
@@ -13,6 +14,7 @@ class GetView(View):
 
     Attributes:
         path: the path in ckpt's own spelling.
+        command: what a Command wrote to the channel, which `value` lacks; ``get_state`` shows it applied.
     """
 
     verb: ClassVar[str] = "get"
@@ -23,6 +25,7 @@ class GetView(View):
     checkpoint_id: str
     path: str
     value: Any
+    command: Sequence[WriteLine] = ()
 
 
 class ThreadValue(NamedTuple):

@@ -48,6 +48,7 @@ class OperationLine:
         host: the machine on which it was made; null if an older ckpt logged it.
         version: the version of ckpt that made it; null if an older ckpt logged it.
         parts: how many threads it changed, if it is one on many threads, each in a transaction of its own; else null.
+        details: what was answered, and which channels changed, one line each; empty if an older ckpt logged it.
     """
 
     number: int
@@ -67,6 +68,7 @@ class OperationLine:
     host: str | None = None
     version: str | None = None
     parts: PartsLine | None = None
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class PartLine:
         rows: the number of physical rows that were changed.
         bytes: the size of the row images that the log keeps of it.
         forgotten: the number of its rows that were wiped from the log and can't be restored.
+        details: the same as in `OperationLine`.
     """
 
     thread_id: str | None
@@ -91,6 +94,7 @@ class PartLine:
     rows: int
     bytes: int
     forgotten: int = 0
+    details: tuple[str, ...] = ()
 
 
 @dataclass
@@ -108,6 +112,8 @@ class OperationsView(View):
 
     verb: ClassVar[str] = "operations"
     rows_field: ClassVar[str] = "operations"
+    full = False
+    """Whether one operation was asked for, whose texts a terminal shows whole."""
 
     log: str
     operations: list[OperationLine]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ckpt_cli.values.difference import Difference
-from ckpt_cli.views.base import View
+from ckpt_cli.views.base import Rows, View
 from ckpt_cli.views.changed_threads import ChangedNamespace, changed_threads
 from ckpt_cli.views.side_effects import SideEffectLine
 
@@ -71,7 +71,7 @@ class PlanView(View):
     reason: str = ""
     notes: list[str] = field(default_factory=list)
     changes: list[Difference] = field(default_factory=list)
-    rows: list[RowLine] = field(default_factory=list)
+    rows: Rows | list[RowLine] = field(default_factory=list)
     side_effects: list[SideEffectLine] = field(default_factory=list)
     applied: bool = False
     operation: int | None = None

@@ -61,15 +61,20 @@ class RepairView(View):
     """The threads in which something is to be mended; nothing was written.
 
     Attributes:
+        threads: those that are left alone too; rows and tables have them only with ``--all``, or if named.
         only: what was searched for: ``tool-calls``.
         searched: the number of threads that were searched.
         unreadable: the number of threads whose head can't be read; `problem` says why the first can't.
         option: the option that says how to mend, as typed; "" if none was given.
+        broken: the number of threads that models refuse until they are mended.
+        left_alone: the number of other threads with such calls: a result may still come.
     """
 
     verb: ClassVar[str] = "repair"
     rows_field: ClassVar[str] = "threads"
     changes_database: ClassVar[bool] = True
+    lists_all = False
+    """Whether rows and tables have the threads that are left alone."""
 
     only: str
     threads: list[BrokenThread] = field(default_factory=list)
@@ -77,10 +82,29 @@ class RepairView(View):
     unreadable: int = 0
     problem: str = ""
     option: str = ""
+    broken: int = 0
+    left_alone: int = 0
+
+    def add(self, line: BrokenThread) -> None:
+        """Add a thread."""
+        self.threads.append(line)
+        self.left_alone += bool(line.left_alone)
+        self.broken += not line.left_alone
+
+    @property
+    def listed(self) -> list[BrokenThread]:
+        """The threads of rows and tables."""
+        return [one for one in self.threads if self.lists_all or not one.left_alone]
 
     @property
     def cut(self) -> str:
-        """A remark if not every thread could be searched."""
-        if not self.unreadable:
-            return ""
-        return f"{self.unreadable:,} thread{'' if self.unreadable == 1 else 's'} can't be read: {self.problem}"
+        """A remark on threads that aren't listed, or couldn't be read."""
+        left, unread = self.left_alone, self.unreadable
+        parts = []
+        if left and not self.lists_all:
+            who = "1 more thread waits for an answer, or its next nodes" if left == 1 else ""
+            who = who or f"{left:,} more threads wait for an answer, or their next nodes"
+            parts.append(f"{who} may still give the results: --all lists {'it' if left == 1 else 'them'}")
+        if unread:
+            parts.append(f"{unread:,} thread{'' if unread == 1 else 's'} can't be read: {self.problem}")
+        return "; ".join(parts)

@@ -29,6 +29,7 @@ class ReplayedTask:
         writes: the writes of the task.
         answers: the recorded answers that the task has not taken yet.
         send: the Send that started the task; null for a task of another kind.
+        by_goto: whether only a Command's pending ``goto`` starts the task: ``--commit`` doesn't keep what it wrote.
     """
 
     node: str | None
@@ -39,6 +40,7 @@ class ReplayedTask:
     writes: list[WriteLine]
     answers: list[Any]
     send: SendView | None = None
+    by_goto: bool = False
 
 
 @dataclass
@@ -54,6 +56,12 @@ class ReplayView(View):
         next: the nodes that would run after ``--commit``; null if that can't be known.
         old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
         command: what an input or a ``Command(update=…)`` wrote to the user's channels at this checkpoint.
+        head: whether this is the newest checkpoint of its namespace. A run from another one runs the whole step again.
+        unfit: those channels of `unknown` whose reducer, as far as recorded steps show it, can't take the writes: the
+            run that applies them raises an error.
+        deferred: the nodes of which ``--commit`` needs to know whether they are deferred.
+        goto: the nodes to which a Command's ``goto`` leads that no step has taken in yet.
+        undecided: those of them that run next unless they are deferred: this thread doesn't show whether they are.
     """
 
     verb: ClassVar[str] = "replay"
@@ -71,6 +79,11 @@ class ReplayView(View):
     next: list[str] | None
     old_answers: list[Any]
     command: list[WriteLine] = field(default_factory=list)
+    unfit: list[str] = field(default_factory=list)
+    deferred: list[str] = field(default_factory=list)
+    goto: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    head: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +103,15 @@ class PlayedTask:
         node: null if it can't be known, and for writes that no task made.
         by: ``task``, ``input`` or ``update``.
         sends: the nodes that the task called, one for each Send.
+        stored: false if what the task wrote isn't stored, only that it asked, was answered or failed, as after a run
+            with ``durability="exit"``.
     """
 
     node: str | None
     by: str
     writes: list[PlayedWrite]
     sends: list[str]
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +125,7 @@ class PlayedStep:
         changes: the changes from the parent's state to this one.
         verdict: ``agrees`` (the recorded state is what the writes make), ``differs`` (it isn't, by a reducer that a
             person named, or because no writes make it), ``suspect`` (a learned reducer that explains all other steps
-            makes something else), ``unknown``.
+            makes something else, or a value changed without a new version), ``unknown``.
         why: the reason for the verdict in words; "" for ``agrees``.
         otherwise: the channels whose recorded value differs from the result of the writes.
     """

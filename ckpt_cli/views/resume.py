@@ -19,7 +19,9 @@ class QuestionLine:
         value: the value of the interrupt.
         answers: the number of answers that the task has had before.
         changed: the namespace of a subgraph that was changed after it asked; null if there is none. The next run then
-            asks again, perhaps something else.
+            may ask again, or something else.
+        past: why the next run doesn't come to the question again: the subgraph was moved past it. Then no answer can be
+            recorded. "" if it may.
         requests, answer_form, response_schema: as in `InterruptView`.
         send: the Send that started the task, or the root graph's task that called the subgraph; null if none did.
     """
@@ -34,6 +36,7 @@ class QuestionLine:
     answer_form: str | None = None
     response_schema: Any = None
     send: SendView | None = None
+    past: str = ""
 
 
 @dataclass

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.replay import WriteLine
 from ckpt_cli.views.sends import SendView
 
 
@@ -29,7 +30,8 @@ class Channel(NamedTuple):
         value: null if the channel is empty.
         empty: whether the channel has a version but no value.
         version: the version as it is stored; null if there is none.
-        changed: whether the value differs from the parent's.
+        changed: whether the value differs from the parent's; null for a delta channel that was written to, if nothing
+            proves what its reducer made of the writes.
         control: whether this is one of the graph's own channels, not a part of the user's state.
         problem: why the value can't be decoded; null if it can.
         note: for a delta channel, how its value was computed (it isn't stored here); null for other channels.
@@ -38,7 +40,7 @@ class Channel(NamedTuple):
     value: Any
     empty: bool
     version: int | float | str | None
-    changed: bool
+    changed: bool | None
     control: bool
     problem: str | None = None
     note: str | None = None
@@ -59,6 +61,7 @@ class TaskLine(NamedTuple):
         taken: the answers that a finished task has taken, oldest first; empty if they aren't stored with the task.
         inside: for a task that failed in a subgraph, the nodes there, the outermost first, down to the one that failed;
             empty if it failed itself, or if what is stored doesn't show the node.
+        handler: the node of the error handler that ran for this task after it failed; null if none did.
     """
 
     id: str | None
@@ -73,6 +76,7 @@ class TaskLine(NamedTuple):
     asked: Sequence[InterruptView] = ()
     taken: Sequence[Any] = ()
     inside: Sequence[str] = ()
+    handler: str | None = None
 
 
 class Stored(NamedTuple):
@@ -121,11 +125,19 @@ class ShowView(View):
         not_continued: for the head of a subgraph with tasks, why the next run doesn't continue it; null if it may.
         old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
         own_memory: what the next run does with the subgraphs with their own memory that are due at this head.
+        command: what a ``Command(update=…)`` that a run was given wrote to the user's channels. It isn't in `channels`:
+            a run applies it first, and ``get_state`` shows it applied.
+        goto: the nodes to which a Command's pending ``goto`` leads; `next` and `tasks` have what it starts, which
+            ``get_state`` lacks.
     """
 
     verb: ClassVar[str] = "show"
     full = False
     only_channels = False
+    has_something_to_run = True
+    """Whether a run from this checkpoint runs a node, as far as what is stored shows it."""
+    is_blank = False
+    """Whether no channel was written to yet; a run from here needs an input."""
     can_replay = False
     """Whether `replay` can apply what finished tasks wrote: only in a StateGraph's threads of the current format."""
 
@@ -156,3 +168,5 @@ class ShowView(View):
     not_continued: str | None = None
     config_to_go_on: dict[str, Any] | None = None
     own_memory: Sequence[str] = ()
+    command: Sequence[WriteLine] = ()
+    goto: Sequence[str] = ()

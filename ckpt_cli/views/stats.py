@@ -105,11 +105,17 @@ class ChannelLine(NamedTuple):
 
 
 class CheckLine(NamedTuple):
-    """A condition of ``--check``, and whether it holds; `value` is null if the database can't tell it."""
+    """A condition of ``--check``, and whether it holds.
+
+    Attributes:
+        value: null if the database can't tell it.
+        shown: the value with its unit, for people.
+    """
 
     condition: str
     value: float | None
     holds: bool
+    shown: str = "unknown"
 
 
 class AdviceLine(NamedTuple):
@@ -214,7 +220,7 @@ class StatsView(View):
     def cut(self) -> str:
         """The conditions that don't hold, for stderr."""
         failed = [
-            f"{one.condition} ({'unknown' if one.value is None else f'it is {one.value:g}'})"
+            f"{one.condition} ({'' if one.value is None else 'it is '}{one.shown})"
             for one in self.checks
             if not one.holds
         ]

@@ -18,7 +18,7 @@ class ChangeView(NamedTuple):
             entrypoint, is to run with the argument `after`; it was `before`),
             ``wrote`` (`after` was written; what the channel made of it was not read), ``several`` (the same, for
             several values), ``given`` (`after` is an input), ``sent`` (nodes were called), ``unread`` (too long to be
-            read for this), ``unreadable`` (can't be decoded).
+            read for this), ``unreadable`` (can't be decoded), ``unstored`` (what was written isn't stored).
         added: the number of added items or messages; for ``several``, the number of values; for ``sent``, the number
             of Sends.
         removed: the number of removed items or messages.
@@ -32,6 +32,8 @@ class ChangeView(NamedTuple):
         edited: the number of items that were changed in place.
         unsure: for ``set``, true if the previous value was not read; then both values may be the same.
         task: for ``corrected``, the node of the task, with the number of its Send; "" for an entrypoint.
+        unwritten: true if the channel changed without a new version, so nothing wrote to it; code that changes a value
+            in place does that.
     """
 
     channel: str
@@ -46,6 +48,7 @@ class ChangeView(NamedTuple):
     edited: int = 0
     unsure: bool = False
     task: str = ""
+    unwritten: bool = False
 
 
 class TaskView(NamedTuple):
@@ -60,6 +63,10 @@ class TaskView(NamedTuple):
         send: the Send that started the task; null for a task of another kind, and if the tip wasn't decoded.
         inside: for a task that failed in a subgraph, the nodes there, the outermost first, down to the one that failed;
             empty if it failed itself, or if what is stored doesn't show the node.
+        handler: the node of the error handler that ran for this task after it failed; null if none did. Then this is
+            no failure of the thread: the handler's own task says how it went on.
+        unseen: for the task of a Send, whether no task of its node is recorded up to here. Then the graph may lack the
+            node; LangGraph ignores such a Send.
     """
 
     id: str | None
@@ -71,6 +78,8 @@ class TaskView(NamedTuple):
     answers: Sequence[Any] = ()
     send: SendView | None = None
     inside: Sequence[str] = ()
+    handler: str | None = None
+    unseen: bool = False
 
 
 class HaltView(NamedTuple):
@@ -79,12 +88,16 @@ class HaltView(NamedTuple):
     Attributes:
         over: whether it finished later.
         send: the Send that started the task; null for a task of another kind, and if the checkpoint wasn't decoded.
+        inside: the same as in `TaskView`; empty if the checkpoint wasn't decoded.
+        handler: for an error at a decoded tip, the same as in `TaskView`; else null.
     """
 
     kind: str
     node: str | None
     over: bool
     send: SendView | None = None
+    inside: Sequence[str] = ()
+    handler: str | None = None
 
 
 class StepView(NamedTuple):

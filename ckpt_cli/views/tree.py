@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ckpt_cli.views.base import View
+from ckpt_cli.views.base import Rows, View
 from ckpt_cli.views.steps import StepView
 
 
@@ -121,7 +121,7 @@ class TreeView(View):
     namespaces: int
     subgraph_checkpoints: int
     branches: list[BranchView]
-    rows: list[TreeRow]
+    rows: Rows | list[TreeRow]
     problem: str | None = None
     form: str = "text"
     full: bool = False

@@ -77,6 +77,12 @@ def command_lines(thread: str, questions: Sequence[Question], width: int) -> Ite
         yield from _command(thread, _words(questions, open_, asked) if open_ else [], "", width)
 
 
+def ask_again_lines(thread: str, ns: str, width: int) -> Iterator[Line]:
+    """That a person was asked and nothing was recorded, with a command that decides nothing in the person's place."""
+    yield from _muted("no answer was recorded; to be asked again:", width)
+    yield from _command(thread, [], ns, width)
+
+
 def _takes_options(question: ToolQuestion) -> bool:
     is_known = all(word in _OPTIONS for word in question.requests[0].allowed[:1])
     return len(question.requests) == 1 and question.form is not AnswerForm.RESPONSE and is_known

@@ -93,6 +93,8 @@ class _Brief:
         return None
 
     def _message(self, message: langgraph_values.Message, cells: int, depth: int) -> str:
+        if removal := langgraph_values.removal(message):
+            return self._truncated(removal, cells)
         head = message.role + (f" {message.name}" if message.name and message.role == "tool" else "")
         words = [self._quoted(message.text, cells - len(head) - 1)] if message.text or not message.tool_calls else []
         calls = [f"{LEADS_TO} {self.call(call, cells, depth)}" for call in message.tool_calls[:3]]

@@ -7,12 +7,12 @@ of log and tree", has the forms.
 from collections.abc import Sequence
 from typing import Any
 
-from ckpt_cli.output.cells import cell_len, line_len
+from ckpt_cli.output.cells import cell_len, line_len, truncate
 from ckpt_cli.output.line import Line, plain
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.theme import LEADS_TO, MINUS, MORE, ROLES, TIMES
-from ckpt_cli.values.langgraph_values import Message, message
+from ckpt_cli.values.langgraph_values import Message, message, removal
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 from ckpt_cli.views.steps import ChangeView
@@ -22,10 +22,11 @@ _SHORT = 24  # each change after the first gets this many cells; if they don't f
 _MIN_FIRST = 28  # if the first change would get fewer cells than this, only the first change is shown
 _WROTE = "wrote "
 _UNCHANGED = " unchanged"
+_NO_WRITE = " (no write)"
 _ALSO = "  also "
 _KEPT_BEFORE = 4  # if two texts begin alike, this many characters are shown before the first that differs
 _WITH_ITEMS = frozenset({"added", "edited", "replaced", "wrote", "given"})
-_WRITES = frozenset({"wrote", "several", "unread", "unreadable"})
+_WRITES = frozenset({"wrote", "several", "unread", "unreadable", "unstored"})
 UNCUT = 160
 """The number of cells for one value if nothing limits the line; a longer value is cut, because this is a summary."""
 
@@ -61,7 +62,7 @@ def _rank(change: ChangeView) -> int:
         return 0
     if change.kind in ("sent", "corrected"):
         return 1
-    if change.kind in ("unread", "unreadable"):
+    if change.kind in ("unread", "unreadable", "unstored"):
         return 5
     if change.kind == "cleared":
         return 6
@@ -72,6 +73,9 @@ def _rank(change: ChangeView) -> int:
 
 def one(change: ChangeView, cells: int) -> Line:
     """One change in one line of about `cells` cells."""
+    if change.unwritten:
+        room = max(cells - len(_NO_WRITE), 8)
+        return [*one(change._replace(unwritten=False), room), ("muted", _NO_WRITE)]
     if change.kind == "sent":
         return _sent(change)
     if change.kind == "corrected":
@@ -102,6 +106,8 @@ def _wrote(change: ChangeView, room: int) -> Line:
     if change.kind == "unreadable":
         locked = isinstance(change.after, Node) and change.after.needs_key
         return [*wrote, ("muted", "(encrypted)")] if locked else [*wrote, ("bad", "(can't be decoded)")]
+    if change.kind == "unstored":
+        return [*wrote, ("muted", "(not stored)")]
     if change.kind == "unread":
         return [*wrote, ("muted", size(change.size))]
     if change.kind == "several":
@@ -200,6 +206,8 @@ def _last_message(items: Any) -> Message | None:
 
 def _message(last: Message, room: int) -> Line:
     style = last.role if last.role in ROLES else ""
+    if words := removal(last):
+        return [("value", truncate(words, room))]
     if last.text or not last.tool_calls:
         return [(_text_style(style), brief(" ".join(last.text[: room * 8].split()), room))]
     call = last.tool_calls[0]

@@ -95,7 +95,7 @@ class Conversation:
     def _paragraphs(self, message: langgraph_values.Message, room: int) -> Iterator[tuple[str, str]]:
         if not message.text:
             if not message.tool_calls:
-                yield ("muted", "(no text)" if message.role != "remove" else "(removes this message)")
+                yield ("muted", _removal(message) or "(no text)")
             return
         if self._page.width is None:
             yield ("value", message.text)
@@ -110,6 +110,12 @@ class Conversation:
         name, args = str(call.get("name")), call.get("args")
         shown = brief(args, None if self._full else room - cell_len(name) - 3, reveal=self._page.reveal)
         return [("muted", f"{LEADS_TO} "), ("node", name), ("value", f" {shown}" if args not in (None, {}) else "")]
+
+
+def _removal(message: langgraph_values.Message) -> str | None:
+    """What a message without text removes; the id of one message is beside it."""
+    removed = "all messages" if message.id == langgraph_values.REMOVE_ALL else "this message"
+    return f"(removes {removed})" if message.role == "remove" else None
 
 
 def _speaker(role: str) -> str:

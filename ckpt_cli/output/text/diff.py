@@ -12,7 +12,7 @@ from ckpt_cli.output.text.values import block, inline, short_id
 from ckpt_cli.output.text.word_diff import word_diff_lines
 from ckpt_cli.output.theme import DIFFERENCES, LEADS_TO, MORE, ROLES
 from ckpt_cli.values.difference import Counts, Difference, DifferenceKind, RoughCounts
-from ckpt_cli.values.langgraph_values import message
+from ckpt_cli.values.langgraph_values import message, removal
 from ckpt_cli.values.parts import is_leaf
 from ckpt_cli.views.diff import DiffView, End
 
@@ -184,7 +184,7 @@ class _Screen:
         value = int(version[1]) if version else value
         as_message = message(value)
         if not self._full and as_message is not None and not as_message.tool_calls:
-            value = as_message.text
+            value = removal(as_message) or as_message.text
         elif not self._full and as_message is not None and not as_message.text:
             yield fit([*head, (style, self._brief(value).removeprefix(f"{as_message.role} "))], self._page.width)
             return

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.short_names import short_cells
 from ckpt_cli.output.text.steps import (
     Clock,
     change_summary,
@@ -14,6 +15,7 @@ from ckpt_cli.output.text.steps import (
     marks,
     number,
     pad_line,
+    short_halts,
     strip_line,
 )
 from ckpt_cli.output.theme import BETWEEN, MORE, TIMES
@@ -23,6 +25,7 @@ from ckpt_cli.views.steps import StepView
 _WHO = (16, 32)
 _NARROW = 100
 _CHANGES = 30
+_NODE = 16  # beside long changes, a node that asked or failed gets a quarter of the page, and at least so many cells
 
 
 def render(view: LogView, page: Page) -> Iterator[Line]:
@@ -56,27 +59,33 @@ class _Table:
         self._id = max((cell_len(step.short) for step in steps), default=0)
         self._step = max((len(number(step)) for step in steps), default=0)
         most = _WHO[width >= _NARROW]
-        self._who = min(max((line_len(self._made_by(step)) for _, step in self._rows), default=0), most)
+        makers = [self._made_by(step) for _, step in self._rows]
+        self._who = min(max(map(line_len, makers), default=0), most)
+        self._makers = short_cells(makers, self._who)
+        self._halts = short_halts(steps, max(width // 4, _NODE))
 
     def lines(self) -> Iterator[Line]:
-        for at, step in self._rows:
+        for (at, step), maker in zip(self._rows, self._makers, strict=True):
             rail = self._view.rails[at] if self._view.rails else None
             if rail is not None and rail.joins:
                 yield [("muted", rail.joins.rstrip())]
-            yield self._line(step, rail.lanes if rail is not None else "")
+            yield self._line(step, maker, rail.lanes if rail is not None else "")
         yield from self._footer()
 
-    def _line(self, step: StepView, lanes: str) -> Line:
+    def _line(self, step: StepView, maker: Line, lanes: str) -> Line:
         line: Line = [("muted", f"{lanes:<{self._rail}}")] if self._rail else []
         line.append(("id", step.short + " " * (self._id - cell_len(step.short))))
         if not self._view.oneline:
             line.append(("muted", f"  {number(step):>{self._step}}"))
-        line += [("", "  "), *pad_line(self._made_by(step), self._who), ("", "  ")]
+        line += [("", "  "), *pad_line(maker, self._who), ("", "  ")]
         room = self._width - line_len(line)
         if not self._view.oneline and room - self._clock.cells >= _CHANGES:
             line += [("muted", self._clock(step.time)), ("", "  ")]
             room -= self._clock.cells + 2
-        beside = join_lines([marks(step, self._view.branches), halts(step)])
+        marked = marks(step, self._view.branches)
+        beside = join_lines([marked, halts(step)])
+        if room - line_len(beside) - 2 < line_len(change_summary(step, _CHANGES)):
+            beside = join_lines([marked, halts(step, self._halts)])
         if step.missing:
             words = f"parent {step.parent_id} is not stored"
             if room - line_len(beside) - len(words) < _CHANGES:

@@ -1,13 +1,14 @@
 """Shows the operation log: two or three lines for each operation; in a pipe, one row each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from ckpt_cli.output.cells import fit, line_len
+from ckpt_cli.output.cells import fit, flow, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import ago, size
 from ckpt_cli.output.text.bulk import without_details
 from ckpt_cli.output.text.changed_threads import ids_text, names_text, summary_spans
+from ckpt_cli.output.text.steps import join_lines
 from ckpt_cli.output.theme import OPERATION_STATES, quoted
 from ckpt_cli.output.visible_names import visible
 from ckpt_cli.views.operations import OperationLine, OperationsView, PartLine
@@ -34,7 +35,7 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
         if page.width is None:
             yield _row(operation)
         else:
-            yield from _lines(operation, page, page.width)
+            yield from _lines(operation, page, page.width, full=view.full)
     yield from _shown_parts(view, page)
 
 
@@ -46,14 +47,15 @@ def _shown_parts(view: OperationsView, page: Page) -> Iterator[Line]:
 
 def _part_row(part: PartLine) -> Line:
     cells = [("title", part.thread_id or ""), (OPERATION_STATES[part.state], part.state)]
-    numbers = (part.rows, part.bytes, part.forgotten)
-    return row([cell] for cell in [*cells, ("", part.problem or part.summary), *(("", str(one)) for one in numbers)])
+    cells += [("", part.problem or part.summary)]
+    cells += [("", str(number)) for number in (part.rows, part.bytes, part.forgotten)]
+    return row([cell] for cell in [*cells, ("value", _joined(part.details))])
 
 
 def _part_line(part: PartLine, width: int) -> Line:
     name = _FORGOTTEN if part.thread_id is None else visible(part.thread_id)
     line: Line = [("", "  "), (OPERATION_STATES[part.state], f"{part.state:<9}"), ("", "  "), ("title", name)]
-    what = ("bad", part.problem) if part.problem else ("", without_details(part.summary))
+    what = ("bad", part.problem) if part.problem else ("", _joined(part.details) or without_details(part.summary))
     return fit([*line, ("", "  "), what], width)
 
 
@@ -74,30 +76,58 @@ def _row(operation: OperationLine) -> Line:
     cells += [("", count) for count in counts]
     cells += [("title", ids_text(operation.threads, operation.where))]
     cells += [("muted", text or "") for text in (operation.user, operation.host, operation.version)]
+    cells += [("value", _joined(operation.details))]
     return row([cell] for cell in cells)
 
 
-def _lines(operation: OperationLine, page: Page, width: int) -> Iterator[Line]:
-    """The lines of an operation. Where and by whom it was made is in the first line if there is room for it."""
+def _lines(operation: OperationLine, page: Page, width: int, *, full: bool) -> Iterator[Line]:
+    """The lines of an operation, cut unless `full`.
+
+    The first line has the thread if there is any room for it, then the sizes, then by whom the operation was made.
+    """
     where, who = summary_spans(operation.threads, operation.namespaces, operation.where), _who(operation)
-    heads = [(_head(operation, page, *parts), parts) for parts in ((where, who), (where, []), ([], []))]
+    sizes: Line = [("muted", _sizes(operation))]
+    ways: tuple[tuple[Line, Line, Line], ...] = (
+        (where, sizes, who),
+        (where, sizes, []),
+        (where, [], []),
+        (where[:1], sizes, []),
+        (where[:1], [], []),
+        ([], sizes, []),
+    )
+    heads = [(_head(operation, page, *parts), parts) for parts in ways]
     head, parts = next((one for one in heads if line_len(one[0]) <= width), heads[-1])
     yield fit(head, width)
     names = names_text(operation.threads, operation.namespaces, operation.where)
-    more: list[Line] = [[] if parts[0] else where, [("muted", names)], [("", operation.summary)]]
+    rest = [part for part, shown in zip((sizes, who), parts[1:], strict=True) if part and not shown]
+    more: list[Line] = [[] if parts[0] == where else where, [("muted", names)], [("", operation.summary)]]
+    more += [[("value", detail)] for detail in (operation.details if full else [_joined(operation.details)])]
     more += [_parts(operation)]
-    more += [[("value", quoted(operation.reason) if operation.reason else "")], [] if parts[1] else who]
-    yield from (fit([("", "     "), *line], width) for line in more if line_len(line))
+    more += [[("value", quoted(operation.reason) if operation.reason else "")], join_lines(rest, "  ")]
+    for line in filter(line_len, more):
+        if full and len(line) == 1:
+            [(style, text)] = line
+            yield from ([("", "     "), (style, part)] for part in flow(text, max(width - 5, 20)))
+        else:
+            yield fit([("", "     "), *line], width)
 
 
-def _head(operation: OperationLine, page: Page, where: Line, who: Line) -> Line:
-    """The first line of an operation, with or without `where` and `who`."""
-    when = ago(datetime.fromisoformat(operation.at).timestamp(), page.now)
+def _joined(details: Sequence[str]) -> str:
+    return "; ".join(details)
+
+
+def _sizes(operation: OperationLine) -> str:
     rows = "1 row" if operation.rows == 1 else f"{operation.rows:,} rows"
+    return f"{rows}, {_kept_bytes(operation)}"
+
+
+def _head(operation: OperationLine, page: Page, where: Line, sizes: Line, who: Line) -> Line:
+    """The first line of an operation, with or without `where`, `sizes` and `who`."""
+    when = ago(datetime.fromisoformat(operation.at).timestamp(), page.now)
     state: Line = [(OPERATION_STATES[operation.state], f"{operation.state:<9}")]
     head: Line = [("id", f"{operation.number:>3}"), ("", "  "), *state, ("", "  "), ("title", operation.command)]
     head += [("", " "), *where] if where else []
-    return [*head, ("muted", f"  {when}  {rows}, {_kept_bytes(operation)}"), *([("", "  "), *who] if who else [])]
+    return join_lines([[*head, ("", "  "), ("muted", when)], sizes, who], "  ")
 
 
 def _parts(operation: OperationLine) -> Line:

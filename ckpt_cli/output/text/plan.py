@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from ckpt_cli.output.cells import cell_len, fit, flow, line_len
+from ckpt_cli.output.cells import break_between_spans, fit, flow, line_len
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.changed_threads import names_text, summary_spans
@@ -26,7 +26,8 @@ def render(view: PlanView, page: Page) -> Iterator[Line]:
     if not view.confirmed:
         yield from plan_lines(view, page)
     if view.applied:
-        yield from _break_between_spans([("good", f"done, operation {view.operation}."), *_how_to_undo(view)], page)
+        done = ("good", f"done, operation {view.operation}.")
+        yield from break_between_spans([done, *_how_to_undo(view)], page.width)
         if view.config is not None:
             from ckpt_cli.output.text.config import config_lines
 
@@ -58,7 +59,7 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
     for text in _side_effects(view):
         yield from ([("waiting", f"  {part}")] for part in _wrapped(text, page, 2))
-    yield from _break_between_spans(_row_counts(view), page)
+    yield from break_between_spans(_row_counts(view), page.width)
     if view.log and view.rows:
         intro = "The log keeps them for undo (--forget does not):"
         if page.width is None:
@@ -93,23 +94,12 @@ def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
     return iter([text]) if page.width is None else flow(text, max(page.width - indent, 20))
 
 
-def _break_between_spans(line: Line, page: Page) -> Iterator[Line]:
-    """The line; if it is too long, it is broken only between spans, so that no command or path is broken."""
-    if page.width is None or line_len(line) <= page.width:
-        yield line
-        return
-    current: Line = []
-    for style, text in line:
-        if current and text.startswith(" ") and line_len(current) + cell_len(text) > page.width:
-            yield current
-            current = []
-        current.append((style, text if current else text.lstrip(" ")))
-    yield current
-
-
 def _row_counts(view: PlanView) -> Line:
     """The number of changed rows: ``1 row added to checkpoints, 3 removed from writes.``"""
-    counts = Counter((row.change, row.table) for row in view.rows)
+    counts, stored = Counter[tuple[str, str]](), 0
+    for row in view.rows:
+        counts[row.change, row.table] += 1
+        stored += row.before
     line: Line = []
     for index, ((change, table), count) in enumerate(counts.items()):
         style, words = ROW_CHANGES[change]
@@ -118,5 +108,5 @@ def _row_counts(view: PlanView) -> Line:
         line += [(style, f"{' ' if index else ''}{count}{noun} {words} {table}")]
     if not line:
         return [("muted", "Nothing to change.")]
-    stored = sum(row.before for row in view.rows) if view.command != _FORGETTING and not view.forgets else 0
-    return [*line, ("", "."), *([("muted", f"  {size(stored)} kept for undo")] if stored > 1_000_000 else [])]
+    is_kept = stored > 1_000_000 and view.command != _FORGETTING and not view.forgets
+    return [*line, ("", "."), *([("muted", f"  {size(stored)} kept for undo")] if is_kept else [])]

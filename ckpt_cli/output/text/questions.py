@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from ckpt_cli.output.cells import cell_len, fit, truncate, wrap
+from ckpt_cli.output.cells import cell_len, fit, line_len, truncate, wrap
 from ckpt_cli.output.line import Line, Page, plain
 from ckpt_cli.output.text.brief import UNCUT, brief
 from ckpt_cli.output.theme import MORE
@@ -87,7 +87,9 @@ def _request_in_line(request: RequestView, cells: int | None, *, reveal: bool = 
         room -= cell_len(key) + cell_len(text) + 3
         shown += 1
     if shown < len(request.args):
-        line += [("", "  "), ("muted", f"{MORE} {len(request.args) - shown} more")]
+        more = f"{MORE} {len(request.args) - shown} more"
+        fits = cells is None or line_len(line) + cell_len(more) + 5 + cell_len(allowed) <= cells
+        line += [("", "  "), ("muted", more if fits else MORE)]
     return fit([*line, ("", "   "), ("waiting", allowed)], cells)
 
 

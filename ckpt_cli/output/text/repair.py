@@ -11,20 +11,21 @@ from ckpt_cli.views.repair import BrokenThread, FaultLine, RepairView
 
 _HEADS = ("THREAD", "FAULT", "CALLS", "TOOL", "HEAD")
 _STYLES = ("title", "bad", "", "key", "muted")
-_NARROWEST = 16  # a thread's id gets at least so many cells
+_TOOL = _HEADS.index("TOOL")
+_ID, _NARROWEST, _NARROWEST_TOOL = 40, 16, 8  # cells that a thread's id gets if there is room, and the least
 
 
 def render(view: RepairView, page: Page) -> Iterator[Line]:
     """A line for each fault, and in a terminal a line below it for what becomes of it; the sum at the end."""
     if page.width is None:
-        for one in view.threads:
+        for one in view.listed:
             yield from (_row(one, fault) for fault in one.faults)
         return
-    table = {id(one): [_cells(one, fault, page) for fault in one.faults] for one in view.threads}
+    table = {id(one): [_cells(one, fault, page) for fault in one.faults] for one in view.listed}
     widths = _widths([_HEADS, *(cells for rows in table.values() for cells in rows)], page.width)
     if table:
         yield fit([("head", _joined(_HEADS, widths))], page.width)
-    for one in view.threads:
+    for one in view.listed:
         for number, cells in enumerate(table[id(one)]):
             yield fit(_styled([cells[0] if number == 0 else "", *cells[1:]], widths), page.width)
             if number == 0 and (one.left_alone or one.mend):
@@ -34,9 +35,12 @@ def render(view: RepairView, page: Page) -> Iterator[Line]:
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The widths of the columns; the threads' ids get what the others leave."""
-    first, *rest = (max(map(cell_len, column)) for column in zip(*rows, strict=True))
-    return [min(first, max(width - sum(rest) - 2 * len(rest), _NARROWEST)), *rest]
+    """The widths of the columns: tools are cut before an id, so that an id as applications make it can be copied."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for at, least in ((0, _ID), (_TOOL, _NARROWEST_TOOL), (0, _NARROWEST)):
+        over = sum(widths) + 2 * (len(widths) - 1) - width
+        widths[at] = max(widths[at] - max(over, 0), min(widths[at], least))
+    return widths
 
 
 def _joined(cells: Sequence[str], widths: list[int]) -> str:
@@ -51,13 +55,13 @@ def _styled(cells: Sequence[str], widths: list[int]) -> Line:
 
 
 def _end(view: RepairView, width: int) -> Iterator[Line]:
-    count, alone = len(view.threads), sum(bool(one.left_alone) for one in view.threads)
+    count = view.broken
     text = f"{f'{count:,}' if count else 'none'} of {view.searched:,} thread{'' if view.searched == 1 else 's'}"
     text += " with tool calls that models refuse"
-    text += f", {alone:,} of them left alone" if alone else ""
+    text += f"; {view.left_alone:,} more left alone" if view.left_alone and view.lists_all else ""
     if view.cut:
         text += f"; {view.cut}"
-    if count > alone:
+    if count:
         more = "--yes mends them" if view.option else "--answer TEXT, --drop-calls or --rollback mends them"
         text += f". Nothing was written: {more}."
     yield from ([("muted", part)] for part in flow(text, width))

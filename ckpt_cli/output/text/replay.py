@@ -22,32 +22,35 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
         yield from replayed_lines(view, page)
         return
     if page.width is None:
-        if view.command:
-            yield row(
-                [("", cell)] for cell in ("input", "", "" if view.consumed else "kept", _written(view.command, page))
-            )
+        if view.command or view.goto:
+            yield row([("", cell)] for cell in ("input", "", "" if view.consumed else "kept", _commanded(view, page)))
         for task in view.tasks:
             outcome = "again" if task.again else "kept" if task.status == "finished" else ""
             cells = (task.node or "", task.status, outcome, _summary(task, None, page))
             yield row([cell] for cell in [*(("", cell) for cell in cells), *send_cells(task.send, page)])
         return
     yield [("title", view.thread), ("", "  "), ("id", view.short), ("muted", f"  step {view.step}")]
-    if view.command:
-        line = [("node", "input"), ("", f"  {_written(view.command, page)}")]
+    if view.command or view.goto:
+        line = [("node", "input"), ("", f"  {_commanded(view, page)}")]
         yield fit([*line, ("muted", "" if view.consumed else "  kept")], page.width)
-    if not view.tasks:
+    if not view.tasks and not view.undecided:
         yield [("muted", "nothing runs there")]
         return
-    column = max(cell_len(_name(task)) for task in view.tasks)
+    column = max((cell_len(_name(task)) for task in view.tasks), default=0)
     for task in view.tasks:
-        yield _task(task, column, page, consumed=view.consumed)
+        yield _task(task, column, page, view)
     yield from _state(view, page)
 
 
-def _task(task: ReplayedTask, column: int, page: Page, *, consumed: bool) -> Line:
+def _task(task: ReplayedTask, column: int, page: Page, view: ReplayView) -> Line:
+    consumed = view.consumed
     outcome = (
         ""
         if consumed or task.status == "left"
+        else "kept by --commit"
+        if not view.head and task.status == "finished"
+        else "would run again"
+        if not view.head
         else "continues when resumed"
         if task.status == "answered"
         else "would run again"
@@ -83,6 +86,11 @@ def _written(writes: Sequence[WriteLine], page: Page, room: int | None = None) -
     return ", ".join(f"{write.channel} {brief(write.value, room, reveal=page.reveal)}" for write in writes)
 
 
+def _commanded(view: ReplayView, page: Page) -> str:
+    goto = [f"goto {', '.join(view.goto)}"] if view.goto else []
+    return ", ".join([*([_written(view.command, page)] if view.command else []), *goto])
+
+
 def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if view.changes or view.unknown:
         yield [("muted", "the state would be")]
@@ -99,15 +107,34 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if any(task.status == "left" for task in view.tasks):
         yield [("muted", "The call of this subgraph has finished: no run continues here.")]
         return
-    runs = f"{counted(again)} would run." if again else "all tasks have finished, and their writes would be applied."
-    runs = f"If resumed now: {runs}"
-    yield from _wrapped("", runs, page)
-    yield from old_answers(view.old_answers, page)
+    if view.head:
+        yield from _wrapped("", f"If resumed now: {_runs(view, again)}", page)
+        yield from old_answers(view.old_answers, page)
+    else:
+        yield from _wrapped("", "This isn't the head: a run from here runs the whole step again.", page)
     after = "can't be known" if view.next is None else f"would be {counted(view.next) or 'nothing'}"
+    lost = [_name(task) for task in view.tasks if task.by_goto and task.status == "finished"]
+    but = f", but not what {', '.join(lost)} wrote, which a Command's goto started," if lost else ""
     abandoned = f" and abandons {counted(again)}" if again else ""
     options = "".join(f" --reducer {channel}=NAME" for channel in view.unknown)
-    hint = f"Nothing written. --commit{options} keeps what has finished{abandoned}: next {after}."
+    options += "".join(f" --deferred {node}=no/yes" for node in view.deferred)
+    hint = f"Nothing written. --commit{options} keeps what has finished{but}{abandoned}: next {after}."
     yield from _wrapped("muted", hint, page)
+
+
+def _runs(view: ReplayView, again: Sequence[str]) -> str:
+    """What the next run does, also where the library would raise an error at the writes that are kept."""
+    doubt = f"{', '.join(view.undecided)} would run, unless deferred: nothing here shows it"
+    if not view.tasks:
+        return f"{doubt}."
+    runs = f"{counted(again)} would run" if again else "all tasks have finished"
+    if view.undecided:
+        return f"{runs}; {doubt}."
+    if not view.unfit:
+        return f"{runs}." if again else f"{runs}, and their writes would be applied."
+    channels = ", ".join(view.unfit)
+    fails = f"applying the {'kept ' if again else ''}writes to {channels} raises an error, as far as the steps show"
+    return f"{runs}; {fails} what {'it makes' if len(view.unfit) == 1 else 'they make'} of writes."
 
 
 def _wrapped(style: str, text: str, page: Page) -> Iterator[Line]:

@@ -56,14 +56,15 @@ def _node(task: PlayedTask) -> str:
 
 
 def _task(task: PlayedTask, column: int, page: Page) -> Iterator[Line]:
-    """The writes of a task, each with the reducer that combined it; "nothing" if there are none."""
+    """The writes of a task, each with the reducer that combined it; "nothing" if there are none and this is known."""
     node = _node(task)
     lines: list[Line] = [_write(write, column + 4, page) for write in task.writes]
     if task.sends:
         counts = {name: task.sends.count(name) for name in task.sends}
         nodes = ", ".join(f"{name} {TIMES}{count}" if count > 1 else name for name, count in counts.items())
         lines.append([("muted", f"{LEADS_TO} "), ("node", nodes)])
-    for place, line in enumerate(lines or [[("muted", "nothing")]]):
+    none = "nothing" if task.stored else "its writes, if there were any, are not stored"
+    for place, line in enumerate(lines or [[("muted", none)]]):
         label = pad(node if place == 0 else "", max(column, cell_len(node)))
         yield fit([("", "  "), ("node", label), ("", "  "), *line], page.width)
 

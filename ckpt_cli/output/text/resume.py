@@ -6,7 +6,7 @@ from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_names import numbered
 from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, row
-from ckpt_cli.output.text.answer_commands import answer_lines
+from ckpt_cli.output.text.answer_commands import answer_lines, ask_again_lines
 from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.questions import cell
 from ckpt_cli.output.text.sends import argument, argument_lines, beside_questions, send_cells
@@ -16,11 +16,14 @@ from ckpt_cli.shell_words import command
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
-_STALE = "out of date: the subgraph was changed after it asked, so the next run asks again, maybe something else"
+_STALE = "out of date: the subgraph was changed after it asked, so the next run may ask again, or something else"
 
 
 def render(view: QuestionsView, page: Page) -> Iterator[Line]:
-    """The questions, in the order of their tasks."""
+    """The questions, in the order of their tasks; for a person who left all of them open, how to be asked again."""
+    if view.asked:
+        yield from ask_again_lines(view.thread, view.ns, page.width or UNCUT)
+        return
     if page.width is None:
         for question_line in view.questions:
             cells = (
@@ -33,10 +36,11 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
         return
     if not view.questions:
         yield from _nothing(view, page.width)
-    for question_line in view.questions if not view.asked else ():
+    for question_line in view.questions:
         yield from question_lines(question_line, page)
-    yield from old_answers(view.old_answers, page) if not view.asked else ()
-    lines = list(answer_lines(view.thread, view.questions, view.ns, page.width))
+    yield from old_answers(view.old_answers, page)
+    open_questions = [question_line for question_line in view.questions if not question_line.past]
+    lines = list(answer_lines(view.thread, open_questions, view.ns, page.width))
     yield from ([[], *lines] if lines else [])
 
 
@@ -52,7 +56,8 @@ def question_lines(question_line: QuestionLine, page: Page) -> Iterator[Line]:
     one = InterruptView(question_line.id, question_line.value, question_line.requests, None, schema)
     yield from questions([one], page, 4, 4, is_open=True, full=True)
     if question_line.changed is not None:
-        yield from ([("waiting", f"    {part}")] for part in flow(_STALE, (page.width or UNCUT) - 4))
+        stale = f"out of date: {question_line.past}" if question_line.past else _STALE
+        yield from ([("waiting", f"    {part}")] for part in flow(stale, (page.width or UNCUT) - 4))
 
 
 def _nothing(view: QuestionsView, width: int) -> Iterator[Line]:

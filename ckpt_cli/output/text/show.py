@@ -15,7 +15,7 @@ from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.config import config_lines
 from ckpt_cli.output.text.tasks import old_answers, task_lines
 from ckpt_cli.output.text.values import block, brief, inline, value_after
-from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNREADABLE
+from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNKNOWN, UNREADABLE
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.parts import inside
@@ -23,6 +23,8 @@ from ckpt_cli.views.show import Channel, Link, ShowView, Stored
 
 _LABEL = 10
 _CHILDREN = 12
+_ALL_FINISHED = "no task is left in this step: the next run begins by applying the writes"
+_ALL_FINISHED_ASIDE = "no task is left in this step, but it isn't the head: a run from here runs the step again"
 
 
 def render(view: ShowView, page: Page) -> Iterator[Line]:
@@ -33,6 +35,7 @@ def render(view: ShowView, page: Page) -> Iterator[Line]:
     if not view.only_channels and view.given is not None and START not in view.channels:
         yield from _input_lines(view.given, view, page)
     yield from _channels(view, page)
+    yield from _command_lines(view, page)
     if view.only_channels:
         return
     yield []
@@ -44,7 +47,7 @@ def render(view: ShowView, page: Page) -> Iterator[Line]:
 def _config(view: ShowView, page: Page) -> Iterator[Line]:
     """The config to paste, after a line that says what ``invoke`` does with it."""
     if view.config_to_go_on is None:
-        remark = "" if view.ns else "graph.invoke(None, config) runs again from here, on a new branch, with:"
+        remark = "" if view.ns else f"graph.invoke(None, config) {_what_runs(view)}, with:"
     elif view.tasks:
         remark = "to go on (with a checkpoint_id in it, this whole step would run again):"
     else:
@@ -52,6 +55,12 @@ def _config(view: ShowView, page: Page) -> Iterator[Line]:
     if remark:
         yield from ([("muted", part)] for part in flow(remark, page.width or UNCUT))
     yield from config_lines(view.config_to_go_on or view.config, page, "muted", partial(text, indent=None))
+
+
+def _what_runs(view: ShowView) -> str:
+    if view.is_blank:
+        return "raises EmptyInputError, as nothing was given yet"
+    return "runs again from here, on a new branch" if view.has_something_to_run else "has nothing to run here"
 
 
 def _identity(view: ShowView, page: Page) -> Iterator[Line]:
@@ -146,9 +155,23 @@ def _channels(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("muted", f"  {view.hidden} control {noun} hidden (--full)")]
 
 
+def _command_lines(view: ShowView, page: Page) -> Iterator[Line]:
+    """What a Command wrote to the shown channels, and that their values above lack it."""
+    writes = [write for write in view.command if not view.only_channels or write.channel in view.channels]
+    if not writes:
+        return
+    yield []
+    remark = "a Command wrote this, which no channel has yet; a run applies it first, and get_state() shows it applied"
+    yield from ([("muted", part)] for part in flow(remark, page.width or UNCUT))
+    width = min(max(cell_len(write.channel) for write in writes), 24)
+    for write in writes:
+        head: Line = [("", "  "), ("key", pad(write.channel, max(width, cell_len(write.channel))))]
+        yield from value_after(head, write.value, page, 4, full=view.full)
+
+
 def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page) -> Iterator[Line]:
-    mark = ("changed", f"{CHANGED_HERE} ") if channel.changed else ("", "  ")
-    head: Line = [mark, ("key", pad(name, max(width, cell_len(name))))]
+    mark = UNKNOWN if channel.changed is None else CHANGED_HERE if channel.changed else " "
+    head: Line = [("changed", f"{mark} "), ("key", pad(name, max(width, cell_len(name))))]
     version: Line = [("muted", f"  v {channel.version}")] if view.stored else []
     note: Line = [("muted", f"  {channel.note}")] if channel.note else []
     if channel.empty or channel.problem:
@@ -185,14 +208,15 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "next"), ("", "  "), ("node", counted(view.next)), ("muted", _nothing_since(view))]
     elif any(task.status == "left" for task in view.tasks):
         yield [("key", "next"), ("", "  "), ("good", "nothing: the graph above has gone on")]
+    elif view.tasks and "head" in view.marks:
+        yield [("key", "next"), ("", "  "), ("muted", _ALL_FINISHED)]
     elif view.tasks:
-        yield [
-            ("key", "next"),
-            ("", "  "),
-            ("muted", "no task is left in this step: the next run applies the writes"),
-        ]
+        yield [("key", "next"), ("", "  "), ("muted", _ALL_FINISHED_ASIDE)]
     else:
         yield [("key", "next"), ("", "  "), ("good", "nothing: done")]
+    if view.goto and not view.consumed:
+        about = "a pending Command's: the next run applies it first"
+        yield fit([("key", "goto"), ("", "  "), ("node", ", ".join(view.goto)), ("muted", f"  {about}")], page.width)
     if view.tasks:
         yield [("key", "tasks")]
     names = (nested(numbered(task.node or "", task.send), task.inside) for task in view.tasks)

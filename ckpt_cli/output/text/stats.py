@@ -14,7 +14,7 @@ from ckpt_cli.output.text import openmetrics
 from ckpt_cli.output.theme import BETWEEN, MORE, NOTHING, THREAD_STATUS
 from ckpt_cli.views.stats import AdviceLine, PeriodLine, SizeLine, StatsView
 
-_LONGEST_NAME = 40  # cells
+_LONGEST_NAME, _SHORTEST_NAME = 40, 12  # cells
 _ROWS = 10  # rows of a table on a terminal; a pipe gets all
 
 
@@ -47,7 +47,7 @@ def render(view: StatsView, page: Page) -> Iterator[Line]:
     yield from (fit(line, page.width) for line in _figures(view))
     for table in filter(lambda one: one.rows, _tables(view)):
         yield []
-        yield from (fit(line, page.width) for line in _table(table))
+        yield from (fit(line, page.width) for line in _table(table, page.width))
     yield from _ending(view, page.width)
 
 
@@ -125,7 +125,7 @@ def _sizes(view: StatsView) -> Iterator[_Table]:
     yield _Table("table", "tables and indexes", (_Column("bytes", True),), rows)
 
 
-def _table(table: _Table) -> Iterator[Line]:
+def _table(table: _Table, room: int) -> Iterator[Line]:
     table = _without_zeros(table)
     shown = table.rows[:_ROWS]
     heads = [table.title, *(column.title for column in table.columns)]
@@ -133,11 +133,24 @@ def _table(table: _Table) -> Iterator[Line]:
     widths = [max(width, cell_len(head)) for width, head in zip(widths, heads, strict=True)]
     rights = [False, *(column.right for column in table.columns)]
     last = len(heads) - 1
+    widths = _narrowed(widths, rights, room)
     yield _aligned([("muted", head) for head in heads], widths, rights, last)
     for cells in shown:
         yield _aligned(cells, widths, rights, last)
     if len(table.rows) > _ROWS:
         yield [("muted", f"{MORE} {len(table.rows) - _ROWS:,} more: --json")]
+
+
+def _narrowed(widths: list[int], rights: list[bool], room: int) -> list[int]:
+    """The widths in a narrow terminal: nodes are cut before what is asked, and this before what the row is about."""
+    texts = [at for at, right in enumerate(rights) if not right]
+    over = sum(widths) + 2 * (len(widths) - 1) - room
+    narrowed = [*widths]
+    for at in [*texts[1:], *texts[:1]]:
+        cut = min(max(over, 0), max(narrowed[at] - _SHORTEST_NAME, 0))
+        narrowed[at] -= cut
+        over -= cut
+    return narrowed
 
 
 def _without_zeros(table: _Table) -> _Table:
@@ -173,7 +186,7 @@ def _ending(view: StatsView, width: int) -> Iterator[Line]:
     for note in notes:
         yield from ([("muted", part)] for part in flow(note, width))
     for check in view.checks:
-        known = "unknown" if check.value is None else f"it is {check.value:,.15g}"
+        known = f"{'' if check.value is None else 'it is '}{check.shown}"
         yield [
             ("good" if check.holds else "bad", f"{'holds' if check.holds else 'FAILED'}: {check.condition} ({known})")
         ]

@@ -1,14 +1,15 @@
 """Parts of the line about a checkpoint in `log` and `tree`: made by, marks, tags, questions, tips, times."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from typing import Any
 
 from ckpt_cli.history.lineage.printed_times import zone
 from ckpt_cli.history.tasks.task_names import counted, nested, numbered
-from ckpt_cli.output.cells import fit, line_len, truncate
+from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Span
+from ckpt_cli.output.short_names import short_names
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import short_lines
 from ckpt_cli.output.text.sends import argument, beside_questions
@@ -36,7 +37,8 @@ def joined_inputs(steps: Iterable[StepView]) -> dict[str, StepView]:
 def is_plain_input(step: StepView) -> bool:
     """Whether the row of an input has nothing to show but what was given."""
     marked = step.tags or step.halts or step.head or step.missing or step.problem
-    return step.children == 1 and not marked
+    changed = any(change.kind == "cleared" or change.unwritten for change in step.changes or ())
+    return step.children == 1 and not marked and not changed
 
 
 def made_by(step: StepView, *, as_input: bool = False) -> Line:
@@ -72,30 +74,53 @@ def marks(step: StepView, branches: int) -> Line:
     return _spaced(spans)
 
 
-def halts(step: StepView) -> Line:
-    """The open questions and the errors at a checkpoint; muted: earlier errors, and the nodes whose questions ended."""
+def short_halts(steps: Iterable[StepView], cells: int) -> Mapping[str, str]:
+    """The nodes that asked or failed at these checkpoints, each in at most `cells` cells; different ones stay so."""
+    return short_names((_halted_node(halt) for step in steps for halt in step.halts), cells)
+
+
+def halts(step: StepView, short: Mapping[str, str] | None = None) -> Line:
+    """The open questions and the errors at a checkpoint; muted: earlier errors, and the nodes whose questions ended.
+
+    `short` has shorter names for these nodes.
+    """
     waiting = {task.node for task in step.tasks if task.status == "waiting"}
     failed, asks, failed_then, asked = list[HaltView](), list[HaltView](), list[HaltView](), list[HaltView]()
     for halt in step.halts:
         over = halt.over or bool(step.children)
         if halt.kind != "interrupt":
-            (failed_then if over else failed).append(halt)
+            (failed_then if over or halt.handler else failed).append(halt)
         else:
             (asks if not over and halt.node in waiting else asked).append(halt)
-    spans = [("bad", f"{FAILED} {name}".strip()) for name in _halted(failed)]
-    spans += [("waiting", f"{WAITING} {name}".strip()) for name in _halted(asks)]
-    if failed_then:
-        spans.append(("muted", f"{', '.join(filter(None, _halted(failed_then)))} failed then".strip()))
-    if asked:
-        spans.append(("muted", f"{', '.join(filter(None, dict.fromkeys(h.node or '' for h in asked)))} asked".strip()))
-    return _spaced(spans)
+    short = short or {name: name for name in map(_halted_node, step.halts)}
+    spans = [("bad", f"{FAILED} {name}".strip()) for name in _halted(failed, short)]
+    spans += [("waiting", f"{WAITING} {name}".strip()) for name in _halted(asks, short)]
+    return _spaced([*spans, *_past_halts(failed_then, asked, short)])
 
 
-def _halted(halts: Sequence[HaltView]) -> list[str]:
+def _past_halts(failed: Sequence[HaltView], asked: Sequence[HaltView], short: Mapping[str, str]) -> Iterator[Span]:
+    """The nodes that failed and those that asked. Of a node that did both, nothing stored shows what came first."""
+    asking = dict.fromkeys(short[_halted_node(halt)] for halt in asked)
+    both = {name for halt in failed if (name := short[_halted_node(halt)]) in asking}
+    only_failed = _halted([halt for halt in failed if short[_halted_node(halt)] not in both], short)
+    phrases = [f"{', '.join(filter(None, only_failed))} failed then".strip()] if only_failed else []
+    if only_asked := [name for name in asking if name not in both]:
+        phrases.append(f"{', '.join(filter(None, only_asked))} asked".strip())
+    if both:
+        phrases.append(f"{', '.join(filter(None, sorted(both)))} asked and failed, in some order".strip())
+    if phrases:
+        yield "muted", ", ".join(phrases)
+
+
+def _halted_node(halt: HaltView) -> str:
+    return nested(halt.node or "", halt.inside)
+
+
+def _halted(halts: Sequence[HaltView], short: Mapping[str, str]) -> list[str]:
     """The nodes of some tasks, each once: with the number of its Send, or the number of its tasks."""
     by_node: dict[str, list[HaltView]] = {}
     for halt in halts:
-        by_node.setdefault(halt.node or "", []).append(halt)
+        by_node.setdefault(short[_halted_node(halt)], []).append(halt)
     return [
         numbered(node, some[0].send) if len(some) == 1 else counted(node for _ in some)
         for node, some in by_node.items()
@@ -144,20 +169,22 @@ def pad_line(line: Line, cells: int) -> Line:
 def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
     """The lines about the tasks at a tip. Many finished or due tasks of one node share a line with their number."""
     tasks, due = step.tasks, _due_words(step)
+    names = [nested(numbered(task.node or "?", task.send), task.inside) for task in tasks]
+    short = {name: name for name in names} if cells is None else short_names(names, max(cells // 3, _NODE))
     kinds = Counter((task.status, task.node) for task in tasks)
     counted = set()
     for task in tasks:
         kind = (task.status, task.node)
         count = kinds[kind]
         if task.status in ("waiting", "answered", "failed") or count <= (_TASKS if task.status == "finished" else 1):
-            yield from _task_lines(task, cells, due)
+            yield from _task_lines(task, short, cells, _due_word(due, task))
         elif kind not in counted:
             counted.add(kind)
             sign, style = (FINISHED, "good") if task.status == "finished" else (DUE, "muted")
             yield [
                 (style, f"{sign} "),
                 ("node", task.node or "?"),
-                ("muted", f" {TIMES}{count}  {_COUNTED.get(task.status, due)}"),
+                ("muted", f" {TIMES}{count}  {_COUNTED.get(task.status, _due_word(due, task))}"),
             ]
 
 
@@ -173,10 +200,14 @@ def _due_words(step: StepView) -> str:
     return f"would run next; nothing recorded since the {step.source}" if is_untouched else "would run next"
 
 
-def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
+def _due_word(due: str, task: TaskView) -> str:
+    """The same words for one task; langgraph ignores a Send to a node that the graph doesn't have."""
+    return due.replace("would run next", "would run next if the graph has this node") if task.unseen else due
+
+
+def _task_lines(task: TaskView, names: Mapping[str, str], cells: int | None, due: str) -> Iterable[Line]:
     """The lines about one task at a tip: its questions, error, answers or writes, or how it was left."""
-    shown = nested(numbered(task.node or "?", task.send), task.inside)
-    name: Line = [("node", shown if cells is None else truncate(shown, max(cells // 3, _NODE)))]
+    name: Line = [("node", names[nested(numbered(task.node or "?", task.send), task.inside)])]
     room = None if cells is None else max(cells - line_len(name) - 4, 20)
     name += argument(beside_questions(task.send, task.interrupts), room and room // 2)
     room = None if cells is None else max(cells - line_len(name) - 4, 20)
@@ -187,7 +218,9 @@ def _task_lines(task: TaskView, cells: int | None, due: str) -> Iterable[Line]:
         if not task.interrupts:
             yield [("waiting", f"{WAITING} "), *name, ("muted", "  waits")]
     elif task.status == "failed":
-        yield [("bad", f"{FAILED} "), *name, ("", "  "), ("bad", error(task.error, room))]
+        handled = f"  its error handler: {task.handler}" if task.handler else ""
+        room = room and max(room - cell_len(handled), 20)
+        yield [("bad", f"{FAILED} "), *name, ("", "  "), ("bad", error(task.error, room)), ("muted", handled)]
     elif task.status == "finished":
         from ckpt_cli.output.text.changes import words
 
@@ -219,15 +252,18 @@ class Clock:
     """
 
     def __init__(self, times: Iterable[str | None], wide: bool = False) -> None:
-        moments = [datetime.fromisoformat(time).astimezone() for time in times if time]
-        zones = set() if wide else {zone(moment) for moment in moments}
-        shared = _shared_date(moments, wide)
+        dates, zones = set[date](), set[str]()
+        for moment in (datetime.fromisoformat(time).astimezone() for time in times if time):
+            dates.add(moment.date())
+            if not wide:
+                zones.add(zone(moment))
+        shared = _shared_date(dates, wide)
         self._zoned = len(zones) > 1  # before and after a change to summer time
         short = "%m-%d %H:%M" if shared else "%Y-%m-%d %H:%M:%S"
         self._format = "%H:%M:%S" if len(shared) > 4 else short
         self.beside = " ".join([*([shared] if shared else []), *(zones if len(zones) == 1 else [])])
         example = datetime(2000, 1, 1).strftime(self._format)
-        self.cells = len(example) + (7 if self._zoned else 0) if moments else 0
+        self.cells = len(example) + (7 if self._zoned else 0) if dates else 0
 
     def __call__(self, time: str | None) -> str:
         """One time, in `cells` cells; blank if it isn't known."""
@@ -238,8 +274,8 @@ class Clock:
         return f"{words} {zone(moment)}".ljust(self.cells) if self._zoned else words
 
 
-def _shared_date(moments: Sequence[datetime], wide: bool) -> str:
+def _shared_date(dates: Collection[date], wide: bool) -> str:
     """The date that all times share, else their year, unless they are to be written in full; "" if neither."""
-    if moments and len({moment.date() for moment in moments}) == 1:
-        return f"{moments[0]:%Y-%m-%d}"
-    return f"{moments[0]:%Y}" if not wide and len({moment.year for moment in moments}) == 1 else ""
+    if len(dates) == 1:
+        return f"{next(iter(dates)):%Y-%m-%d}"
+    return f"{next(iter(dates)):%Y}" if not wide and len({one.year for one in dates}) == 1 else ""

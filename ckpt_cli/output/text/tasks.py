@@ -31,13 +31,16 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
     if task.answers and task.status == "failed":
         line += [("muted", " with the answer "), ("value", _brief(task.answers, page))]
     if task.error is not None and task.status != "failed":
-        line.append(("muted", "  failed before:"))
+        when = "failed before" if task.status == "finished" else "failed too, before or after it asked"
+        line.append(("muted", f"  {when}:"))
     shown_id: Line = [("muted", f"  {task.id}")] if task.error is None and task.id is not None else []
     fits = page.width is None or line_len([*line, *shown_id]) <= page.width
     line += shown_id if fits else []
     yield from problem(task.error, line, page) if task.error is not None else [line]
     if shown_id and not fits:
         yield [("", "  "), *shown_id]
+    if task.handler:
+        yield [("", "    "), ("muted", f"its error handler: {task.handler}")]
     send = task.send if full else beside_questions(task.send, [*task.interrupts, *task.asked])
     yield from argument_lines(send, "" if consumed else task.status, page, 4, full=full)
     yield from questions(task.interrupts, page, 4, 5 if consumed else 4, is_open=not consumed, full=full)
@@ -95,6 +98,7 @@ def questions(
 
     A question about tool calls shows each argument on a line of its own; long values are folded, unless `full`.
     """
+    column = max(column, len("asks" if is_open else "asked"))
     label: Span = ("waiting", pad("asks", column)) if is_open else ("muted", pad("asked", column))
     margin = " " * indent
     for question in interrupts:

@@ -4,13 +4,14 @@ Those that only wait or only failed are shown with each question or error whole.
 ``--status stuck`` gives it, has a line for each task.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from ckpt_cli.history.tasks.task_names import nested, numbered
-from ckpt_cli.output.cells import cell_len, fit, flow, pad, truncate, wrap
+from ckpt_cli.output.cells import cell_len, cut_middle, fit, flow, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago
+from ckpt_cli.output.short_names import short_names
 from ckpt_cli.output.text.questions import plain_lines, short_lines, whole_lines
 from ckpt_cli.output.text.sends import argument, beside_questions
 from ckpt_cli.output.text.steps import STOPPED, error, join_lines
@@ -19,7 +20,9 @@ from ckpt_cli.output.visible_names import visible
 from ckpt_cli.shell_words import command
 from ckpt_cli.views.threads import FailedView, ThreadsView, ThreadView, WaitingView
 
-_NAMES = 24  # at most this many cells for the names of tasks beside their questions and errors
+_NAMES = 24  # at most this many cells for the names of tasks beside their questions and errors, or a share of the page
+_WHOLE, _SHORT = 5, 3  # that share, beside whole questions and in lines
+_TITLE = 8  # a title is not cut to fewer cells, but left out
 _GAP = "  "
 _MORE = "--status waiting shows questions whole, each with the command that answers; ckpt show THREAD has the rest"
 
@@ -30,15 +33,17 @@ def blocks(view: ThreadsView, page: Page, width: int, counts: Line) -> Iterator[
     `counts` is the heading of the others, which are short.
     """
     if view.asked in (["waiting"], ["failed"]):
+        names = _short_names(view, max(width // _WHOLE, _NAMES))
         yield [("title", _headline(view))]
         for one in view.threads:
             yield []
-            yield from _whole(one, view.asked[0], page, width)
+            yield from _whole(one, view.asked[0], page, width, names)
     else:
+        names = _short_names(view, max((width - 4) // _SHORT, _NAMES))
         yield counts
         for one in view.threads:
             yield _heading(one, one.status or "?", page, width)
-            yield from (fit([("", "    "), *line], width) for line in _reasons(one, page, width - 4))
+            yield from (fit([("", "    "), *line], width) for line in _reasons(one, page, width - 4, names))
         yield []
         yield from ([("muted", part)] for part in flow(_MORE, width))
     if view.more:
@@ -48,11 +53,14 @@ def blocks(view: ThreadsView, page: Page, width: int, counts: Line) -> Iterator[
 
 def _heading(one: ThreadView, status: str, page: Page, width: int) -> Line:
     """``⏸ support-42   39m ago   “My order is late”``."""
-    head: list[Line] = [[(thread_style(status), thread_sign(status)), ("", " "), ("title", visible(one.thread_id))]]
-    head.append([("muted", _ago(one, page))])
+    head: Line = [(thread_style(status), thread_sign(status)), ("", " ")]
+    head.append(("title", cut_middle(visible(one.thread_id), width - line_len(head), width // 2)))
     title = one.title if one.title.startswith(("{", "[")) else quoted(one.title)
-    head.append([("muted", title)] if one.title else [])
-    return fit(join_lines(head, "   "), width)
+    for text, least in ((_ago(one, page), 0), (title if one.title else "", _TITLE)):
+        longer = join_lines([head, [("muted", text)] if text else []], "   ")
+        if line_len(longer) - max(cell_len(text) - least, 0) * bool(least) <= width:
+            head = fit(longer, width)
+    return head
 
 
 def _since(one: ThreadView, page: Page) -> str:
@@ -65,18 +73,24 @@ def _ago(one: ThreadView, page: Page) -> str:
     return "" if one.updated is None else ago(datetime.fromisoformat(one.updated).timestamp(), page.now)
 
 
-def _whole(one: ThreadView, status: str, page: Page, width: int) -> Iterator[Line]:
+def _short_names(view: ThreadsView, cells: int) -> Mapping[str, str]:
+    """The names of all tasks that are shown, in at most `cells` cells each; different ones stay different."""
+    return short_names((_name(task) for one in view.threads for task in _halted(one)), cells)
+
+
+def _whole(one: ThreadView, status: str, page: Page, width: int, names: Mapping[str, str]) -> Iterator[Line]:
     """The lines of a waiting or failed thread.
 
     Its last activity, its questions in full with their ids, or its errors, and a command to go on or see more.
     """
     yield _heading(one, status, page, width)
-    column = min(max((cell_len(_name(task)) for task in _halted(one)), default=0), _NAMES)
+    column = max((cell_len(names[_name(task)]) for task in _halted(one)), default=0)
     for interrupt in one.interrupts:
-        yield from _labelled(interrupt, column, _question(interrupt, page, width - column - 6), page)
+        lines = _question(interrupt, page, width - column - 6)
+        yield from _labelled(interrupt, pad(names[_name(interrupt)], column), lines, page)
     for failed in one.errors:
-        lines = _lines(error(failed.error, None), width - column - 6, 6)
-        yield from _labelled(failed, column, [[("bad", line)] for line in lines], page)
+        texts = _lines(error(failed.error, None), width - column - 6, 6)
+        yield from _labelled(failed, pad(names[_name(failed)], column), [[("bad", line)] for line in texts], page)
     if one.old_answers:
         from ckpt_cli.output.text.tasks import old_answers
 
@@ -89,10 +103,10 @@ def _whole(one: ThreadView, status: str, page: Page, width: int) -> Iterator[Lin
         yield [("muted", f"    {command('ckpt show', one.thread_id)}")]
 
 
-def _reasons(one: ThreadView, page: Page, width: int) -> Iterator[Line]:
+def _reasons(one: ThreadView, page: Page, width: int, names: Mapping[str, str]) -> Iterator[Line]:
     """Why a thread isn't done: each question and error in a line, or what its next nodes wait for."""
     for task in _halted(one):
-        name: Line = [("node", truncate(_name(task), max(width // 3, _NAMES))), ("", _GAP)]
+        name: Line = [("node", names[_name(task)]), ("", _GAP)]
         room = max(width - cell_len(name[0][1]) - len(_GAP), 20)
         if isinstance(task, WaitingView):
             yield from ([*name, *line] for line in short_lines(task, room))
@@ -107,7 +121,7 @@ def _reasons(one: ThreadView, page: Page, width: int) -> Iterator[Line]:
 def _unfinished(one: ThreadView, page: Page) -> Line:
     nodes = [name or "?" for name in one.answered] or one.next
     if nodes == []:
-        return [("muted", "no task is left in this step: the next run applies the writes")]
+        return [("muted", "no task is left in this step: the next run begins by applying the writes")]
     if one.answered:
         about = "answered, continues when resumed"
     elif one.nothing_since:
@@ -151,11 +165,11 @@ def _lines(text: str, width: int, most: int) -> list[str]:
     return lines if len(lines) <= most else [*lines[: most - 1], MORE]
 
 
-def _labelled(task: WaitingView | FailedView, column: int, lines: Iterable[Line], page: Page) -> Iterator[Line]:
+def _labelled(task: WaitingView | FailedView, name: str, lines: Iterable[Line], page: Page) -> Iterator[Line]:
     """The lines beside the name of a task; the first is the argument of its Send, if it has one."""
+    column = cell_len(name)
     room = None if page.width is None else max(page.width - column - 4, 20)
     shown = beside_questions(task.send, [task]) if isinstance(task, WaitingView) else task.send
     sent = argument(shown, room, reveal=page.reveal)[1:]
     for number, line in enumerate([sent, *lines] if sent else lines):
-        name = "" if number else _name(task)
-        yield [("node", "    " + pad(name, column)), ("", _GAP), *line]
+        yield [("node", "    " + (" " * column if number else name)), ("", _GAP), *line]

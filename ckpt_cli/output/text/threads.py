@@ -8,9 +8,10 @@ from ckpt_cli.history.tasks.task_names import counted, nested
 from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, day, size
+from ckpt_cli.output.short_names import short_cells
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import cell as question_cell
-from ckpt_cli.output.text.steps import error, join_lines, pad_line
+from ckpt_cli.output.text.steps import error, join_lines, pad_line, strip_line
 from ckpt_cli.output.theme import (
     BETWEEN,
     CLOSE_QUOTE,
@@ -27,18 +28,24 @@ from ckpt_cli.output.visible_names import visible
 from ckpt_cli.views.threads import ThreadsView, ThreadView
 
 _ORDER = ("waiting", "failed", "unfinished", "unknown", "unreadable", "done")
-_STATUS = (26, 44)  # cells for a status, on a narrow page and on a wide one
-_NARROW = 100
+_STATUS = ((160, 60), (100, 44), (0, 26))  # pages from a width on, and at most so many cells for a status there
 _GAP = "  "
+_ABOUT = "about"
 _TITLES = (20, 12)  # cells that are reserved for titles if columns have to go for them, or nodes have to be cut
 _LEFT_BY = {"update": " (updated)", "fork": " (forked)", None: ""}
 _FIRST_TO_GO = ("metadata", "began", "head", "subgraphs", "branches", "size", "checkpoints")
 _SHORT_STATUS = 16  # a status is not cut to fewer cells, and its mark only if an id would be cut
+_SHORT_NODE = 4  # a node behind a mark is not cut to fewer cells, but left out
+_COLON = ": "
 _SHORT_ID = 16  # an id is cut only if nothing else can be, and not to fewer cells
 
 
 def render(view: ThreadsView, page: Page) -> Iterator[Line]:
-    """A table or blocks; in a pipe id, checkpoints, branches, step, status, last activity, title, questions, errors."""
+    """A table or blocks.
+
+    In a pipe a row for each thread: id, checkpoints, branches, step, status, last activity, title, questions and
+    errors, and what is left of an unfinished thread.
+    """
     if page.width is None:
         yield from map(_plain, view.threads)
         return
@@ -66,8 +73,23 @@ def _plain(one: ThreadView) -> Line:
     status = one.status or "?"
     columns: list[Span] = [("title", one.thread_id), ("", f"{one.checkpoints}"), ("", f"{one.branches}")]
     columns += [("", "" if one.step is None else f"{one.step}"), (thread_style(status), status)]
-    columns += [("muted", one.updated or ""), ("", one.title), ("", "; ".join([*questions, *errors]))]
+    columns += [("muted", one.updated or ""), ("", one.title), ("", "; ".join([*questions, *errors])), ("", _left(one))]
     return row([span] for span in columns)
+
+
+def _left(one: ThreadView) -> str:
+    """What is left of an unfinished thread: ``answered: review``, ``next: model``; ``has answer`` of a waiting one."""
+    marks = (_mark(one, status).strip(" ()") for status in one.statuses)
+    mark = next(filter(None, marks), "")
+    if one.status != "unfinished":
+        return mark
+    names = counted(_unfinished(one))
+    return f"{mark or 'next'}: {names}" if names else mark or "no task is left in this step"
+
+
+def _unfinished(one: ThreadView) -> list[str]:
+    """The nodes of an unfinished thread that were answered, or else run next."""
+    return [node or "?" for node in one.answered] or one.next or []
 
 
 class _Table:
@@ -75,8 +97,9 @@ class _Table:
         self._view = view
         self._page = page
         self._width = width
-        most = _STATUS[width >= _NARROW]
-        self._status = min(max(line_len(_status(one)) for one in view.threads), most)
+        most = next(cells for least, cells in _STATUS if width >= least)
+        widest = max(line_len(_status(one)) for one in view.threads)
+        self._status = min(max(widest, len("status")), most)
         self._short_status = max(_SHORT_STATUS, *(line_len(_marked_status(one)) for one in view.threads))
         self._branches = any(one.branches > 1 for one in view.threads)
         self._title = max(cell_len(one.title) for one in view.threads)
@@ -86,13 +109,21 @@ class _Table:
         numbers = {"checkpoints", "branches", "step", "size", "subgraphs"}
         names = [name for name, _ in columns[0]]
         sizes = [max([cell_len(name), *(line_len(row[at][1]) for row in columns)]) for at, name in enumerate(names)]
-        sizes = [min(cells, 12) if name in numbers else cells for name, cells in zip(names, sizes, strict=True)]
+        most = {"status": self._status, **dict.fromkeys(numbers, 12)}
+        sizes = [min(cells, most.get(name, cells)) for name, cells in zip(names, sizes, strict=True)]
         rooms = self._rooms(dict(zip(names, sizes, strict=True)))
+        is_titled = self._width - self._cells(rooms) >= len(_ABOUT)
+        whole = {name: [dict(row)[name] for row in columns] for name in ("thread", "status")}
+        pairs = zip(self._view.threads, whole["status"], strict=True)
+        whole["status"] = [_shorter(one, status, rooms["status"]) for one, status in pairs]
+        short = {name: short_cells(lines, rooms[name]) for name, lines in whole.items()}
         yield _counted(self._view)
-        yield self._line("", {name: [("muted", name)] for name in names}, rooms, numbers, [("muted", "about")])
-        for one, cells in zip(self._view.threads, columns, strict=True):
-            title: Line = [*_marked(one), ("" if one.title else "muted", one.title or NOTHING)]
-            yield self._line(one.status or "?", dict(cells), rooms, numbers, title)
+        about: Line = [("muted", _ABOUT)] if is_titled else []
+        yield self._line("", {name: [("muted", name)] for name in names}, rooms, numbers, about)
+        for at, (one, cells) in enumerate(zip(self._view.threads, columns, strict=True)):
+            title: Line = [*_marked(one), ("" if one.title else "muted", one.title or NOTHING)] if is_titled else []
+            row_cells = {**dict(cells), **{name: lines[at] for name, lines in short.items()}}
+            yield self._line(one.status or "?", row_cells, rooms, numbers, title)
         if self._view.more:
             rest = "and more" if self._view.total is None else f"and {self._view.total - self._view.count:,} more"
             yield [("muted", f"{MORE} {rest}: --limit 0 shows all")]
@@ -114,14 +145,21 @@ class _Table:
             rooms.pop("active")
         self._cut(rooms, "status", _SHORT_STATUS, 0)
         self._cut(rooms, "thread", _SHORT_ID, 0)
+        left = self._width - self._cells(rooms)
+        if left < len(_ABOUT):  # no title is shown
+            rooms["status"] = min(rooms["status"] + max(left, 0) + len(_GAP), sizes["status"])
         return rooms
+
+    def _cells(self, rooms: dict[str, int]) -> int:
+        """The number of cells of these columns, with the sign before them."""
+        return len(FINISHED) + 1 + sum(size + len(_GAP) for size in rooms.values())
 
     def _cut(self, rooms: dict[str, int], name: str, shortest: int, title: int) -> None:
         rooms[name] -= max(min(self._lack(rooms, title), rooms[name] - shortest), 0)
 
     def _lack(self, rooms: dict[str, int], title: int) -> int:
         """The number of cells that are missing for a title of so many cells beside these columns."""
-        return len(FINISHED) + 1 + sum(size + len(_GAP) for size in rooms.values()) + title - self._width
+        return self._cells(rooms) + title - self._width
 
     def _line(self, status: str, cells: dict[str, Line], rooms: dict[str, int], numbers: set[str], title: Line) -> Line:
         line: Line = []
@@ -130,7 +168,7 @@ class _Table:
             blank = ("", " " * max(room - line_len(cell), 0))
             line += [blank, *cell] if name in numbers else pad_line(fit(cell, room), room)
             line.append(("", _GAP))
-        return [(thread_style(status), f"{thread_sign(status)} "), *line, *title]
+        return strip_line([(thread_style(status), f"{thread_sign(status)} "), *line, *title])
 
     def _columns(self, one: ThreadView) -> list[tuple[str, Line]]:
         columns: list[tuple[str, Line]] = [
@@ -141,7 +179,7 @@ class _Table:
         ]
         if self._branches:
             columns.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
-        columns.append(("status", fit(_status(one), self._status)))
+        columns.append(("status", _status(one)))
         more = self._more(one)
         return [*columns, *(column for column in more if self._view.wide or column[0] == self._view.order)]
 
@@ -183,7 +221,7 @@ def _status(one: ThreadView) -> Line:
     nodes = {
         "waiting": [question.node or "?" for question in one.interrupts],
         "failed": [nested(failed.node or "?", failed.inside) for failed in one.errors],
-        "unfinished": [node or "?" for node in one.answered] or one.next or [],
+        "unfinished": _unfinished(one),
     }
     line: Line = []
     for status in one.statuses or [one.status or "?"]:
@@ -191,8 +229,22 @@ def _status(one: ThreadView) -> Line:
         line += [(thread_style(status), status), ("muted", _mark(one, status))]
         named = nodes.get(status, [])
         names = counted(dict.fromkeys(named) if status == "waiting" else named)  # one task may ask several questions
-        line += [("muted", ": "), ("node", names)] if names else []
+        line += [("muted", _COLON), ("node", names)] if names else []
     return line
+
+
+def _shorter(one: ThreadView, line: Line, cells: int) -> Line:
+    """The line of `_status` for a room: without nodes that would only be ``…``, or without the status before a mark.
+
+    The sign of a row shows the status too; nothing else of the row shows what the mark says.
+    """
+    status, marked = one.status or "?", line_len(_marked_status(one)) - 1
+    mark = _mark(one, status).strip(" ()")
+    if line_len(line) <= cells or not mark or marked + len(_COLON) + _SHORT_NODE <= cells:
+        return line
+    if marked <= cells:
+        return line[:2]
+    return [(thread_style(status), mark), *(line[2:] if cell_len(mark) + len(_COLON) + _SHORT_NODE <= cells else [])]
 
 
 def _marked_status(one: ThreadView) -> Line:

@@ -1,10 +1,11 @@
 """Shows a tree: rails at the left, the changes of each step at the right."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ckpt_cli.history.tasks.task_names import counted, nested
 from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
+from ckpt_cli.output.short_names import short_cells
 from ckpt_cli.output.text.steps import (
     Clock,
     change_summary,
@@ -15,6 +16,7 @@ from ckpt_cli.output.text.steps import (
     nodes,
     number,
     pad_line,
+    short_halts,
     strip_line,
     tip_lines,
 )
@@ -30,6 +32,7 @@ _FIRST_TO_GO = ("subgraphs", "checkpoints", "branches")  # the facts of the head
 _HALTED = {"waiting": "waiting for you", "failed": "failed"}  # a thread may have both statuses
 _LEAST_STATUS = 12  # the status in the heading is not cut below this many cells
 _NODES = 10  # if the nodes of a folded run would get fewer cells than this beside the changes, they are left out
+_NODE = 16  # beside long changes, a node that asked or failed gets a quarter of the page, and at least so many cells
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 
@@ -43,11 +46,12 @@ def render(view: TreeView, page: Page) -> Iterator[Line]:
     yield from (fit(strip_line(line), page.width) for line in _Tree(view, page).lines())
 
 
-def _all(rows: Iterable[TreeRow]) -> Iterator[TreeRow]:
+def _all(rows: Iterable[TreeRow], *, is_inner: bool = False) -> Iterator[tuple[TreeRow, bool]]:
+    """The rows of a tree and of its subgraphs, and whether each is one of a subgraph."""
     for row in rows:
-        yield row
+        yield row, is_inner
         for subgraph in row.subgraphs:
-            yield from _all(subgraph.rows)
+            yield from _all(subgraph.rows, is_inner=True)
 
 
 class _Tree:
@@ -56,19 +60,38 @@ class _Tree:
     def __init__(self, view: TreeView, page: Page) -> None:
         self._view = view
         self._width = page.width
-        self._drawn = view.rows if view.full else joined(view.rows)
-        steps = [row.step for row in _all(self._drawn) if row.step is not None]
-        self._clock = Clock((step.time for step in steps), wide=page.width is None)
-        self._left = max((_left(row) for row in self._drawn if row.step is not None), default=0)
-        self._step = max((len(number(step)) for step in steps), default=0)
-        most = _WHO[page.width is None or page.width >= _NARROW]
-        self._who = min(max((line_len(made_by(step)) for step in steps), default=0), most)
+        self._drawn = view.rows if view.full else joined(list(view.rows))
+        self._head_step: StepView | None = None
+        self._halts: Mapping[str, str] | None = None
+        times: dict[str, str] = {}  # one of each minute shows the dates and zones of all
+        makers: dict[tuple[Span, ...], None] = {}
+        marked: list[TreeRow] = []
+        self._left = self._step = self._beside = 0
+        for row, is_inner in _all(self._drawn):
+            step = row.step
+            if step is None:
+                continue
+            times[(step.time or "")[:16]] = step.time or ""
+            self._step = max(self._step, len(number(step)))
+            makers[tuple(made_by(step))] = None
+            if beside := line_len(self._marked(step)):
+                marked.append(row)
+                self._beside = max(self._beside, beside)
+            if not is_inner:
+                self._left = max(self._left, _left(row))
+                self._head_step = step if step.head and self._head_step is None else self._head_step
+        self._clock = Clock(times.values(), wide=page.width is None)
+        names = [list(maker) for maker in makers]
+        self._who = min(max(map(line_len, names), default=0), _WHO[page.width is None or page.width >= _NARROW])
+        self._makers = dict(zip(makers, names if page.width is None else short_cells(names, self._who), strict=True))
 
         room = None if page.width is None else page.width - self._left - self._step - self._who - 5
         self._timed = room is None or room - self._clock.cells - 2 >= _CHANGES
         self._room = None if room is None else room - (self._clock.cells + 2 if self._timed else 0)
-        self._beside = max((line_len(self._marked(step)) for step in steps), default=0)
-        marked = [row for row in _all(self._drawn) if row.step is not None and self._marked(row.step)]
+        if self._room is not None and self._room - self._beside - 2 < _CHANGES:
+            steps = [row.step for row in marked if row.step is not None]
+            self._halts = short_halts(steps, max((page.width or 0) // 4, _NODE))
+            self._beside = max((line_len(self._marked(step)) for step in steps), default=0)
         self._told = max((line_len(self._changes(row)) for row in marked), default=0)
 
     def lines(self) -> Iterator[Line]:
@@ -107,7 +130,7 @@ class _Tree:
         view = self._view
         if view.problem and view.status is None:
             return [("bad", f"{UNKNOWN} can't be read")]
-        head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
+        head = self._head_step
         if view.status in _HALTED and head is not None:
             return join_lines((_halted(head, status) for status in _HALTED), f" {BETWEEN} ")
         style = thread_style(view.status or "")
@@ -134,7 +157,8 @@ class _Tree:
         glyph: Span = ("head", f"{HEAD} ") if step.head and step.ns == self._view.ns else ("muted", f"{CHECKPOINT} ")
         line: Line = [*rails, glyph, ("id", step.short)]
         line.append(("", " " * max(self._left - line_len(line), 0)))
-        line += [("muted", f" {number(step):>{self._step}}  "), *pad_line(made_by(step), self._who), ("", "  ")]
+        maker = self._makers[tuple(made_by(step))]
+        line += [("muted", f" {number(step):>{self._step}}  "), *pad_line(maker, self._who), ("", "  ")]
         if self._timed:
             line += [("muted", self._clock(step.time)), ("", "  ")]
         beside, changes = self._marked(step), self._changes(row)
@@ -161,7 +185,7 @@ class _Tree:
         """The marks of a checkpoint; they are never cut."""
         beside = marks(step, len(self._view.branches)) if step.ns == self._view.ns else []
         if step.children:
-            beside = join_lines([halts(step), beside])
+            beside = join_lines([halts(step, self._halts), beside])
         if step.missing:
             beside = join_lines([[("bad", f"parent {_shortened(step.parent_id)} is not stored")], beside])
         return beside
@@ -194,8 +218,9 @@ def _shortened(checkpoint_id: str | None) -> str:
 
 
 def _halted(head: StepView, status: str) -> Line:
-    """The nodes whose tasks wait or failed at the head; empty if there are none."""
-    nodes = counted(nested(task.node or "?", task.inside) for task in head.tasks if task.status == status)
+    """The nodes whose tasks wait or failed at the head, as in `threads`: not those that have an error handler."""
+    tasks = (task for task in head.tasks if task.status == status and not (status == "failed" and task.handler))
+    nodes = counted(nested(task.node or "?", task.inside) for task in tasks)
     return [(thread_style(status), f"{_HALTED[status]}: {nodes}")] if nodes else []
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered
-from ckpt_cli.output.cells import cell_len, pad
+from ckpt_cli.output.cells import cell_len, line_len, pad
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.sends import GIVEN, argument_lines, send_cells
@@ -37,7 +37,11 @@ def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
     line: Line = [("node", _name(task))]
     if task.status:
         line += [("", "  "), task_look(task.status, consumed=view.consumed).span]
-    yield [*line, ("muted", f"  {task.id}")] if task.by not in ("input", "update") else line
+    shown_id: Line = [("muted", f"  {task.id}")] if task.by not in ("input", "update") else []
+    if page.width is None or line_len([*line, *shown_id]) <= page.width:
+        yield [*line, *shown_id]
+    else:
+        yield from (line, shown_id)
     shown = [write for write in task.writes if view.full or write.kind != "trigger"]
     labels = [*map(_label, shown), *([GIVEN] if task.send is not None else [])]
     column = min(max(map(cell_len, labels), default=0), _LABEL_CELLS)
