@@ -12,6 +12,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from ckpt_cli.app import run
+from ckpt_cli.errors import NotFound
+from ckpt_cli.plans.open_questions import Question, find_question
 from tests.graphs.human_in_the_loop import ASK, BOTH, CAREFUL, DELETE, RAN, agent, asking, nested, on
 from tests.graphs.human_in_the_loop import older as request_of
 
@@ -132,6 +134,26 @@ def test_parallel_questions_get_an_answer_each(asked: Asked) -> None:
     assert RAN == [SHORT]
 
 
+@pytest.mark.parametrize("length", [1, 3])
+def test_a_short_start_of_an_id_names_no_question(length: int, asked: Asked) -> None:
+    """It may be the number of another question as it was shown, so it is refused with the names of both."""
+    asked.start(lambda saver: agent(saver, "per_call", EVERY, BOTH))
+    first, second = asked.ids()
+    error = asked.ckpt("-i", f"{second[:length]}=approve", "--dry-run", code=4)
+    assert [one.rpartition(" ")[2] for one in error["candidates"]] == [f"({first})", f"({second})"]
+    assert "the first 4 characters" in error["hint"]
+    enough = next(at for at in range(4, 33) if not first.startswith(second[:at]))
+    assert second in asked.ckpt("-i", f"{second[:enough]}=approve", "--dry-run")["summary"]
+
+
+def test_the_number_of_a_question_is_no_start_of_an_id() -> None:
+    """Of a thousand questions the one with this number might be meant, and not the one whose id begins so."""
+    waiting = [Question(f"{at:04}{'a' * 28}", None, None, None) for at in range(2, 1002)]
+    with pytest.raises(NotFound):
+        find_question(waiting, "1000")
+    assert find_question(waiting, "1001") is waiting[-1]
+
+
 def test_a_question_in_a_subgraph(asked: Asked) -> None:
     """The agent may be a subgraph: its answer is recorded where it asked."""
     asked.start(nested)
@@ -192,6 +214,7 @@ PLAIN: Build = lambda saver: asking(saver, "Ship it?")  # noqa: E731
         (BATCH, ["--value", json.dumps({"decisions": [EDIT, APPROVE]})], 7, "edit is not allowed for delete_user"),
         (BATCH, ["--value", json.dumps([APPROVE, {"type": "respond"}])], 2, "respond needs a text"),
         (BATCH, ["--value", json.dumps([APPROVE, {"type": "edit", "args": {}}])], 2, "edit needs 'edited_action'"),
+        (BATCH, ["--value", json.dumps([{**APPROVE, "message": "no"}, APPROVE])], 2, "approve takes no text"),
         (BATCH, ["--value", '{"approved": true}'], 2, "this is no answer to a question about tool calls"),
         (BATCH, ["--value", "true"], 2, "this is no answer to a question about tool calls"),
         (EACH, ["--edit", '{"name": "rob"}'], 7, "edit is not allowed for delete_user"),

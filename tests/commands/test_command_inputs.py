@@ -1,5 +1,6 @@
 """The writes of a ``Command`` that a run gets as its input count as writes of the step that takes them in."""
 
+import json
 import operator
 import sqlite3
 from contextlib import closing
@@ -110,3 +111,24 @@ def test_one_step_is_judged_by_the_steps_before_it_too(tmp_path: Path) -> None:
     last_step = at(path, replay, "t", "step:2", to="step:3")
     assert [text for text in last_step.reducers if text.startswith("mul last value")] == []
     assert all(write.reducer is None for step in last_step.steps for task in step.tasks for write in task.writes)
+
+
+def test_get_says_what_get_state_shows_beyond_the_stored_value(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`get` gives what `get_state` gives, or says that a Command wrote more, which `get_state` shows applied."""
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph(saver)
+        app.invoke(Command(update={"log": ["waiting"], "name": "z"}), ON)
+        history = list(app.get_state_history(ON))
+    said = 0
+    for snapshot in history:
+        for channel, value in snapshot.values.items():
+            at_id = snapshot.config["configurable"]["checkpoint_id"]
+            assert run(["get", "t", channel, "--at", at_id, "--json", "-d", str(path)]) in (0, 4)
+            out, err = capsys.readouterr()
+            shown = json.loads(out) if out else {"value": None, "command": None}
+            if shown["value"] == value:
+                assert shown["command"] == []
+                continue
+            said += 1
+            assert "a Command wrote" in err or shown["command"] is None
+    assert said > 2

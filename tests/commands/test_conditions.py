@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.conditions import NAMES, Unit, parse_condition
+from ckpt_cli.parameters.conditions import NAMES, Unit, parse_condition, spell_number
 
 OPERATORS = {
     "<": operator.lt,
@@ -40,6 +40,21 @@ OPERATORS = {
 def test_limits_have_the_units_of_the_number(text: str, limit: float) -> None:
     """Sizes are in bytes, times in seconds and rates in checkpoints an hour, however they are typed."""
     assert parse_condition(text).limit == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (1_183_500, Unit.SECONDS, "13d16h"),
+        (0.2, Unit.SECONDS, "0s"),
+        (12_000_000, Unit.BYTES, "12 MB"),
+        (2400, Unit.RATE, "2,400/h"),
+        (1000, Unit.COUNT, "1,000"),
+    ],
+)
+def test_a_number_is_said_in_the_unit_in_which_its_limit_is_typed(value: float, unit: Unit, words: str) -> None:
+    """A mail of cron says how many days, not how many seconds."""
+    assert spell_number(value, unit) == words
 
 
 @given(st.sampled_from(sorted(OPERATORS)), st.integers(0, 99), st.integers(0, 99))

@@ -8,7 +8,6 @@ import pytest
 
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.commands.tree import tree
 from ckpt_cli.commands.writes import writes
 from ckpt_cli.output.line import Page, plain
@@ -16,6 +15,7 @@ from ckpt_cli.output.printer import render
 from ckpt_cli.views.base import View
 from tests import golden
 from tests.commands.asking import at, look
+from tests.commands.listing import threads
 
 Database = Callable[[str], Path]
 

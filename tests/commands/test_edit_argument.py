@@ -138,7 +138,7 @@ def test_a_sibling_in_a_subgraph_starts_again_only_if_allowed(said: Said) -> Non
 def test_a_sibling_that_starts_again_is_named(said: Said) -> None:
     """Its answer or question isn't kept, so the plan says that its subgraph runs and asks again."""
     _, text = said(calls, _START, "--task", "child[1]", "--set", "n=5", "--rerun")
-    assert "child [3/4] waits for an answer at that checkpoint; after the new one it runs again and asks again" in text
+    assert "child [3/4] waits for an answer at that checkpoint; after the new one it runs again from its start" in text
     assert "child [3/4] (a subgraph) ran in part; after the new checkpoint it starts again" in text
 
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +158,23 @@ def test_a_handler_that_fails_has_its_error_and_its_name(tmp_path: Path, capsys:
         graph(saver, says("mended")).update_state(on("t"), {"log": ["by hand"]}, as_node="last")
     assert run(["log", "t", "-d", str(path)]) == 0
     assert "bad, __error_handler__bad failed then" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("handler", ["asks", "broken", "mends"])
+def test_one_failure_is_told_alike_by_all_verbs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], handler: str
+) -> None:
+    """`threads`, the heading of `tree` and the marks of `log` name the handler's failure or question, not both."""
+    path, handlers = tmp_path / "t.sqlite", {"asks": asks, "broken": broken, "mends": says("mended")}
+    with SqliteSaver.from_conn_string(str(path)) as saver, suppress(KeyError):
+        graph(saver, handlers[handler], beside=None if handler == "broken" else asks).invoke({"log": []}, on("t"))
+    said = []
+    for words in (["tree", "t"], ["log", "t"], ["threads", "--status", "failed"]):
+        assert run([*words, "-d", str(path)]) == 0
+        said.append(capsys.readouterr().out)
+    failed = handler == "broken"
+    assert ("· failed: __error_handler__bad ·" in said[0]) is failed and "failed: bad" not in said[0]
+    assert ("✗ __error_handler__bad" in said[1]) is failed and "✗ bad" not in said[1]
+    assert said[2].startswith("t\t") is failed
+    assert "✗ bad  ValueError('broken')  its error handler: __error_handler__bad" in said[0]
+    assert {task.node: task.handler for task in at(path, show, "t").tasks}["bad"] == "__error_handler__bad"

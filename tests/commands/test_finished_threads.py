@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ckpt_cli.queries.finished_threads import FinishedThreads, read_statuses
+from ckpt_cli.queries.input_title import title_of_input, titles_of_inputs
 from ckpt_cli.queries.thread_status import ThreadStatus
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite.saver import open_file
@@ -19,16 +20,19 @@ SERVERS = [
 ]
 
 
-def _check(reader: Reader) -> int:
-    """Compare both ways for all threads; the number of threads that were read quickly."""
+def _check(reader: Reader) -> tuple[int, int]:
+    """Compare both ways for all threads; the numbers of threads and of titles of inputs that were read quickly."""
 
-    def compare() -> int:
+    def compare() -> tuple[int, int]:
         threads = list(reader.saver.threads())
         slowly = [ThreadStatus(reader, thread).view() for thread in threads]
         assert [one.view() for one in read_statuses(reader, threads)] == slowly
         quickly = FinishedThreads(reader).views(threads)
         assert {one.thread_id for one in slowly if one.thread_id in quickly and one.status != "done"} == set()
-        return len(quickly)
+        rows = reader.saver.rows_of([thread.thread_id for thread in threads])
+        found = titles_of_inputs(reader, rows)
+        assert found == {ref: title_of_input(reader, ref) for ref in found}
+        return len(quickly), len(found)
 
     return reader.moment(compare)
 
@@ -53,4 +57,5 @@ def test_the_same_views_on_servers(request: pytest.FixtureRequest, kind: str, na
 def test_most_are_read_quickly(database: Callable[[str], Path]) -> None:
     """Nearly all of the newest generation, so that the comparison is no empty one."""
     with closing(open_file(database("real"))) as saver:
-        assert _check(Reader(saver, Codec(None))) > 280
+        views, titles = _check(Reader(saver, Codec(None)))
+        assert (views > 280, titles > 280) == (True, True), (views, titles)

@@ -10,12 +10,12 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.queries.thread_order import sort_threads
 from ckpt_cli.savers.url import open_database
 from ckpt_cli.session import Session
 from tests.bench.bounds import chain, make, make_threads
+from tests.commands.listing import threads
 from tests.work import held
 
 _THREADS = 80
@@ -59,6 +59,7 @@ def test_memory_is_flat_in_the_number_of_threads(words: list[str], tmp_path: Pat
 
 
 _ROW = 900  # the ids of a checkpoint, by which the tree is known, but neither its metadata, its writes nor its line
+_ROW_OF_A_TREE = 1_500  # and its place in the drawing
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,22 @@ def test_a_log_keeps_no_more_of_a_checkpoint_than_its_ids(
     held(lambda: run([*words, "--db", str(few)]))  # imports
     least = held(lambda: run([*words, "--db", str(few)]))
     assert held(lambda: run([*words, "--db", str(many)])) < least + 2 * _THREADS * _ROW
+
+
+@pytest.mark.parametrize("words", [["tree", "t", "--full"], ["tree", "t", "--full", "--json"]])
+def test_a_whole_tree_keeps_no_more_of_a_checkpoint_than_its_ids(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three times as many checkpoints are drawn; only the tree of their ids grows, and how it is laid out."""
+    monkeypatch.setattr("ckpt_cli.queries.tree_outline._WHOLE", 0)
+    monkeypatch.setattr("ckpt_cli.commands.tree._WHOLE", 0)
+    monkeypatch.setattr("ckpt_cli.commands.tree._AT_ONCE", 10)
+    few, many = tmp_path / "few.sqlite", tmp_path / "many.sqlite"
+    make(few, chain(_THREADS))
+    make(many, chain(3 * _THREADS))
+    held(lambda: run([*words, "--db", str(few)]))  # imports
+    least = held(lambda: run([*words, "--db", str(few)]))
+    assert held(lambda: run([*words, "--db", str(many)])) < least + 2 * _THREADS * _ROW_OF_A_TREE
 
 
 @pytest.mark.parametrize("name", ["real", "legacy/py-0.0.48"])
@@ -117,7 +134,7 @@ def test_a_tree_in_pages_has_the_lines_of_a_tree_in_one(
 
     def printed() -> Iterator[tuple[list[str], str]]:
         for thread_id, ns in places:
-            for options in ([], ["--json"], ["--full"]):
+            for options in ([], ["--json"], ["--full"], ["--full", "--json"], ["--full", "--format", "dot"]):
                 words = ["tree", thread_id, "--ns", ns, *options]
                 with redirect_stdout(StringIO()) as out:
                     assert run([*words, "--db", str(path)]) == 0
@@ -126,6 +143,8 @@ def test_a_tree_in_pages_has_the_lines_of_a_tree_in_one(
     whole = {tuple(words): text for words, text in printed()}
     monkeypatch.setattr("ckpt_cli.queries.tree_outline._WHOLE", 0)
     monkeypatch.setattr("ckpt_cli.queries.tree_outline._AT_ONCE", 7)
+    monkeypatch.setattr("ckpt_cli.commands.tree._WHOLE", 0)
+    monkeypatch.setattr("ckpt_cli.commands.tree._AT_ONCE", 3)
     assert [(words, text) for words, text in printed() if whole[tuple(words)] != text] == []
 
 

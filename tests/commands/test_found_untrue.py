@@ -9,12 +9,13 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.replay import replay
-from ckpt_cli.history.reducers.step_verdicts import Reducers, Verdict, judge
+from ckpt_cli.history.reducers.known_reducers import Reducers
+from ckpt_cli.history.reducers.step_verdicts import Verdict, judge
 from ckpt_cli.model import Plan, WriteKey
 from ckpt_cli.savers.url import open_database
 from tests.commands.asking import at, look
@@ -193,3 +194,29 @@ def test_replay_names_only_reducers_of_channels_in_the_played_steps(tmp_path: Pa
     whole, last = at(path, replay, "t", to="@").reducers, at(path, replay, "t", "@^", to="@").reducers
     assert [text.split()[0] for text in sorted(whole)] == ["log", "n"]
     assert last == [text for text in whole if text.startswith("log ")]
+
+
+def test_no_order_is_said_of_an_error_and_a_question_of_one_node(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A node that asked, was answered, failed and then finished asked and failed; what is stored shows no order."""
+    down = [True]
+
+    def asks(_: State) -> State:
+        interrupt("sure?")
+        if down:
+            raise RuntimeError(down.pop())
+        return {"log": ["asked"]}
+
+    graph = StateGraph(State)
+    graph.add_node("b", asks)
+    graph.add_edge(START, "b")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph.compile(checkpointer=saver)
+        app.invoke({"log": []}, ON)
+        with pytest.raises(RuntimeError):
+            app.invoke(Command(resume="yes"), ON)
+        app.invoke(None, ON)
+    assert run(["log", "t", "-d", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "b asked and failed, in some order" in out and "then" not in out

@@ -12,7 +12,6 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 
 from ckpt_cli.app import run
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.errors import UsageError
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
@@ -22,6 +21,7 @@ from ckpt_cli.plans import other_threads
 from ckpt_cli.values.decisions import Decision, decide
 from ckpt_cli.values.questions import tool_question
 from tests.commands.asking import look
+from tests.commands.listing import threads
 from tests.graphs.building import Bag, line, on
 
 Said = Callable[..., str]

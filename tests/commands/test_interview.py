@@ -74,6 +74,17 @@ def test_each_question_gets_its_answer(asked: Asked) -> None:
     assert RAN == [("send_email", SHORT)]
 
 
+def test_the_colon_of_a_reason_is_no_part_of_the_word(asked: Asked) -> None:
+    """``reject: too much`` rejects, and the hint beside a wrong word names an answer that opens the editor."""
+    rules = {"delete_user": {"allowed_decisions": ["approve", "reject"]}}
+    asked.start(lambda saver: agent(saver, "per_call", rules, [DELETE]))
+    code, shown = talk(asked.path, ["@", "reject: too much", "y"])
+    assert code == 0
+    assert "`reject @` opens your editor" in " ".join(shown.split())
+    assert "with reason: too much" in asked.go_on()["messages"][-2].text
+    assert RAN == []
+
+
 def test_a_batch_has_a_prompt_for_each_call(asked: Asked) -> None:
     """One question about several calls is shown once, and each call gets its own decision."""
     asked.start(BATCH)
@@ -96,6 +107,21 @@ def test_long_answers_come_from_files(asked: Asked, tmp_path: Path) -> None:
     messages = asked.go_on()["messages"]
     assert RAN == [("send_email", SHORT)]
     assert any("until Monday" in one.text for one in messages)
+
+
+@pytest.mark.parametrize("word", ["reject", "respond"])
+def test_a_file_that_cannot_be_read_is_no_text(word: str, asked: Asked, tmp_path: Path) -> None:
+    """A mistyped name is asked for again; it never becomes the text that the model gets."""
+    asked.start(lambda saver: agent(saver, "per_call", {"delete_user": True}, [DELETE]))
+    (tmp_path / "why.txt").write_text("he is on leave")
+    code, shown = talk(asked.path, [f"{word} @{tmp_path}/wy.txt", f"{word} @{tmp_path}/why.txt", "y"])
+    assert code == 0, shown
+    said = " ".join(shown.split())
+    assert "wy.txt: No such file or directory" in said
+    assert f"hint: @ stands for a file; `{word} @` opens your editor for a text that begins with @" in said
+    messages = [one.text for one in asked.go_on()["messages"]]
+    assert any("he is on leave" in one for one in messages)
+    assert not any("@" in one for one in messages)
 
 
 def test_long_answers_are_written_in_the_editor(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +148,18 @@ def test_a_plain_answer_is_written_in_the_editor(asked: Asked, monkeypatch: pyte
     code, shown = talk(asked.path, ["@", "y"])
     assert code == 0, shown
     assert asked.go_on()["answers"] == ["yes,\ntoday"]
+
+
+def test_a_text_behind_approve_is_refused(asked: Asked) -> None:
+    """The graph would drop it, so the call isn't approved, and the hint names the answers that take a text."""
+    rules = {"delete_user": {"allowed_decisions": ["approve", "reject", "respond"]}}
+    asked.start(lambda saver: agent(saver, "per_call", rules, [DELETE]))
+    code, shown = talk(asked.path, ["approve but not bob", "approve: yes", "approve @", "reject not bob", "y"])
+    assert code == 0, shown
+    assert shown.count("approve takes no text, and the graph would drop it") == 3
+    assert "hint: reject TEXT and respond TEXT take one" in shown
+    assert "with reason: not bob" in asked.go_on()["messages"][-2].text
+    assert RAN == []
 
 
 def test_each_call_of_several_is_asked_for_by_its_number(asked: Asked) -> None:
@@ -167,8 +205,23 @@ def test_what_stays_open(lines: list[str], code: int, asked: Asked) -> None:
     before = asked.rows()
     ended, shown = talk(asked.path, lines)
     assert ended == code, shown
+    assert ("no answer was recorded" in shown, "--approve" in shown) == (code == 0, False)
     assert asked.rows() == before
     assert len(asked.ids()) == 2
+
+
+def test_a_decision_that_is_not_recorded_is_said_to_be_lost(asked: Asked) -> None:
+    """A question needs a decision for each call; the command that is offered decides nothing for the person."""
+    asked.start(BATCH)
+    before = asked.rows()
+    code, shown = talk(asked.path, ["reject not him", ""])
+    assert code == 0, shown
+    after = shown.rpartition("open): ")[2]
+    assert "nothing is recorded for this question: it needs a decision for each of its 2 tool calls" in " ".join(
+        after.split()
+    )
+    assert after.endswith(f"no answer was recorded; to be asked again:\n    ckpt resume {THREAD}\n")
+    assert asked.rows() == before
 
 
 def test_one_of_two_is_answered(asked: Asked) -> None:

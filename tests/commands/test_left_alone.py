@@ -15,13 +15,13 @@ from langgraph.types import interrupt
 from ckpt_cli.app import run
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.commands.show import show
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.commands.tree import tree
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.views.base import View
 from tests import golden
 from tests.commands.asking import at
+from tests.commands.listing import threads
 from tests.graphs import Graph
 from tests.graphs.building import Log, line, on
 

@@ -158,6 +158,25 @@ def test_the_options_fit_together(ckpt: Ckpt) -> None:
     assert ckpt("rollback", "--match", "nobody", "--at", "step:1", "--yes")["selected"] == 0
 
 
+@pytest.mark.parametrize("rev", ["before:text:", "before:text:(", "before:day:monday", "@{soon}", "a b"])
+def test_a_mistyped_revision_is_one_error(rev: str, database: Path, ckpt: Ckpt) -> None:
+    """It is no revision in any thread, so no plan is made, with or without --skip-refused."""
+    before = rows(database)
+    for words in (["rollback", "--skip-refused", "--yes"], ["fork", "--dry-run"], ["tag", "--name", "x"]):
+        assert ckpt(*words, *MANY, "--at", rev, code=2)["error"]["hint"]
+    assert rows(database) == before
+    assert ckpt("tag", "--list")["tags"] == []
+
+
+def test_a_refused_thread_names_the_option_that_helps(ckpt: Ckpt) -> None:
+    """As for one thread; a hint with another thread's command isn't repeated."""
+    edited = ckpt("edit", *MANY, "--set", "colour=1", "--dry-run")["threads"]
+    problems = {one["thread_id"]: one["problem"] for one in edited}
+    assert "(--create " in problems["support-42"]
+    assert "(--rerun " in problems["support-41"]
+    assert "`" not in problems["support-41"]
+
+
 def test_a_part_that_a_later_operation_changed_is_named(ckpt: Ckpt, database: Path) -> None:
     """Undo says for that thread what to undo first, and takes the others back; numbers have no gaps."""
     before = rows(database)
@@ -244,3 +263,12 @@ def test_the_log_is_written_page_by_page(ckpt: Ckpt, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(LogFile, "transaction", transaction)
         ckpt("undo", "--yes")
     assert counts == [counts[1] - 6, counts[1]], "two for each page"
+
+
+def test_an_undo_keeps_the_pattern_of_what_it_undoes(ckpt: Ckpt) -> None:
+    """A colon and a semicolon in a person's pattern end nothing: the undo names the whole of it, in the log too."""
+    pattern = "before:text:shipped, not delivered|late: lost; gone"
+    ckpt("rollback", *MANY, "--at", pattern, "--yes")
+    undone = ckpt("undo", "--yes")
+    assert undone["summary"] == f"of operation 1 (rollback of 4 threads to {pattern})"
+    assert ckpt("operations")["operations"][0]["summary"] == undone["summary"]

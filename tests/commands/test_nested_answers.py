@@ -14,12 +14,12 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from ckpt_cli.app import run
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.parameters.statuses import StatusOption
 from tests import golden
 from tests.commands.asking import look
+from tests.commands.listing import threads
 from tests.graphs.building import Log, on
 
 Run = Callable[..., str]

@@ -13,11 +13,11 @@ from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.resume import resume
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.parameters.statuses import StatusOption
 from tests.commands.asking import look
+from tests.commands.listing import threads
 from tests.graphs.building import Log, on
 
 

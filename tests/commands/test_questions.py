@@ -7,7 +7,6 @@ import pytest
 
 from ckpt_cli.commands.resume import resume
 from ckpt_cli.commands.show import show
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.commands.tree import tree
 from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import Page
@@ -15,6 +14,7 @@ from ckpt_cli.output.printer import render
 from ckpt_cli.parameters.statuses import StatusOption
 from tests import golden
 from tests.commands.asking import at, look
+from tests.commands.listing import threads
 from tests.graphs.human_in_the_loop import BODY, HOSTILE, THREADS
 
 Database = Callable[[str], Path]

@@ -62,6 +62,34 @@ def _type(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_grep_searches_them(path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The times of `grep` choose checkpoints, all other options its threads."""
+    every_thread = [one for one in words if not one.startswith(("2001", "2026", "--since", "--until"))]
+    capsys.readouterr()
+    assert run(["grep", ".", *every_thread, "--count", "-d", str(path), "--json"]) == 0
+    found = [hit["thread_id"] for hit in json.loads(capsys.readouterr().out)["hits"]]
+    assert found == _listed(path, every_thread, capsys)
+
+
+def test_listed_by_name(path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`threads --stdin` lists the named threads in its own order, narrowed by conditions; `grep` in the named order."""
+    everything = _listed(path, [], capsys)
+    some = everything[3:0:-1]
+    for words in ([], ["--status", "done"], ["--match", some[0]], ["--since", "2001-01-01"]):
+        wanted = [one for one in _listed(path, words, capsys) if one in some]
+        _type(monkeypatch, "\n".join([*some, some[0]]))
+        assert _listed(path, [*words, "--stdin"], capsys) == wanted
+    _type(monkeypatch, "\n".join(some))
+    assert run(["grep", ".", "--stdin", "--count", "-d", str(path), "--json"]) == 0
+    assert [hit["thread_id"] for hit in json.loads(capsys.readouterr().out)["hits"]] == some
+    _type(monkeypatch, "nobody")
+    assert run(["threads", "--stdin", "-d", str(path)]) == 4
+    _type(monkeypatch, f"{some[0]}\n{some[1]}")
+    assert run(["threads", "--stdin", "-n", "1", "-d", str(path)]) == 0
+    assert str(len(everything)) not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("few", [0, 20])
 def test_named(path: Path, few: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Named threads keep their order, once each; stdin may give revisions; conditions narrow the names."""

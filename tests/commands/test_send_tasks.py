@@ -125,8 +125,8 @@ def test_an_argument_is_whole_as_long_as_it_matters(status: str) -> None:
 
 def test_threads_show_the_failed_send(stopped: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In the blocks of `threads --status failed`, each task has its number, and its argument in a line of its own."""
-    from ckpt_cli.commands.threads import threads
     from tests.commands.asking import at
+    from tests.commands.listing import threads
 
     view = at(Path(stopped), threads, status=["failed"])
     lines = ["".join(text for _, text in line) for line in render(view, Page(80, 0.0))]

@@ -2,19 +2,22 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, KeyMissing, PayloadCorrupt, ThreadNotFound
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.text.show import render
 from ckpt_cli.views.show import ShowView
 from tests import golden
 from tests.commands.asking import at
+from tests.commands.listing import threads
 from tests.commands.stored import broken_channel
 from tests.databases import KEYS
 
@@ -174,3 +177,28 @@ def test_every_revision_of_an_odd_thread_is_found_by_its_short_id(thread: str, d
     path = database("real")
     head = at(path, show, thread)
     assert at(path, show, thread, head.short).checkpoint_id == head.checkpoint_id
+
+
+def test_what_a_command_wrote_is_beside_the_state(tmp_path: Path) -> None:
+    """Until a step has applied it, LangGraph's `get_state` has values that no channel has."""
+
+    class Count(TypedDict):
+        n: int
+
+    def ask(state: Count) -> Count:
+        raise ValueError(interrupt("go on?"))
+
+    path = tmp_path / "a.sqlite"
+    config: Any = {"configurable": {"thread_id": "t"}}
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = StateGraph(Count).add_node(ask).add_edge(START, "ask").compile(checkpointer=saver)
+        graph.invoke({"n": 2}, config)
+        assert not at(path, show, "t").command
+        with pytest.raises(ValueError, match="yes"):
+            graph.invoke(Command(resume="yes", update={"n": 1}), config)
+        assert graph.get_state(config).values == {"n": 1}
+    view = at(path, show, "t")
+    assert view.channels["n"].value == 2
+    assert [(write.channel, write.value) for write in view.command] == [("n", 1)]
+    assert "  n  1" in text(view).splitlines()
+    assert "no channel has" in text(view)

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import ormsgpack
 import pytest
@@ -22,7 +23,7 @@ from ckpt_cli.output.line import Page
 from ckpt_cli.output.printer import render
 from ckpt_cli.parameters.conditions import NAMES
 from ckpt_cli.parameters.selector import SelectorOptions
-from ckpt_cli.queries.fleet_status import FleetStatus
+from ckpt_cli.queries.fleet_status import FleetStatus, question_text
 from ckpt_cli.session import KEY_ENV, Session
 from ckpt_cli.views.stats import StatsView
 from tests import golden
@@ -49,6 +50,25 @@ def test_looks(database: Database) -> None:
     golden.check("stats/real", look(database("real")))
     golden.check("stats/real-values", look(database("real"), values=True, by=["source"]))
     golden.check("stats/js", look(database("js")))
+
+
+def test_what_is_asked_is_readable_beside_long_names(database: Database) -> None:
+    """Ids as applications make them and the nodes of LangChain's middleware leave room for the question and numbers."""
+    view = look(database("hitl"))
+    named = {one.thread_id: str(UUID(int=n * 0x1234567890ABCDEF1234567)) for n, one in enumerate(view.halted, 1)}
+    view.halted = [one._replace(thread_id=named[one.thread_id]) for one in view.halted]
+    golden.check("stats/long-names", view)
+    lines = [clean_line(line) for line in render(view, Page(80, golden.NOW))]
+    assert all(any(name in line for line in lines) for name in named.values())
+    assert [line for line in lines if "tool call: delete_user" in line and not line.endswith("…")]
+
+
+def test_questions_of_one_call_are_counted_by_tool(database: Database) -> None:
+    """A question for each call has the call's arguments in its text, and is counted by its tool like the others."""
+    texts = [one.text for one in look(database("hitl")).questions]
+    assert not [text for text in texts if "requires approval" in text], texts
+    approval = {"type": "tool_approval", "name": "send_refund", "args": {"order": 3}, "description": "approve\n3?"}
+    assert question_text(approval) == "tool call: send_refund"  # langgraph before 1.2.22 stores no schema
 
 
 def test_the_metrics_look_like_openmetrics(database: Database) -> None:
@@ -186,6 +206,8 @@ def test_a_condition_that_does_not_hold_is_named_and_exits_with_1(
     assert run([*words, "--check", "done > 0"]) == 2
     assert "--values" in capsys.readouterr().err
     assert run([*words, "--check", "done > 0", "--values"]) == 0
+    assert run([*words, "--check", "oldest_waiting < 2h"]) == 1
+    assert re.search(r"oldest_waiting < 2h \(it is \d+d\d+h\)", capsys.readouterr().err)
     assert run([*words, "--check", "waitng == 0"]) == 2
     assert "did you mean waiting" in capsys.readouterr().err
 
@@ -213,3 +235,4 @@ def test_an_empty_answer_is_no_error(tmp_path: Path, database: Database) -> None
     """A selection of no threads has zeros, and nothing is unknown that is known of nothing."""
     view = look(database("real"), selector=SelectorOptions(match="no such thread"))
     assert (view.threads, view.checkpoints, view.bytes, view.waiting, view.oldest_waiting) == (0, 0, 0, 0, 0.0)
+    assert view.agents == []

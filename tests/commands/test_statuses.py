@@ -17,7 +17,6 @@ from langgraph.types import Command, interrupt
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.commands.tree import tree
 from ckpt_cli.commands.writes import writes
 from ckpt_cli.errors import UsageError
@@ -26,6 +25,7 @@ from ckpt_cli.output.printer import render
 from ckpt_cli.output.theme import WAITING
 from tests import golden
 from tests.commands.asking import at
+from tests.commands.listing import threads
 from tests.graphs.building import line, on
 
 HOUR = 3600

@@ -13,14 +13,16 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
+from ckpt_cli.app import run
+from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.commands.tree import tree
 from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.views.base import View
 from tests.commands.asking import at
+from tests.commands.listing import threads
 from tests.graphs import Graph
 from tests.graphs.building import Log, line, on
 
@@ -98,6 +100,8 @@ def test_a_failure_in_a_subgraph_has_its_node(thread: str, inside: tuple[str, ..
     assert any(part.startswith(f"  {name}  ✗ failed") for part in drawn(at(path, show, thread)))
     assert f"failed: {name}" in drawn(at(path, tree, thread), 120)[0]
     assert any(f"✗ {name}  TimeoutError" in part for part in drawn(at(path, tree, thread), 120))
+    assert drawn(at(path, log, thread), 120)[0].endswith(f"@ ✗ {name}")
+    assert at(path, log, thread).steps[0].halts[0].inside == inside
     assert any(f"failed: {name} " in part for part in drawn(at(path, threads), 160))
     assert any(part.startswith(f"    {name}  TimeoutError") for part in drawn(at(path, threads, status=["failed"])))
 
@@ -118,12 +122,52 @@ def test_stuck_threads_have_their_reasons(path: Path) -> None:
     assert all(cell_len(part) <= 80 for part in lines)
 
 
+@pytest.fixture
+def alike(tmp_path: Path) -> Path:
+    """Threads of one tenant, in which two nodes of one middleware wait; one of them has been answered."""
+    path = tmp_path / "alike.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        for number, name in enumerate(("before_model", "after_model", "after_model")):
+            node = f"HumanInTheLoopMiddleware.{name}"
+            graph = line(SqliteSaver(connection), node, schema=Log, nodes={node: ask})
+            graph.invoke({"log": ["hello"]}, on(f"tenant-4711:customer-{LONG}:chat-{number}"))
+    assert run(["resume", f"tenant-4711:customer-{LONG}:chat-2", "--value", '"yes"', "--yes", "-d", str(path)]) == 0
+    return path
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_threads_and_nodes_that_differ_look_different(width: int, alike: Path) -> None:
+    """Ids and nodes are cut where they are the same; a column without room for a title is left out."""
+    table = drawn(at(alike, threads), width)
+    waiting = drawn(at(alike, threads, status=["waiting,failed"]), width)
+    for lines, count in ((table, 3), (waiting, 2)):
+        ids = [part.split()[1] for part in lines if part.startswith(("⏸", "…"))]
+        assert [name[-7:] for name in ids] == [":chat-2", ":chat-1", ":chat-0"][-count:]
+        assert not any(part.endswith(" …") for part in lines)
+    assert len({part.split()[0] for part in waiting if part.startswith("    Human")}) == 2
+    assert len({part.split(":")[-1] for part in table if "waiting: " in part}) == 2
+    assert any(part.endswith(("  unfinished (answered)", "  answered: HumanIn…")) for part in table)
+    first = drawn(at(alike, log, f"tenant-4711:customer-{LONG}:chat-0"), width)[0]
+    assert first.endswith("⏸ HumanInTheLoopMiddleware.before_model") is (width == 100)
+
+
+def test_a_pipe_has_what_is_left_of_an_unfinished_thread(alike: Path, path: Path) -> None:
+    """Its last column: what was answered, what runs next, that an answer waits for its question."""
+    rows = [plain(part).split("\t") for one in (alike, path) for part in render(at(one, threads), Page(None, 0))]
+    assert {row[0][-7:]: row[8] for row in rows if row[8]} == {
+        ":chat-2": "answered: HumanInTheLoopMiddleware.after_model",
+        "killed": "next: agent",
+        LONG[-7:]: "has answer",
+    }
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_what_is_never_cut(width: int, path: Path) -> None:
     """The id of a thread, to be copied, and the mark of its status; titles and nodes are cut before them."""
     (row,) = (part for part in drawn(at(path, threads), width) if LONG[:8] in part)
     assert f"{LONG} " in row
-    assert ("waiting (has answer)" in row) is (width > 60)
+    assert ("waiting (has answer)" if width > 60 else "⏸ ") in row
+    assert "has answer" in row
     assert cell_len(row) <= width
 
 

@@ -11,7 +11,6 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state import titles
 from ckpt_cli.output.line import Page, plain
@@ -20,6 +19,7 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.parameters.statuses import StatusOption
 from tests import golden
 from tests.commands.asking import look
+from tests.commands.listing import threads
 from tests.databases import DATABASES, KEYS
 
 Database = Callable[[str], Path]
@@ -88,6 +88,10 @@ WHERE = [
     'metadata.plan == "nobody"',
     'topic == "cats" and step > 0',
     'len(messages) > 2 and metadata.source == "loop"',
+    "step == 1",
+    "metadata.step == 2.0 and step > 0",
+    "metadata.beta == 1 and True == beta",
+    "turn == 1",
 ]
 
 

@@ -13,7 +13,6 @@ from ckpt_cli.app import run
 from ckpt_cli.commands.grep import grep
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
-from ckpt_cli.commands.threads import threads
 from ckpt_cli.commands.tree import tree
 from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.output.cells import cell_len
@@ -22,6 +21,7 @@ from ckpt_cli.output.printer import render
 from ckpt_cli.output.text.steps import Clock
 from tests import golden
 from tests.commands.asking import at, look
+from tests.commands.listing import threads
 
 Database = Callable[[str], Path]
 

@@ -58,7 +58,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "no-json": ("real", ["commands", "--values", "{seen: 1}", "--as-node", "router"]),
     "no-such-reducer": ("real", ["commands", "--values", '{"seen": []}', "--reducer", "seen=lats"]),
     "two-ways-to-say-it": ("real", ["commands", "--values", "{}", "--as-input", "--as-node", "router"]),
-    "several-ways": ("real", ["chat-linear", "--values", '{"turn": 3}', "--as-node", "model"]),
+    "several-ways": ("real", ["chat-linear", "--values", '{"turn": 30}', "--as-node", "model"]),
     "where-on": ("real", ["commands", "step:2", "--values", '{"seen": ["me"]}', "--as-node", "router"]),
     "no-such-node": ("real", ["commands", "--values", '{"k": 1}', "--as-node", "ruoter"]),
     "not-of-its-kind": ("real", ["chat-linear", "--values", '{"turn": 5}', "--as-node", "model", *DICT]),

@@ -22,6 +22,8 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.views.resume import QuestionLine
+from tests.commands.test_taken_back import asking
+from tests.graphs import human_in_the_loop
 from tests.graphs.building import on
 
 Said = Callable[..., str]
@@ -118,3 +120,38 @@ def test_a_free_name_is_offered_with_the_options_given(said: Said) -> None:
     assert "--to copy-2 --with-pending`" in hint
     said("fork", "t", "@", "--to", "copy-2", "--with-pending", "--yes")
     assert len(json.loads(said("resume", "copy-2", "--json"))["questions"]) == 2
+
+
+def test_a_worker_inside_a_subgraph_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A task that a Send started in a subgraph: the plan names its node, not the one that called the subgraph."""
+    path, thread = tmp_path / "t.sqlite", on("t")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = asking(saver, inside=True)
+        app.invoke({"out": []}, thread)
+        [question] = [one for one in app.get_state(thread).interrupts if one.value == "q0"]
+    assert run(["resume", "t", "-i", f"{question.id}=yes", "-d", str(path), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert f"recorded for sub › ask ({question.id})" in said and 'ask asks "q0"' in said
+    assert said.count("still waits: sub › ask (") == 2
+
+
+def test_the_calls_of_an_agent_in_a_subgraph_are_its_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """LangChain's middleware that asks once per call: `tools` asks, not the node that called the agent."""
+    path, thread, rules = tmp_path / "t.sqlite", on("t"), {"delete_user": True, "send_email": True}
+    agent = human_in_the_loop.agent(None, "per_call", rules, [human_in_the_loop.DELETE, human_in_the_loop.MAIL])
+    graph = StateGraph(human_in_the_loop.Messages).add_node("mailer", agent).add_edge(START, "mailer")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph.compile(checkpointer=saver)
+        app.invoke({"messages": [("user", "go")]}, thread)
+        asked = app.get_state(thread).interrupts  # in any order
+        first, second = sorted(asked, key=lambda one: "send_email" in str(one.value))
+        assert run(["resume", "t", "-i", "tools=approve", "-d", str(path), "--yes"]) == 2
+        said = capsys.readouterr().err
+        assert said.count("  mailer › tools (") == 2 and "'tools' fits 2 questions" in said
+        assert run(["resume", "t", "-i", f"{first.id}=reject", "-d", str(path), "--yes"]) == 0
+        app.invoke(None, thread)
+        assert [one.id for one in app.get_state(thread).interrupts] == [second.id]
+        human_in_the_loop.RAN.clear()
+        assert run(["resume", "t", "-i", "tools=approve", "-d", str(path), "--yes"]) == 0
+        app.invoke(None, thread)
+        assert [name for name, _ in human_in_the_loop.RAN] == ["send_email"]

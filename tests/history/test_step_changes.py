@@ -156,6 +156,7 @@ _FORMS = {
     ChangeKind.WROTE: r"c wrote .+",
     ChangeKind.SEVERAL: r"c wrote \d values",
     ChangeKind.UNREAD: r"c wrote \d+ B",
+    ChangeKind.UNSTORED: r"c wrote \(not stored\)",
     ChangeKind.UNREADABLE: r"c wrote \(can't be decoded\)",
 }
 """The forms of docs/reference.md, "A row of log and tree"."""

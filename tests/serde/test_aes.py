@@ -7,6 +7,7 @@ import pytest
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ckpt_cli.errors import KeyMissing
+from ckpt_cli.installing import install
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form
@@ -78,7 +79,7 @@ def test_without_the_extra_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(builtins, "__import__", without)
     node = Codec(KEY).decode(stored_before)
-    assert node.needs_key and "pip install 'pycryptodome>=3.20'" in node.problem
+    assert node.needs_key and install("pycryptodome>=3.20") in node.problem
 
 
 stored_before = stored([1])

@@ -3,6 +3,9 @@
 import os
 import random
 import resource
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,9 @@ from tests.serde.samples import CHECKPOINT, JS_JSON, PYTHON_JSON, VALUES, parts,
 
 COUNT = int(os.environ.get("CKPT_MUTATED_PAYLOADS", "30000"))
 """How many. Of the faults that were put into the decoders to try this test, the last was found at payload 16,840."""
+BATCHES = 8
+"""Each is looked into by a process of its own, whose death fails the test."""
+ROOT = Path(__file__).parents[2]
 
 UNPICKLABLE = ("bytes inside", "command", "interrupt", "overwrite", "send")
 SEEDS = [
@@ -67,13 +73,12 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
     return bytes(wounded)
 
 
-@pytest.mark.slow
-def test_mutated_payloads_give_a_value_or_say_what_is_broken() -> None:
-    """No mutation raises, or makes memory grow; all nodes open, and the JSON of what they hold reads back the same."""
-    chance = random.Random(20_261_121)
+def look(number: int, count: int) -> None:
+    """Look into so many mutated payloads; `number` seeds the mutations."""
+    chance = random.Random(20_261_121 + number)
     codec = Codec()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for n in range(COUNT):
+    for n in range(count):
         seed = chance.choice(SEEDS)
         value = codec.decode(Payload(seed.tag, mutate(seed.data, chance)))
         shown = to_json(value, reveal=True)
@@ -85,3 +90,16 @@ def test_mutated_payloads_give_a_value_or_say_what_is_broken() -> None:
                 langgraph_values.items(part)
                 langgraph_values.interrupts(part)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(BATCHES))
+def test_mutated_payloads_give_a_value_or_say_what_is_broken(number: int) -> None:
+    """None raises, ends the process, or makes memory grow; all nodes open, and their JSON reads back the same."""
+    words = [sys.executable, "-W", "error", "-m", "tests.serde.test_fuzz", str(number), str(COUNT // BATCHES)]
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", cwd=ROOT, check=False)
+    assert done.returncode == 0, f"{' '.join(words[-4:])}: {done.returncode} {done.stderr[-2000:]}"
+
+
+if __name__ == "__main__":
+    look(*map(int, sys.argv[1:]))

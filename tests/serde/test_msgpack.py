@@ -6,6 +6,7 @@ import ormsgpack
 import pytest
 
 from ckpt_cli.model import Payload
+from ckpt_cli.serde import msgpack
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.serde.msgpack import LEVELS
 from ckpt_cli.serde.msgpack_write import pack
@@ -143,3 +144,16 @@ def test_a_real_checkpoint_reads_back_in_the_real_library() -> None:
     stored = payload(CHECKPOINT)
     rebuilt = pack(from_json(to_json(Codec().decode(stored), reveal=True)))
     assert SERIALIZER.loads_typed(("msgpack", rebuilt)) == CHECKPOINT
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 255, 256])
+def test_a_payload_that_is_one_text(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short text is decoded at once, and it and damaged ones become what any other value does."""
+    texts = ["a" * length, "ä" * (length // 2)]
+    whole = [ormsgpack.packb(text) for text in texts]
+    damaged = [bad for data in whole for bad in (data[:-1], data + b"\x00", data[:-1] + b"\xff")]
+    quickly = [Codec().decode(Payload("msgpack", data)) for data in (*whole, *damaged)]
+    monkeypatch.setattr(msgpack, "_short_text", lambda _: None)
+    slowly = [Codec().decode(Payload("msgpack", data)) for data in (*whole, *damaged)]
+    assert quickly[:2] == texts
+    assert all(map(same, quickly, slowly))

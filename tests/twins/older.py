@@ -1,31 +1,39 @@
-"""An older LangGraph in a virtual environment of its own, made once; ``CKPT_TEST_OLD_PYTHON`` names another."""
+"""Older LangGraphs in virtual environments of their own, made once; ``CKPT_TEST_OLD_PYTHON`` names another for 0.6."""
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.servers.wheels import HOME
+from tests.servers.made_once import HOME, made_once
 
 REQUIREMENTS = ("langgraph==0.6.11", "langgraph-checkpoint-sqlite==3.0.0", "langchain-core==0.3.79")
-_ROOT = Path(__file__).parents[2]
+OLDEST = (
+    "langgraph==0.2.76",
+    "langgraph-checkpoint==2.0.16",
+    "langgraph-checkpoint-sqlite==2.0.5",
+    "langchain-core==0.3.79",
+)
+"""The oldest generation with `interrupt`; its saver has no task paths, and its serializer is the first msgpack one."""
+ROOT = Path(__file__).parents[2]
 
 
-def python() -> Path | None:
-    """The Python of the older release; None where it can't be fetched."""
-    if given := os.environ.get("CKPT_TEST_OLD_PYTHON"):
+def python(requirements: Sequence[str] = REQUIREMENTS) -> Path | None:
+    """The Python of an older release; None where it can't be fetched."""
+    if requirements == REQUIREMENTS and (given := os.environ.get("CKPT_TEST_OLD_PYTHON")):
         return Path(given)
-    folder = HOME / "-".join(REQUIREMENTS[0].split("=="))
-    found = folder / "bin" / "python"
-    if not (folder / "complete").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
-        pip = [sys.executable, "-m", "pip", "--python", str(found), "install", "-q", "--disable-pip-version-check"]
-        if subprocess.run([*pip, *REQUIREMENTS], check=False, capture_output=True).returncode:
-            return None
-        (folder / "complete").touch()
-    return found
+    folder = made_once(HOME / "-".join(requirements[0].split("==")), lambda empty: _install(empty, requirements))
+    return None if folder is None else folder / "bin" / "python"
+
+
+def _install(folder: Path, requirements: Sequence[str]) -> bool:
+    subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "-q"]
+    fetched = subprocess.run([*pip, "--disable-pip-version-check", *requirements], check=False, capture_output=True)
+    return not fetched.returncode
 
 
 class LibraryFailed(Exception):
@@ -41,7 +49,7 @@ class Older:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
-            cwd=_ROOT,
+            cwd=ROOT,
             env={**os.environ, "PYTHONUTF8": "1"},
         )
 

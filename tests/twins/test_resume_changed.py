@@ -44,7 +44,7 @@ def test_the_next_run_takes_the_answer(
     twin.ckpt(verb, *words, "--ns", ns)
     capsys.readouterr()
     twin.ckpt("resume", "--value", '"the answer"')
-    assert "the next run asks again, and the first question gets this answer" in capsys.readouterr().out
+    assert "there, and the first question that it asks gets this answer" in capsys.readouterr().out
     end = twin.ask("answered", None)
     assert "__interrupt__" not in end
     assert json.dumps(end).count("the answer") == 1
@@ -121,7 +121,7 @@ def test_an_answer_that_another_question_would_take(
         capsys.readouterr()
         assert run(["resume", "t", "-i", f'{stale}="mine"', *db]) == 7
         error = capsys.readouterr().err
-        assert words in error and "graph.invoke(None, config), which asks again" in error
+        assert words in error and "let the application run graph.invoke(None, config)" in error
         assert connection.execute("SELECT * FROM writes").fetchall() == before
         graph.invoke(None, on("t"))
         again = {one.id for one in graph.get_state(on("t")).interrupts}
@@ -129,6 +129,51 @@ def test_an_answer_that_another_question_would_take(
             assert run(["resume", "t", "-i", f'{one}="mine"', *db]) == 0
         graph.invoke(None, on("t"))
         assert not again & {one.id for one in graph.get_state(on("t")).interrupts}
+
+
+MOVED = {
+    "as what asks": ("ask", "after", "the next run goes on with after there"),
+    "as the last": ("after", "END", "nothing is left to run there"),
+}
+"""The node as which the application updates, the node that ckpt names as the next one, and what is said."""
+
+
+@pytest.mark.parametrize("deep", [False, True], ids=["child", "deeper"])
+@pytest.mark.parametrize("by", ["application", "ckpt"])
+@pytest.mark.parametrize("name", MOVED)
+def test_a_subgraph_that_was_moved_past_its_question(
+    name: str, by: str, deep: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing there takes an answer: none is recorded, the list says why, and the run goes on without one."""
+    path = tmp_path / "moved.sqlite"
+    as_node, after, why = MOVED[name]
+    inner = line(None, "ask", "after", nodes={"ask": lambda s: {"log": [interrupt("first?")]}})
+    inner = line(None, "outer", nodes={"outer": inner}) if deep else inner
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = line(SqliteSaver(connection), "child", "last", nodes={"child": inner})
+        graph.invoke({"log": []}, on("t"))
+        task = graph.get_state(on("t"), subgraphs=True).tasks[0]
+        config = (task.state.tasks[0] if deep else task).state.config
+        db = ["-d", str(path), "--yes"]
+        if by == "application":
+            graph.update_state(config, {"log": ["x"]}, as_node=as_node)
+        else:
+            ns, values = (
+                config["configurable"]["checkpoint_ns"],
+                ["--values", '{"log": ["x"]}', "--reducer", "log=append"],
+            )
+            assert run(["update", "t", "@", "--ns", ns, "--as-node", "ask", "--next", after, *values, *db]) == 0
+        before = connection.execute("SELECT * FROM writes").fetchall()
+        capsys.readouterr()
+        assert run(["resume", "t", "--json", *db[:2]]) == 0
+        [question] = json.loads(capsys.readouterr().out)["questions"]
+        assert why in question["past"]
+        assert run(["resume", "t", "--value", '"mine"', *db]) == 7
+        error = capsys.readouterr().err
+        assert "takes no answer: its subgraph was moved past the question" in error and why in error
+        assert connection.execute("SELECT * FROM writes").fetchall() == before
+        end = graph.invoke(None, on("t"))
+        assert "__interrupt__" not in end and graph.get_state(on("t")).next == ()
 
 
 def test_a_node_that_asks_after_its_subgraph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,5 +189,5 @@ def test_a_node_that_asks_after_its_subgraph(tmp_path: Path, capsys: pytest.Capt
         graph.invoke({"log": []}, on("t"))
         assert connection.execute("SELECT 1 FROM checkpoints WHERE checkpoint_ns != ''").fetchone()
         assert run(["resume", "t", "--value", '"mine"', "-d", str(path), "--yes"]) == 0
-        assert "asks again" not in capsys.readouterr().out
+        assert "was changed after it asked" not in capsys.readouterr().out
         assert graph.invoke(None, on("t"))["log"] == ["leaf", "mine"]

@@ -6,7 +6,7 @@ import pytest
 
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form, Node, Opened
-from ckpt_cli.values.same import same
+from ckpt_cli.values.same import alike, same
 from tests.serde.samples import VALUES, payload
 
 
@@ -82,6 +82,15 @@ def test_the_order_of_a_set_is_no_difference() -> None:
 def test_decoding_twice_gives_the_same(name: str) -> None:
     """Two readers of one payload see the same value."""
     assert same(Codec().decode(payload(VALUES[name])), Codec().decode(payload(VALUES[name])))
+
+
+def test_alike_is_the_same_or_equal_for_python_at_any_depth() -> None:
+    """1 and True are alike, and so are nan and nan; deep values are compared without recursion."""
+    deep: list[list[Any]] = [[], []]
+    for _ in range(100_000):
+        deep = [[deep[0]], [deep[1]]]
+    assert alike({"a": [1]}, {"a": [True]}) and alike([float("nan")], [float("nan")]) and alike(*deep)
+    assert not alike([1], [2]) and not alike(deep[0], [deep[1]])
 
 
 def test_depth_is_free() -> None:

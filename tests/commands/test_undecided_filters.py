@@ -1,0 +1,56 @@
+"""``--where`` on a delta channel whose value isn't stored at the head: left out, and never in silence."""
+
+from pathlib import Path
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.app import run
+from tests.commands.test_exit_durability import Both
+from tests.graphs.building import on
+
+_COMMANDS = [
+    ["graph"],
+    ["verify"],
+    ["threads"],
+    ["threads", "-n", "0"],
+    ["stats"],
+    ["grep", "a"],
+    ["get", "--each", "n"],
+    ["fork", "--at", "@", "--dry-run"],
+    ["delete", "--dry-run"],
+    ["tag", "--at", "@", "--name", "x"],
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Three threads with a delta channel, and one without."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(Both)
+    builder.add_node("a", lambda _: {"n": 1, "story": ["a"]})
+    builder.add_edge(START, "a")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = builder.compile(checkpointer=saver)
+        for thread_id in ("t1", "t2", "t3"):
+            graph.invoke({"n": 0}, on(thread_id))
+            assert graph.get_state(on(thread_id)).values["story"] == ["a"]
+    return path
+
+
+@pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("where", ["len(story) > 0", "not (len(story) > 0)"])
+def test_undecided_threads_are_counted(
+    path: Path, capsys: pytest.CaptureFixture[str], command: list[str], where: str
+) -> None:
+    """Each command with a selector says how many threads the filter couldn't decide, also under ``not``."""
+    run([*command, "--where", where, "-d", str(path)])
+    assert "3 threads were left out undecided: the head has story as a delta channel" in capsys.readouterr().err
+
+
+def test_a_side_of_an_or_that_is_true_decides(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Then nothing is left out, and nothing is said."""
+    assert run(["threads", "--where", "len(story) > 0 or n == 1", "-d", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 3 and "undecided" not in err

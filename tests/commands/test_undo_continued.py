@@ -1,0 +1,224 @@
+"""What `ckpt undo` says after the application went on: each hint is followed to its end, with the real library."""
+
+import json
+import operator
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, StateGraph
+from langgraph.types import Send
+
+from ckpt_cli.app import run
+from tests.commands.test_taken_back import rows
+from tests.graphs.building import on
+
+Captured = pytest.CaptureFixture[str]
+
+
+class State(TypedDict, total=False):
+    """A list that grows, or the argument of a task."""
+
+    job: str
+    out: Annotated[list[str], operator.add]
+
+
+class Agent:
+    """Two tasks of which the second fails, in the graph itself or in a subgraph, or two calls of a workflow."""
+
+    def __init__(self, saver: SqliteSaver, kind: str) -> None:
+        self.ran: list[str] = []
+        self.broken = True
+        self.app: Any = self._flow(saver) if kind == "flow" else self._graph(saver, inside=kind == "inside")
+
+    def _work(self, job: str) -> str:
+        self.ran.append(job)
+        if job in ("bad", "worse") and self.broken:
+            raise ValueError(job)
+        return job
+
+    def _graph(self, saver: SqliteSaver, *, inside: bool) -> Any:
+        def work(state: State) -> State:
+            return {"out": [self._work(state["job"])]}
+
+        graph = StateGraph(State).add_node("plan", lambda _: {"out": ["plan"]}).add_node("w", work)
+        sends = [Send("w", {"job": job}) for job in ("good", "bad")]
+        graph.add_edge(START, "plan").add_conditional_edges("plan", lambda _: sends, ["w"])
+        if not inside:
+            return graph.compile(checkpointer=saver)
+        outer = StateGraph(State).add_node("sub", graph.compile()).add_edge(START, "sub")
+        return outer.compile(checkpointer=saver)
+
+    def _flow(self, saver: SqliteSaver) -> Any:
+        @task
+        def call(job: str) -> str:
+            return self._work(job)
+
+        @entrypoint(checkpointer=saver)
+        def flow(jobs: list[str]) -> list[str]:
+            return [call(job).result() for job in jobs]
+
+        return flow
+
+    def go(self, thread: str = "t", given: Any = None) -> list[str]:
+        """Run the agent, and give the jobs that it did."""
+        self.ran.clear()
+        try:
+            self.app.invoke(given, on(thread))
+        except ValueError:
+            assert self.broken
+        return sorted(self.ran)
+
+
+@pytest.fixture
+def saver(tmp_path: Path) -> Iterator[SqliteSaver]:
+    """A database."""
+    with SqliteSaver.from_conn_string(str(tmp_path / "t.sqlite")) as made:
+        yield made
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file of the database."""
+    return tmp_path / "t.sqlite"
+
+
+def ckpt(path: Path, *words: str) -> int:
+    """Run a command without a question."""
+    return run([*words, "-d", str(path), "--yes"])
+
+
+def follow(path: Path, capsys: Captured, *undo: str) -> list[str]:
+    """Type what the hints say until the undo is done; the commands that are offered in its place if it can't be."""
+    for _ in range(8):
+        capsys.readouterr()
+        if ckpt(path, *undo) == 0:
+            return []
+        said = capsys.readouterr().err
+        commands = re.findall("`ckpt ([^`]*)`", said.partition("hint: ")[2])
+        if "no undo is possible any more" in said:
+            return commands
+        for words in map(shlex.split, commands[:-1]):
+            assert ckpt(path, *words) == 0
+    raise AssertionError("the hints go round in a circle")
+
+
+EDITS = {
+    "graph": ["edit", "t", "--task", "w[2]", "--set", 'job="fine"'],
+    "flow": ["edit", "t", "--task", "flow", "--set", '[1]="fine"', "--keep-task", "call"],
+}
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["finished", "failed-again"])
+@pytest.mark.parametrize("kind", EDITS)
+def test_an_edited_task_with_kept_results_is_left_another_way(
+    kind: str, broken: bool, saver: SqliteSaver, path: Path, capsys: Captured
+) -> None:
+    """The undo can't be had, and both ways out begin before the operation; one of them keeps what had finished."""
+    agent = Agent(saver, kind)
+    assert agent.go(given=["good", "bad"] if kind == "flow" else {"out": []}) == ["bad", "good"]
+    words = [word.replace("fine", "worse") if broken else word for word in EDITS[kind]]
+    assert ckpt(path, *words) == 0
+    agent.go()
+    before = rows(path)
+    back, copy = follow(path, capsys, "undo", "1")
+    assert rows(path) == before
+    agent.broken = False
+    assert ckpt(path, *shlex.split(copy.replace("NEW_THREAD", "u"))) == 0
+    assert agent.go("u") == ["bad"]
+    capsys.readouterr()
+    assert ckpt(path, *shlex.split(back)) == 0
+    assert "again" in capsys.readouterr().out or kind == "flow"
+    assert agent.go() == ["bad", "good"]
+
+
+@pytest.mark.parametrize("kind", ["graph", "inside", "flow"])
+@pytest.mark.parametrize("broken", [False, True], ids=["finished", "failed-again"])
+@pytest.mark.parametrize("pending", [["--with-pending"], []], ids=["pending", "anew"])
+def test_a_copy_that_went_on_goes_with_all_that_came_after(
+    kind: str, broken: bool, pending: list[str], saver: SqliteSaver, path: Path, capsys: Captured
+) -> None:
+    """The undo is done, or the whole copy can be deleted; the original has every row that it had."""
+    agent = Agent(saver, kind)
+    agent.go(given=["good", "bad"] if kind == "flow" else {"out": []})
+    before = rows(path)
+    assert ckpt(path, "fork", "t", "@", "--to", "u", *pending) == 0
+    agent.broken = broken
+    agent.go("u")
+    if instead := follow(path, capsys, "undo", "1"):
+        assert instead == ["delete u"]
+        assert ckpt(path, *shlex.split(instead[0])) == 0
+    assert rows(path) == before
+
+
+def test_a_deletion_that_was_undone_is_not_asked_for_again(saver: SqliteSaver, path: Path, capsys: Captured) -> None:
+    """A person who deleted what came after, and brought it back, isn't sent to delete it once more."""
+    agent = Agent(saver, "graph")
+    agent.go(given={"out": []})
+    assert ckpt(path, *EDITS["graph"]) == 0
+    agent.go()
+    before = rows(path)
+    assert ckpt(path, "delete", "t", "--after", "@~1") == 0
+    assert [word.split()[0] for word in follow(path, capsys, "undo", "1")] == ["rollback", "fork"]
+    assert rows(path) == before
+
+
+def test_a_deletion_that_came_back_with_its_results_and_went_on(
+    saver: SqliteSaver, path: Path, capsys: Captured
+) -> None:
+    """An undo adds writes too: to take it back, the hint leads to the end of it or says that there is none."""
+    agent = Agent(saver, "graph")
+    agent.go(given={"out": []})
+    assert ckpt(path, "delete", "t", "--after", "@~1") == 0
+    assert ckpt(path, "undo", "1") == 0
+    agent.broken = False
+    assert agent.go() == ["bad"]
+    back, _ = follow(path, capsys, "undo", "2")
+    assert ckpt(path, *shlex.split(back)) == 0
+    assert agent.go() == ["bad", "good"]
+
+
+def test_a_thread_that_came_back_with_its_results_and_went_on(saver: SqliteSaver, path: Path, capsys: Captured) -> None:
+    """To take the undo of its deletion back is to delete it."""
+    agent = Agent(saver, "graph")
+    agent.go("other", {"out": []})
+    agent.go(given={"out": []})
+    assert ckpt(path, "fork", "other", "@") == 0
+    assert ckpt(path, "delete", "t") == 0
+    assert ckpt(path, "undo", "2") == 0
+    agent.broken = False
+    agent.go()
+    assert follow(path, capsys, "undo", "3") == ["delete t"]
+
+
+WRITTEN = ["update", "t", "--reducer", "out=append"]
+ELSEWHERE = {
+    "fork": ["fork", "t", "@"],
+    "rollback": ["rollback", "t", "@"],
+    "edit": ["edit", "t", "--set", 'out=["x"]', "--rerun"],
+    "replay": ["replay", "t", "--commit", "--reducer", "out=append"],
+    "update": [*WRITTEN, "--values", '{"out": ["x"]}', "--as-node", "plan", "--next", 'w={"job": "fine"}'],
+    "bulk": [*WRITTEN, "--bulk", "STEPS"],
+}
+
+
+@pytest.mark.parametrize("verb", ELSEWHERE)
+def test_a_checkpoint_without_writes_of_its_own_is_still_taken_back(
+    verb: str, saver: SqliteSaver, path: Path, capsys: Captured
+) -> None:
+    """The hint deletes what came after it, and then the undo is done."""
+    agent, steps = Agent(saver, "graph"), path.with_name("steps.jsonl")
+    step = {"values": {"out": ["x"]}, "as_node": "plan", "next": ['w={"job": "fine"}']}
+    steps.write_text(f"{json.dumps(step)}\n{json.dumps(step)}\n")
+    agent.go(given={"out": []})
+    before = rows(path)
+    assert ckpt(path, *(str(steps) if word == "STEPS" else word for word in ELSEWHERE[verb])) == 0
+    agent.broken = False
+    agent.go()
+    assert follow(path, capsys, "undo", "1") == []
+    assert rows(path) == before

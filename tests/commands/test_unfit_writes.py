@@ -1,0 +1,69 @@
+"""Finished writes that LangGraph can't apply: the next run raises, and nothing promises that they are applied."""
+
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.errors import InvalidUpdateError
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+
+from ckpt_cli.commands.replay import replay
+from ckpt_cli.commands.show import show
+from tests.commands.asking import at
+from tests.commands.test_left_alone import drawn
+
+ON: Any = {"configurable": {"thread_id": "t"}}
+
+
+class State(TypedDict, total=False):
+    """Messages, a channel without a reducer, and a number that grows."""
+
+    messages: Annotated[list[Any], add_messages]
+    last: str
+    total: Annotated[int, operator.add]
+    n: int
+
+
+def agent(saver: SqliteSaver, channel: str) -> Any:
+    """Two nodes side by side; in the fifth run they write what their channel can't take."""
+
+    def one(state: State) -> State:
+        fourth = [HumanMessage("said", id="h"), AIMessage("said", id=f"a{state['n']}")]
+        written: Any = {
+            "messages": [RemoveMessage(id="gone")] if state["n"] == 4 else fourth,
+            "last": "one",
+            "total": "text" if state["n"] == 4 else 1,
+        }
+        return State(**{channel: written[channel]})  # type: ignore[typeddict-item]
+
+    def two(state: State) -> State:
+        return {"last": "two"} if channel == "last" and state["n"] == 4 else {}
+
+    graph = StateGraph(State)
+    for node in (one, two):
+        graph.add_node(node)
+        graph.add_edge(START, node.__name__)
+    return graph.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("channel", ["messages", "last", "total"])
+def test_what_the_next_run_cant_apply(channel: str, tmp_path: Path) -> None:
+    """`replay` says that the run raises, for which channel; no other command promises more than the attempt."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = agent(saver, channel)
+        for n in range(4):
+            app.invoke({"n": n}, ON)
+        for given in ({"n": 4}, None):
+            with pytest.raises((ValueError, TypeError, InvalidUpdateError)):
+                app.invoke(given, ON)
+    view = at(path, replay, "t")
+    assert view.unfit == [channel]
+    said = " ".join(" ".join(drawn(view)).split())
+    assert f"all tasks have finished; applying the writes to {channel} raises an error" in said
+    shown = " ".join(drawn(at(path, show, "t")))
+    assert "the next run begins by applying the writes" in shown
