@@ -123,6 +123,7 @@ def make_threads(path: Path, count: int) -> None:
 
 
 _T = [["log", "t"], ["show", "t"], ["threads"], ["tree", "t", "--full"]]
+_JSON_PLAN = ["delete", "t", "--after", "step:2", "--dry-run", "--json"]
 CASES = [
     Case("channels", 100_000, _rows(_channels), [["threads"], ["show", "t"], ["log", "t"]]),
     Case("branches", 100_000, _rows(_branches), [["tree", "t"], ["log", "t", "--all", "-n", "5"]]),
@@ -131,13 +132,21 @@ CASES = [
         "chain",
         30_000,
         _rows(chain),
-        [["replay", "t", "--to", "@"], ["delete", "t", "--after", "step:2", "--dry-run"], ["writes", "t"]],
+        [["replay", "t", "--to", "@"], ["delete", "t", "--after", "step:2", "--dry-run"], _JSON_PLAN, ["writes", "t"]],
+        flat=True,
     ),
     Case(
         "lines",
         30_000,
         _rows(chain),
-        [["log", "t", "-n", "0"], ["log", "t", "-n", "0", "--json"], ["tree", "t"], ["show", "t"]],
+        [
+            ["log", "t", "-n", "0"],
+            ["log", "t", "-n", "0", "--json"],
+            ["tree", "t"],
+            ["tree", "t", "--full"],
+            ["tree", "t", "--full", "--json"],
+            ["show", "t"],
+        ],
         flat=True,
     ),
     Case("dicts", 5_000, _rows(_dicts), [["diff", "t"], ["log", "t"]]),

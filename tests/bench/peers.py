@@ -54,6 +54,16 @@ def each(saver: SqliteSaver) -> None:
             print(thread_id, found.checkpoint["channel_values"]["messages"][0].content)
 
 
+def each_answer(saver: SqliteSaver) -> None:
+    """One channel of each thread."""
+    seen = set()
+    for found in saver.list(None):
+        thread_id = found.config["configurable"]["thread_id"]
+        if thread_id not in seen:
+            seen.add(thread_id)
+            print(thread_id, found.checkpoint["channel_values"].get("answer"))
+
+
 def show(saver: SqliteSaver) -> None:
     """The newest checkpoint whole, and which channels changed in it."""
     found = saver.get_tuple(_LONG)
@@ -81,5 +91,5 @@ _LONG = {"configurable": {"thread_id": LONG, "checkpoint_ns": ""}}
 if __name__ == "__main__":
     question, database = sys.argv[1:]
     with SqliteSaver.from_conn_string(database) as opened:
-        questions = (tree, log, threads, groups, each, show, grep)
+        questions = (tree, log, threads, groups, each, each_answer, show, grep)
         {asked.__name__: asked for asked in questions}[question](opened)

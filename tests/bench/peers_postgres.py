@@ -29,6 +29,14 @@ def threads(saver: PostgresSaver) -> None:
         print(thread_id, counts[thread_id], head.metadata["step"], head.checkpoint["ts"], title)
 
 
+def groups(saver: PostgresSaver) -> None:
+    """The newest checkpoint of each thread, and nothing of it."""
+    heads = {}
+    for found in saver.list(None):
+        heads.setdefault(found.config["configurable"]["thread_id"], found)
+    print(len(heads))
+
+
 def show(saver: PostgresSaver) -> None:
     """The newest checkpoint whole, and which channels changed in it."""
     found = saver.get_tuple(_LONG)
@@ -46,4 +54,4 @@ _LONG = {"configurable": {"thread_id": LONG, "checkpoint_ns": ""}}
 if __name__ == "__main__":
     question, url = sys.argv[1:]
     with PostgresSaver.from_conn_string(url) as opened:
-        {"tree": tree, "threads": threads, "show": show}[question](opened)
+        {"tree": tree, "threads": threads, "groups": groups, "show": show}[question](opened)

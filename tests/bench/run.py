@@ -77,6 +77,14 @@ def cases(folder: Path) -> list[Case]:
         Case("get --each", ["get", "--each", "messages[0].content", *many], peer("each", "many"), 1.5, memory=60),
         Case("show @", ["show", LONG, *long], peer("show", "long"), 3),
         Case("grep", ["grep", NEEDLE, LONG, *long], peer("grep", "long"), 4, memory=80),
+        Case("blame", ["blame", LONG, "messages", *long], peer("grep", "long"), 4, memory=80),
+        Case(
+            "blame, bytes",
+            ["blame", LONG, "messages", *long],
+            [str(_HERE / "bytes_only.py"), str(folder / "long.sqlite")],
+            3,
+            faster=False,
+        ),
         Case(
             "learn",
             ["replay", LONG, *long],
