@@ -23,16 +23,21 @@ WIDTHS = {"80.txt": 80, "200.txt": 200, "piped.txt": None}
 def check(name: str, view: View) -> None:
     """A view looks as its files say (``NAME.80.txt``, ``.200.txt``, ``.piped.txt``, ``.json``), and fits."""
     for ending, width in WIDTHS.items():
-        lines = [clean_line(line) for line in render(view, Page(width, NOW))]
-        assert width is None or not [line for line in lines if cell_len(line) > width]
-        compare(f"{name}.{ending}", lines)
+        shown = lines(view, width)
+        assert width is None or not [line for line in shown if cell_len(line) > width]
+        compare(f"{name}.{ending}", shown)
     compare(f"{name}.json", document(view, None, reveal=False).split("\n"))
 
 
-def compare(name: str, lines: list[str]) -> None:
+def lines(view: View, width: int | None) -> list[str]:
+    """The lines of a view on a terminal of some width, or in a pipe."""
+    return [clean_line(line) for line in render(view, Page(width, NOW))]
+
+
+def compare(name: str, shown: list[str]) -> None:
     """Lines are those of a file."""
     path = FOLDER / name
     if os.environ.get("CKPT_GOLDEN") == "write":
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    assert lines == path.read_text(encoding="utf-8").split("\n")[:-1], f"{name} differs"
+        path.write_text("".join(f"{line}\n" for line in shown), encoding="utf-8")
+    assert shown == path.read_text(encoding="utf-8").split("\n")[:-1], f"{name} differs"
