@@ -87,7 +87,7 @@ class Terminal:
 def terminal(shell: str, script: Path, home: Path, env: dict[str, str], config: pytest.Config) -> Iterator[Terminal]:
     """A shell that has sourced a completion script; its home, and where it is, is `home`."""
     if shutil.which(shell) is None:
-        missing(config, f"{shell} is not installed")
+        missing(config, f"no {shell} here: apt-get install {shell}")
     rc = home / {"bash": ".bashrc", "zsh": ".zshrc", "fish": "config.fish"}[shell]
     rc.write_text(_RC[shell].format(prompt=_PROMPT, script=script))
     words = {

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli import installing
 from ckpt_cli.app import VERBS, run
 from ckpt_cli.installing import install_extra
 from ckpt_cli.savers import registry
@@ -93,11 +94,18 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
 
 
 def test_every_extra_has_its_exact_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line installs the packages that the extra declares, into the Python that runs ckpt."""
+    """The line installs the packages that the extra declares, into the Python that runs ckpt, with pip or without."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = {backend.extra for backend in registry.SCHEMES.values()} | {"aes", "langgraph"}
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    for extra in {backend.extra for backend in registry.SCHEMES.values()} | {"aes", "langgraph"}:
-        assert shlex.split(install_extra(extra)) == [sys.executable, "-m", "pip", "install", *extras[extra]]
+    for has_pip, words in (
+        (True, [sys.executable, "-m", "pip", "install"]),
+        (False, ["uv", "pip", "install", "--python", sys.executable]),
+    ):
+        monkeypatch.setattr(installing, "is_installed", lambda *_, has_pip=has_pip: has_pip)
+        for extra in named:
+            assert shlex.split(install_extra(extra)) == [*words, *extras[extra]]
+    monkeypatch.setattr(installing, "is_installed", lambda *_: True)
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     assert shlex.split(install_extra("aes"))[:2] == ["pip", "install"]
 

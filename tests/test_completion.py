@@ -26,7 +26,7 @@ def complete(shell: str, line: str, **env: str) -> list[str]:
 
 def test_verbs_and_options() -> None:
     """Verbs come from the table, options from the verb."""
-    assert complete("bash", "ckpt t") == ["threads", "tree", "tag"]
+    assert complete("bash", "ckpt t") == ["threads", "tree", "trace", "tag"]
     assert complete("bash", "ckpt show --rev") == ["--reveal"]
 
 
@@ -58,6 +58,12 @@ def test_channels_the_users_own_first(database: Database) -> None:
 def test_paths_begin_with_the_users_channels(database: Database) -> None:
     """Nobody gets the graph's own affairs by path."""
     assert complete("bash", "ckpt get js-chat ", CKPT_DB=str(database("js"))) == ["any", "messages", "n"]
+
+
+def test_the_node_of_an_update(database: Database) -> None:
+    """The nodes that ran in the thread on the line, and the start last."""
+    offered = complete("bash", "ckpt update js-chat --as-node ", CKPT_DB=str(database("js")))
+    assert offered == ["bot", "count", "__start__"]
 
 
 def test_sources() -> None:
@@ -141,4 +147,4 @@ def test_the_script_can_be_shown(shell: str, how: str, tmp_path: Path) -> None:
 
 def test_the_version_is_not_printed_into_completions() -> None:
     """An option that answers by itself says nothing to a shell that asks."""
-    assert complete("bash", "ckpt --version t") == ["threads", "tree", "tag"]
+    assert complete("bash", "ckpt --version t") == ["threads", "tree", "trace", "tag"]

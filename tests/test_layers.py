@@ -100,7 +100,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "pytest": ("conformance.*",),
     "langgraph": ("langgraph.*", "savers.custom.*"),
     "langchain_core": ("langgraph.*",),
-    "subprocess": ("output.pager", "output.editor", "output.deliveries"),
+    "subprocess": ("output.pager", "output.editor", "output.deliveries", "output.state_command"),
     "importlib": ("app", "output.printer", "savers.url", "savers.registry", "savers.custom.*", "installing"),
     "pickletools": ("serde.*",),
     # Nothing in a database is ever run:

@@ -24,6 +24,8 @@ HEAVY = frozenset(
 ASKED = {
     "threads": ["threads"],
     "stats": ["stats", "subgraphs"],
+    "graph": ["graph", "subgraphs"],
+    "trace": ["trace", "subgraphs"],
     "log": ["log", "subgraphs"],
     "tree": ["tree", "subgraphs"],
     "show": ["show", "subgraphs"],
@@ -31,6 +33,9 @@ ASKED = {
     "diff": ["diff", "subgraphs", "@"],
     "writes": ["writes", "subgraphs"],
     "grep": ["grep", "tail", "subgraphs"],
+    "blame": ["blame", "subgraphs", "path"],
+    "bisect": ["bisect", "subgraphs", "--good", "step:-1", "--run", "grep -qx {}"],
+    "verify": ["verify", "subgraphs"],
     "info": ["info"],
     "watch": ["watch", "subgraphs", "--limit", "1"],
 }

@@ -1,11 +1,14 @@
 """A database that both the official saver and ckpt can open."""
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
+import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from ckpt_cli.app import run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.url import open_database
@@ -22,6 +25,14 @@ class Backend(NamedTuple):
 
     url: str
     official: Callable[[], AbstractContextManager[BaseCheckpointSaver[Any]]]
+
+    def ckpt(self, *words: str, code: int = 0, capsys: pytest.CaptureFixture[str]) -> Any:
+        """What a command prints as JSON; it must end with this exit code."""
+        capsys.readouterr()
+        ended = run([*words, "-d", self.url, "--json"])
+        printed = capsys.readouterr()
+        assert ended == code, printed.err
+        return json.loads(printed.out)
 
     def saver(self) -> Saver:
         """The database as ckpt opens it, to be closed."""

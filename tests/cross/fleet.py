@@ -1,6 +1,5 @@
 """A bad tool result got into many threads: one command takes all of them back, real graphs carry on, undo restores."""
 
-import json
 import os
 import random
 import signal
@@ -59,12 +58,8 @@ class Fleet(NamedTuple):
     poisoned: list[str]
 
     def ckpt(self, *words: str, code: int = 0, capsys: pytest.CaptureFixture[str]) -> Any:
-        """What a command prints as JSON."""
-        capsys.readouterr()
-        ended = run([*words, "-d", self.backend.url, "--json"])
-        printed = capsys.readouterr()
-        assert ended == code, printed.err
-        return json.loads(printed.out)
+        """See `Backend.ckpt`."""
+        return self.backend.ckpt(*words, code=code, capsys=capsys)
 
     def invoke(self, thread_id: str) -> str:
         """The end of the real graph's run, with a tool that works again."""

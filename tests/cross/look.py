@@ -1,5 +1,6 @@
 """Real graphs on a real saver: everything ckpt says of every checkpoint is what the graph itself says."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,9 +11,13 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import StateSnapshot
 
+from ckpt_cli.app import run as ckpt
+from ckpt_cli.commands.blame import blame
+from ckpt_cli.commands.verify import verify
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, APPEND
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT
+from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Payload, Ref
@@ -20,6 +25,10 @@ from ckpt_cli.queries.fleet_status import FleetStatus
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.measures import Part
 from ckpt_cli.serde.codec import Codec
+from ckpt_cli.session import Session
+from ckpt_cli.values.langgraph_values import items
+from ckpt_cli.values.same import same
+from ckpt_cli.views.blame import BlameLine
 from tests.backends_table import broken
 from tests.cross.backend import Backend, Fresh
 from tests.graphs import SCENARIOS, Graph
@@ -113,6 +122,41 @@ class Look:
                 else:
                     assert channel in given or not value, (ref, channel)
 
+    def test_each_value(self, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+        """`get --each` gives of every thread what `get` gives of it, whatever the database reads for it."""
+
+        def printed(*words: str) -> Any:
+            capsys.readouterr()
+            code = ckpt(["get", *words, "-d", run.backend.url, "--json"])
+            return json.loads(capsys.readouterr().out) if code == 0 else None
+
+        heads = {t: run.reader.head(t).ref for t, _ in run.threads if "" in run.reader.saver.namespaces(t)}
+        channels = {channel for ref in heads.values() for channel in Inspection(run.reader, ref).values()}
+        for channel in sorted(channels):
+            one_by_one = {thread_id: printed(thread_id, channel) for thread_id in heads}
+            slowly = {thread_id: one["value"] for thread_id, one in one_by_one.items() if one is not None}
+            rows = printed("--each", channel)["values"]
+            quickly = {row["thread_id"]: row["value"] for row in rows if row["thread_id"] in heads}
+            assert quickly == slowly, channel
+            assert {row["checkpoint_id"] for row in rows if row["thread_id"] in heads} <= {r[2] for r in heads.values()}
+
+    def test_since_when_each_value_stands(self, run: Run) -> None:
+        """`blame` names for each part a checkpoint since which all have it, and before which fewer equal ones were."""
+        with closing(Session(run.backend.url)) as session:
+            for thread_id, _ in run.threads:
+                for ns in run.reader.saver.namespaces(thread_id):
+                    head = run.reader.head(thread_id, ns).ref
+                    line = list(run.reader.lineage(thread_id, ns).line(head.checkpoint_id))
+                    states = {i: Inspection(run.reader, head._replace(checkpoint_id=i)).values() for i in line}
+                    for channel, value in states[head.checkpoint_id].items():
+                        if is_unproven(value):
+                            continue
+                        lines = blame(session, thread_id, spell([channel]), ns=ns).lines
+                        assert len(lines) == len(_parts(value) or [value])
+                        assert not [one for one in lines if bool(one.since.by) == bool(one.since.why)]
+                        for part in lines:
+                            _check_since(part, channel, states)
+
     def test_next_and_tasks(self, run: Run) -> None:
         """Tasks have the graph's ids, names, errors and interrupts, and `next` is theirs."""
         for ref, state in run.states():
@@ -161,6 +205,14 @@ class Look:
         assert all(quick.statuses[one] == slow.statuses[one] for one in (Status.WAITING, Status.FAILED))
         assert (quick.questions, quick.errors) == (slow.questions, slow.errors)
 
+    def test_no_honest_step_differs(self, run: Run) -> None:
+        """`verify` finds no contradiction in what a real run stored, and no step that it suspects of one."""
+        with closing(Session(run.backend.url)) as session:
+            view = verify(session)
+            found = [(t.thread_id, one) for t in view.threads for one in t.findings if one.verdict != "unknown"]
+            assert not found
+            assert view.steps == sum(view.verdicts.values()) > 0
+
     def test_statuses(self, run: Run) -> None:
         """A thread's status follows from its head."""
         for thread_id, _ in run.threads:
@@ -181,6 +233,28 @@ def mine(task: Task) -> str:
 def theirs(task: Any) -> str:
     asked = [[rendered(_stored(interrupt.value)), interrupt.id] for interrupt in task.interrupts]
     return canonical([task.id, task.name, task.error, asked])
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else list(items(value) or [value])
+
+
+def _check_since(part: BlameLine, channel: str, states: dict[str, dict[str, Any]]) -> None:
+    """The line's states, newest first, have the part as long as `blame` says; before that fewer equal ones."""
+    counts = {i: _equal(states[i].get(channel, ABSENT), part.value) for i in states}
+    ids = list(states)
+    first = ids.index(part.since.checkpoint_id)
+    assert all(counts[i] for i in ids[: first + 1])
+    if first + 1 < len(ids) and "is unknown" not in part.since.why:
+        assert counts[ids[first + 1]] < counts[ids[first]] or is_unproven(states[ids[first + 1]].get(channel))
+
+
+def _equal(value: Any, part: Any) -> int:
+    if value is ABSENT or is_unproven(value):
+        return int(value is not ABSENT)
+    return sum(same(one, part) for one in [*_parts(value), *([value] if isinstance(value, list | dict) else [])])
 
 
 def _appended(value: Any) -> Any:
