@@ -44,6 +44,8 @@ def official(url: str) -> Iterator[Any]:
             yield PyMySQLSaver(connection)
         return
     with (_OPENERS[scheme] if is_url else SqliteSaver).from_conn_string(url) as saver:
+        if scheme == "redis":
+            saver.setup()  # without, it can't read a checkpoint with pending writes (langgraph-checkpoint-redis 0.5.2)
         yield saver
 
 
