@@ -86,6 +86,7 @@ class Watch:
         self._mark: Any = None
         self._last: float | None = None  # when the last look began
         self._next_whole = 0.0
+        self._by_mark = False  # the floor counts only where the mark is lost, and then for all that is late
         self._since = 0.0
 
     def look(self, reader: Reader) -> Look:
@@ -95,7 +96,7 @@ class Watch:
         newest = self._newest(reader) if is_first else None
         is_whole = is_first or now >= self._next_whole
         latest = now if newest is None else min(now, newest)
-        since = (latest if is_first else self._seen.latest(now)) - LATE if is_whole else self._since
+        since = (latest if is_first else self._seen.latest(now)) - LATE if is_whole or self._by_mark else self._since
         floor = Floor(since, ids.lowest_id(since))
         named = None if self._chosen.named is None else list(self._chosen.named)
         arrivals = self._arrivals(reader, floor, None if is_whole else self._mark, named)
@@ -149,7 +150,8 @@ class Watch:
         self._since = latest - _NEAR
         if latest - LATE > self._seen.floor + _FORGET:
             self._seen.raise_floor(latest - LATE)
-        if look.arrivals.is_complete:
+        self._by_mark = look.arrivals.is_complete
+        if self._by_mark:
             self._next_whole = float("inf")
         elif look.is_whole:
             least = 0.0 if look.arrivals.is_partial else _WHOLE_AFTER

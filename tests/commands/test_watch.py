@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
@@ -101,7 +103,10 @@ def test_selected_threads(path: Path) -> None:
 
 @pytest.mark.parametrize("statement", ["DELETE FROM checkpoints WHERE thread_id = 'gone'", "VACUUM"])
 def test_rows_that_get_other_numbers(path: Path, statement: str) -> None:
-    """After a deletion or VACUUM, which give used row numbers to new rows, each new checkpoint is still shown once."""
+    """After a deletion or VACUUM, which give used row numbers to new rows, each checkpoint is still shown once.
+
+    So is one with the id of a slow clock.
+    """
     say(path, "gone", "Where is order 1050?")
     say(path, "kept", "Where is order 1050?")
     with watching(path) as view:
@@ -110,7 +115,13 @@ def test_rows_that_get_other_numbers(path: Path, statement: str) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("DELETE FROM checkpoints WHERE thread_id = 'kept'")
             connection.execute(statement)
+        with SqliteSaver.from_conn_string(str(path)) as saver:
+            config = {"configurable": {"thread_id": "slow", "checkpoint_ns": ""}}
+            late = {**empty_checkpoint(), "id": ids.lowest_id(time.time() - 3000)}
+            saver.put(config, late, {"source": "loop", "step": 1}, {})
         say(path, "new", "Where is order 1050?")
+        slow = next(view.events)
+        assert (slow.thread_id, slow.checkpoint.checkpoint_id) == ("slow", late["id"])
         shown = [next(view.events)]
         while shown[-1].statuses != ["done"]:
             shown.append(next(view.events))
