@@ -98,8 +98,8 @@ def stored(url: str) -> dict[tuple[str, str, str], Any]:
 def test_every_checkpoint_once(database: Restartable) -> None:
     """Each checkpoint of a running agent is shown once, those of a thread in their order, across a restart."""
     before = set(stored(database.url))
-    with watching(database.url) as events:
-        agent = subprocess.Popen([sys.executable, "-m", "tests.cross.live_agent", database.url, str(AGENTS)], cwd=ROOT)
+    words = [sys.executable, "-m", "tests.cross.live_agent", database.url, str(AGENTS)]
+    with watching(database.url) as events, subprocess.Popen(words, cwd=ROOT) as agent:
         shown = [next(events) for _ in range(2 * len(NODES))]
         database.restart()
         shown += until_done(events, f"agent-{AGENTS - 1}")
