@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from ckpt_cli.errors import NotFound
 from ckpt_cli.history.diff.part_ages import ABSENT, Gone, PartAges
 from ckpt_cli.history.state.paths import follow, spell
-from ckpt_cli.history.tasks.value_credit import has_part, takes_away
+from ckpt_cli.history.tasks.value_credit import Explains
+from ckpt_cli.history.tasks.written_parts import give, remove
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.queries.channel_line import ChannelLine, DeltaFoundError, Reading
-from ckpt_cli.queries.origins import Explains, Moments, Origins
+from ckpt_cli.queries.origins import Moments, Origins
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
@@ -56,7 +57,7 @@ def present(session: Session, question: Question) -> BlameView:
     parts, channel = walk.ages.parts(), question.steps[0]
     wanted: dict[int, list[Explains]] = {}
     for part in parts:
-        wanted.setdefault(part.since, []).append(partial(has_part, steps=part.path, value=part.value))
+        wanted.setdefault(part.since, []).append(_gives(part.path, part.value, part.before))
     origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
     session.progress("")
     lines = [
@@ -202,21 +203,26 @@ def _credited(walk: _Walk, question: Question, waiting: Sequence[Gone]) -> Itera
 def _takes(one: Gone) -> Explains:
     """Whether a write made this part go."""
     if one.after is not ABSENT:
-        return partial(has_part, steps=one.path, value=one.after)
-    return partial(takes_away, steps=one.path, value=one.value)
+        return _gives(one.path, one.after, one.value)
+    return partial(remove, steps=one.path, value=one.value)
+
+
+def _gives(path: Sequence[Any], value: Any, before: Any) -> Explains:
+    """Whether writes make this part of what was there before."""
+    return partial(give, steps=path, value=value, before=before)
 
 
 def _past_values(
     session: Session, question: Question, walk: _Walk, moments: Sequence[tuple[int, Any]]
 ) -> Iterator[PastValue]:
-    channel, line = question.steps[0], walk.line
+    channel, line, before = question.steps[0], walk.line, ABSENT
     for page in pages(moments, _AT_ONCE):
         readings = {one.number: one for one in line.at([number for number, _ in page])}
         values = [_at(readings[number], path) for number, path in page]
-        wanted: dict[int, list[Explains]] = {
-            number: [partial(has_part, steps=path, value=value) if path is not None else _is_unknown]
-            for (number, path), value in zip(page, values, strict=True)
-        }
+        wanted: dict[int, list[Explains]] = {}
+        for (number, path), value in zip(page, values, strict=True):
+            wanted[number] = [_is_unknown if path is None else _gives(path, value, before)]
+            before = ABSENT if path is None else value
         origins = dict(walk.origins().read(wanted))
         session.progress("")
         for (number, path), value in zip(page, values, strict=True):

@@ -4,16 +4,16 @@ A step is credited only with writes that are stored for it; else the nodes that 
 named as candidates. Nothing is credited across a gap: a parent that isn't stored or can't be read, several steps.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.value_credit import Credit, Writer, credit
+from ckpt_cli.history.tasks.value_credit import Credit, Explains, Writer, credit
 from ckpt_cli.history.tasks.write_attribution import is_command, is_update, path
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
@@ -25,11 +25,8 @@ from ckpt_cli.session import Session
 from ckpt_cli.values.state import TaskWrite
 from ckpt_cli.views.blame import Origin
 
-_AT_ONCE = 200
+_AT_ONCE = 100
 _COPIES = 50  # siblings that are read to find the original of a copy
-
-Explains = Callable[[Any], bool]
-"""Whether a write has a part, or takes it away."""
 
 
 class Moment(NamedTuple):
@@ -138,6 +135,8 @@ class Origins:
         begins_late = self._begins_late(reads, checkpoint_id)
         if why := _gap(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
             return Credit(why=why)
+        if number and _has_kept_version(moment.reading, self._moments[number - 1].reading):
+            return _candidates(ran, "the channel has no new version here, so no write made it")
         if source == "update":
             nodes = list(reads.step_nodes.nodes(checkpoint_id))
             return Credit("update", nodes[0] if len(nodes) == 1 else None)
@@ -146,7 +145,7 @@ class Origins:
         if begins_late or attribution.spans_steps(checkpoint_id):
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
         if writers := self._writers(reads, checkpoint_id):
-            return credit(writers, explains)
+            return credit(writers, explains, is_exact=bool(self._own(reads, checkpoint_id)))
         if attribution.takes_input(checkpoint_id):
             return Credit("input")
         if attribution.credited(checkpoint_id) is not None:
@@ -159,7 +158,7 @@ class Origins:
         See `WriteAttribution.spans_steps`; the paths of these writes begin with their step.
         """
         inner = [w for w in self._own(reads, checkpoint_id) if w.row.task_path.startswith("~~")]
-        fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if any(map(explains, one.values or ()))]
+        fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if explains(one.values or ())]
         why = "only the last of several steps is stored (durability exit), without their writes"
         return credit(fitting, explains) if len(fitting) == 1 else _candidates(ran, why)
 
@@ -194,14 +193,8 @@ class Origins:
         return [_writer(reads, some, is_input=takes_input) for some in by_task.values()]
 
     def _needs_values(self, reads: StepReads, checkpoint_id: str) -> bool:
-        """Whether only the values of the writes can show who made the change."""
-        own = self._own(reads, checkpoint_id)
-        is_copy = reads.attribution.note(checkpoint_id).source == "fork"
-        return (
-            is_copy
-            or len({(write.task_id, write.row.task_path) for write in own}) > 1
-            or bool(own and reads.attribution.spans_steps(checkpoint_id))
-        )
+        """Whether the values of the writes can show who made the change."""
+        return reads.attribution.note(checkpoint_id).source == "fork" or bool(self._own(reads, checkpoint_id))
 
     def _read_values(self, reads: StepReads, checkpoint_ids: Sequence[str]) -> None:
         if checkpoint_ids:
@@ -228,7 +221,7 @@ class Origins:
         reads.read_names([original])
         self._read_values(reads, [original])
         writers = self._writers(reads, original) if not reads.attribution.spans_steps(original) else []
-        made = credit(writers, explains) if writers else Credit()
+        made = credit(writers, explains, is_exact=bool(self._own(reads, original))) if writers else Credit()
         return Credit("fork", made.node, made.task)
 
 
@@ -241,6 +234,10 @@ def _gap(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_late: b
     if moment.unknown_before:
         return f"the value at the checkpoint before it is unknown: {moment.unknown_before}"
     return "no checkpoint before it is recorded" if begins_late else ""
+
+
+def _has_kept_version(reading: Reading, before: Reading) -> bool:
+    return reading.version is not None and reading.version == before.version
 
 
 def _writer(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:

@@ -24,11 +24,12 @@ Path = tuple[Any, ...]
 
 
 class Standing(NamedTuple):
-    """A part of the newest value; `since` is the number of the checkpoint from which on it stands unbroken."""
+    """A part of the newest value; `since` is the number of the checkpoint from which on it stands, after `before`."""
 
     path: Path
     value: Any
     since: int
+    before: Any = ABSENT
 
 
 class Gone(NamedTuple):
@@ -132,11 +133,12 @@ class _Walk:
 class _Part:
     """A value on the way to the end of the path, or there; with the parts below it."""
 
-    __slots__ = ("elements", "ignored", "keyed", "kind", "past", "since", "steps", "value")
+    __slots__ = ("before", "elements", "ignored", "keyed", "kind", "past", "since", "steps", "value")
 
     def __init__(self, steps: Path | None) -> None:
         self.steps = steps
         self.value: Any = ABSENT
+        self.before: Any = ABSENT
         self.since = 0
         self.kind = _Kind.NOTHING
         self.elements: list[_Part] = []
@@ -169,7 +171,7 @@ class _Part:
         """Report the parts below as gone; the value is `after` from now on."""
         if walk.gone is not None:
             replaced = after if self.kind is _Kind.WHOLE else ABSENT
-            walk.gone.extend(Gone(*one, walk.number, replaced) for one in self.standing(path, every=True))
+            walk.gone.extend(Gone(*one[:3], walk.number, replaced) for one in self.standing(path, every=True))
         self.kind, self.elements, self.keyed = _Kind.NOTHING, [], {}
 
     def standing(self, path: Path, *, every: bool = False) -> Iterator[Standing]:
@@ -177,7 +179,7 @@ class _Part:
         if self.ignored:
             return
         if self.kind is _Kind.WHOLE:
-            yield Standing(path, self.value, self.since)
+            yield Standing(path, self.value, self.since, self.before)
         elif self.kind is _Kind.LIST:
             if not self.elements and not self.steps and not every:
                 yield Standing(path, self.value, self.since)
@@ -216,7 +218,7 @@ class _Part:
         return range(size)[step] if isinstance(step, slice) else [step % size] if -size <= step < size else []
 
     def _begin(self, value: Any, kind: _Kind, path: Path, walk: _Walk) -> None:
-        self.value, self.kind = value, kind
+        self.value, self.kind, self.before = value, kind, ABSENT
         if kind is _Kind.LIST:
             self.elements = [self._new(item, (*path, i), walk) for i, item in enumerate(positions(value) or ())]
         elif kind is _Kind.KEYS:
@@ -243,6 +245,7 @@ class _Part:
             return False
         if walk.gone is not None and not self.ignored:
             walk.gone.append(Gone(path, self.value, self.since, walk.number, value))
+        self.before = self.value
         return True
 
     def _take_keys(self, value: Any, path: Path, walk: _Walk) -> bool:

@@ -3,15 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.state.paths import find
-from ckpt_cli.values.langgraph_values import items, message, overwrite, spelled_out
-from ckpt_cli.values.parts import inside
-from ckpt_cli.values.same import same
-
-REMOVE_ALL = "__remove_all__"
-"""The id of a message that removes all messages (langgraph 1.2 ``graph/message.py: REMOVE_ALL_MESSAGES``)."""
-
 _SEVERAL = "several tasks wrote the channel in this step"
+_OTHERWISE = "what it wrote isn't this; a reducer of the graph's own may make it, or somebody altered the database"
+
+Explains = Callable[[Sequence[Any]], bool]
+"""Whether these writes have a part, or take it away."""
 
 
 class Writer(NamedTuple):
@@ -45,69 +41,25 @@ class Credit(NamedTuple):
     why: str = ""
 
 
-def credit(writers: Sequence[Writer], explains: Callable[[Any], bool]) -> Credit:
-    """The writer among those of one step that did it: the only one, or the only one with a write that explains it.
+def credit(writers: Sequence[Writer], explains: Explains, *, is_exact: bool = True) -> Credit:
+    """The writer among those of one step whose writes explain it, or the node that all of them belong to.
 
     Args:
         writers: at least one.
-        explains: whether a write has the part, or takes the part away.
+        explains: asked with the writes of one writer, and of all.
+        is_exact: whether `Writer.values` are what was written; what old metadata records isn't always.
     """
-    fitting = [one for one in writers if any(map(explains, one.values or ()))] if len(writers) > 1 else []
+    fitting = [one for one in writers if explains(one.values or ())] if is_exact or len(writers) > 1 else []
     left = fitting or list(writers)
     first = left[0]
-    if len(left) == 1:
-        return Credit(first.by, first.node, first.task or None)
-    if first.node is not None and len({(one.by, one.node) for one in left}) == 1:
-        return Credit(first.by, first.node)
+    is_one = len({(one.by, one.node) for one in left}) == 1 and (len(left) == 1 or first.node is not None)
+    if is_one and is_exact and not fitting and not explains([value for one in left for value in one.values or ()]):
+        return Credit(candidates=(name(first),), why=_OTHERWISE)
+    if is_one:
+        return Credit(first.by, first.node, first.task or None if len(left) == 1 else None)
     return Credit(candidates=tuple(dict.fromkeys(name(one) for one in left)), why=_SEVERAL)
 
 
 def name(writer: Writer) -> str:
     """The name of a writer among several."""
     return writer.node or ("unknown node" if writer.by == "node" else writer.by)
-
-
-def has_part(written: Any, steps: Sequence[Any], value: Any) -> bool:
-    """Whether a write has this value at this path of the channel; `steps` is the path inside the channel.
-
-    A write to a list may be the whole list, some elements or one element, in any place.
-    """
-    wrapped = overwrite(written)
-    written = inside(wrapped.value if wrapped is not None else written)
-    if not steps:
-        return same(written, value) or _same_message(written, value)
-    step, rest = steps[0], steps[1:]
-    if type(step) is int and not isinstance(written, dict):
-        elements = written if isinstance(written, tuple) else items(written)
-        return any(has_part(one, rest, value) for one in elements or ()) or has_part(written, rest, value)
-    part = find(written, step)
-    return part is not None and has_part(part[1], rest, value)
-
-
-def takes_away(written: Any, steps: Sequence[Any], value: Any) -> bool:
-    """Whether a write removes the part at this path: a RemoveMessage, an Overwrite without the part, a null for a key.
-
-    langgraph 1.2 ``graph/message.py: add_messages``; a null deletes a key in reducers that people write.
-    """
-    wrapped = overwrite(written)
-    if wrapped is not None:
-        return not has_part(wrapped.value, steps, value)
-    given = map(message, written if isinstance(written, list) else [written])
-    removed = {one.id for one in given if one is not None and one.role == "remove"}
-    if removed:
-        own = message(value)
-        return REMOVE_ALL in removed or (own is not None and own.id in removed)
-    part = find(written, steps[0]) if len(steps) == 1 and isinstance(inside(written), dict) else None
-    return part is not None and part[1] is None
-
-
-def _same_message(written: Any, value: Any) -> bool:
-    """Whether a write is this message, in whatever form, perhaps without the id that `add_messages` gives it."""
-    own = message(value)
-    if own is None:
-        return False
-    forms = spelled_out(written)
-    given = message(forms[0]) if len(forms) == 1 else None
-    if given is None or (given.id is not None and given.id != own.id):
-        return False
-    return (given.role, given.text, list(given.tool_calls)) == (own.role, own.text, list(own.tool_calls))

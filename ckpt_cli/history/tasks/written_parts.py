@@ -1,0 +1,106 @@
+"""Whether a step's writes have a part of a value, make it of what was there, or take it away."""
+
+from collections.abc import Sequence
+from math import isclose
+from typing import Any
+
+from ckpt_cli.history.diff.part_ages import ABSENT
+from ckpt_cli.history.state.paths import find
+from ckpt_cli.values.langgraph_values import REMOVE_ALL, items, message, overwrite, spelled_out
+from ckpt_cli.values.parts import inside
+from ckpt_cli.values.same import same
+
+
+def give(writes: Sequence[Any], steps: Sequence[Any], value: Any, before: Any = ABSENT) -> bool:
+    """Whether one of the writes has this value at this path of the channel, or all of them together make it.
+
+    A write to a list may be the whole list, some elements or one element, in any place.
+
+    Args:
+        writes: what was written to the channel.
+        steps: the path inside the channel.
+        value: the value there after the step.
+        before: the value there before; sums, texts and dicts may have grown by the writes.
+    """
+    if any(_has(one, steps, value) for one in writes):
+        return True
+    given = [part[0] for one in writes if (part := _at(one, steps)) is not None]
+    return before is not ABSENT and bool(given) and _grew(before, given, value)
+
+
+def remove(writes: Sequence[Any], steps: Sequence[Any], value: Any) -> bool:
+    """Whether a write may have removed the part at this path: it removes it by name, or may be the whole value now.
+
+    By name do a RemoveMessage (langgraph 1.2 ``graph/message.py: add_messages``), and a null for a key in reducers that
+    people write. A list of messages isn't taken for the whole value: it is merged nearly always.
+    """
+    return any(_removes(one, steps, value) for one in writes)
+
+
+def _removes(written: Any, steps: Sequence[Any], value: Any) -> bool:
+    wrapped = overwrite(written)
+    if wrapped is not None:
+        return not _has(wrapped.value, steps, value)
+    given = [one for one in map(message, written if isinstance(written, list) else [written]) if one is not None]
+    removed = {one.id for one in given if one.role == "remove"}
+    if removed:
+        own = message(value)
+        return REMOVE_ALL in removed or (own is not None and own.id in removed)
+    part = find(written, steps[0]) if len(steps) == 1 and isinstance(inside(written), dict) else None
+    if part is not None and part[1] is None:
+        return True
+    return not given and not _has(written, steps, value)
+
+
+def _has(written: Any, steps: Sequence[Any], value: Any) -> bool:
+    wrapped = overwrite(written)
+    written = inside(wrapped.value if wrapped is not None else written)
+    if not steps:
+        return same(written, value) or _same_message(written, value)
+    step, rest = steps[0], steps[1:]
+    if type(step) is int and not isinstance(written, dict):
+        elements = written if isinstance(written, tuple) else items(written)
+        return any(_has(one, rest, value) for one in elements or ()) or _has(written, rest, value)
+    part = find(written, step)
+    return part is not None and _has(part[1], rest, value)
+
+
+def _at(written: Any, steps: Sequence[Any]) -> tuple[Any] | None:
+    """What a write has at a path of keys."""
+    for step in steps:
+        part = find(inside(written), step) if isinstance(inside(written), dict) else None
+        if part is None:
+            return None
+        written = part[1]
+    return (inside(written),)
+
+
+def _grew(before: Any, given: Sequence[Any], value: Any) -> bool:
+    """Whether a value is what was there, and nothing but what was given."""
+    before, value = inside(before), inside(value)
+    if all(_is_number(one) for one in (before, value, *given)):
+        return isclose(before + sum(given), value, rel_tol=1e-9)
+    if isinstance(before, str) and isinstance(value, str):
+        return value.startswith(before) and any(isinstance(one, str) and one and value.endswith(one) for one in given)
+    if isinstance(before, list) and isinstance(value, list):
+        return all(map(same, before, value)) and all(give(given, [0], one) for one in value[len(before) :])
+    if not isinstance(before, dict) or not isinstance(value, dict) or before.keys() - value.keys():
+        return False
+    changed = [key for key in value if key not in before or not same(before[key], value[key])]
+    return all(give(given, [key], value[key], before.get(key, ABSENT)) for key in changed)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2.0**63
+
+
+def _same_message(written: Any, value: Any) -> bool:
+    """Whether a write is this message, in whatever form, perhaps without the id that `add_messages` gives it."""
+    own = message(value)
+    if own is None:
+        return False
+    forms = spelled_out(written)
+    given = message(forms[0]) if len(forms) == 1 else None
+    if given is None or (given.id is not None and given.id != own.id):
+        return False
+    return (given.role, given.text, list(given.tool_calls)) == (own.role, own.text, list(own.tool_calls))
