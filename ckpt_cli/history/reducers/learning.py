@@ -217,17 +217,20 @@ class Merging:
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
     """The distinct results of the candidates for these writes, each with the first candidate that gives it.
 
-    A candidate that never takes several writes in one step is left out if there are several.
+    There is none if no candidate takes several writes in one step, and there are several.
 
     Raises:
-        Undecided: what a candidate makes of these values isn't known.
+        Undecided: what a candidate makes of these values isn't known; or of several writes, one makes a value and another
+            an error, as LangGraph's last value does (``channels/last_value.py: InvalidUpdateError``).
         Unfit: a candidate can't take these values. What a person types is no evidence against a reducer.
     """
     results: list[tuple[Evidence, Any]] = []
+    refusing: list[str] = []
     for evidence in candidates:
         try:
             value = evidence.reducer.step(before, writes)
         except TooManyWrites:
+            refusing.append(f"{evidence.reducer.name}, for which several writes in a step are an error")
             continue
         except Unfit as error:
             others = "".join(f"{one.reducer.name}, and " for one, _ in results[:1])
@@ -240,6 +243,8 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
         else:
             first = results[place][0]
             results[place] = (replace(first, equals=(*first.equals, evidence.reducer)), value)
+    if results and refusing:
+        raise Undecided(f"{results[0][0].reducer.name}, and {refusing[0]}")
     return results
 
 
