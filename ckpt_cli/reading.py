@@ -117,12 +117,17 @@ class Reader(RowReader):
             ref = checkpoint.row.ref
             size = sum(len(payload.data) for payload in (checkpoint.body, *(checkpoint.channels or {}).values()))
             try:
-                self._states[ref] = state = self.decode(checkpoint)
+                state = self.decoded(checkpoint)
             except PayloadCorrupt as error:
                 yield ref, error, size
                 continue
-            bound(self._states, _STATES_KEPT)
             yield ref, state, size
+
+    def decoded(self, checkpoint: Checkpoint) -> State:
+        """Like `decode`; the state is cached for `state`."""
+        self._states[checkpoint.row.ref] = state = self.decode(checkpoint)
+        bound(self._states, _STATES_KEPT)
+        return state
 
     def states(self, refs: Iterable[Ref]) -> Iterator[State]:
         """Decoded checkpoints in the order of `refs`, one in memory at a time."""

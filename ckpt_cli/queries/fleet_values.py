@@ -71,7 +71,7 @@ class ChannelSizes:
         if checkpoint.channels is not None:
             self.apart = True
             return before
-        channels = self._channels(checkpoint.body)
+        channels = self._channels(checkpoint.body, before)
         if channels is None:
             self.unread += 1
             return before
@@ -86,8 +86,8 @@ class ChannelSizes:
                 sums.grown += common_elements(raw, old)
         return channels
 
-    def _channels(self, body: Payload) -> dict[str, Raw] | None:
+    def _channels(self, body: Payload, before: dict[str, Raw]) -> dict[str, Raw] | None:
         try:
-            return raw_channels(self._reader.codec.decrypted(body))
+            return raw_channels(self._reader.codec.decrypted(body), before)
         except (KeyMissing, PayloadCorrupt):
             return None

@@ -4,9 +4,11 @@ Each step has a doubt if its state may differ from the result of its writes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.line_values import Line
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
@@ -24,7 +26,7 @@ from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, is_update, path
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import Ref
+from ckpt_cli.model import Checkpoint, Ref
 from ckpt_cli.plans.node_writes import count_sends, node_writes
 from ckpt_cli.queries.step_doubts import doubt_of, why_incomplete
 from ckpt_cli.reading import Reader
@@ -33,6 +35,7 @@ from ckpt_cli.values.state import State, TaskWrite
 AT_ONCE = 50
 """The number of checkpoints that are read in one transaction."""
 
+_BYTES = 8_000_000  # of checkpoints that are in memory together
 _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
 
 
@@ -113,7 +116,9 @@ class WalkedStep(NamedTuple):
     @property
     def in_unknown_order(self) -> set[str]:
         """The channels that several tasks wrote to, if it isn't recorded which of them came first."""
-        tasks = [] if self.ordered else self.by_task
+        if self.ordered:
+            return set()
+        tasks = self.by_task
         return {channel for channel in self.written if sum(channel in task for task in tasks) > 1}
 
     @property
@@ -146,6 +151,7 @@ class StepWalk:
     def __init__(self, reader: Reader, start: Ref | None) -> None:
         self._reader = reader
         self._step_nodes: StepNodes | None = None
+        self._fetched: dict[Ref, Checkpoint] = {}
         self._begin(start)
         if start is not None:
             self._read_start(start)
@@ -192,7 +198,7 @@ class StepWalk:
             self._before, doubt = None, f"its parent {missing} was never stored"
         before, parent, stored = self._before, self._parent, attribution.writes.get(parent_id or "", [])
         try:
-            state = self._reader.state(ref)
+            state = self._state(ref)
         except PayloadCorrupt as error:
             self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
             return WalkedStep(ref, None, before, None, doubt=error.message)
@@ -214,6 +220,10 @@ class StepWalk:
         return WalkedStep(
             ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt, parent, step_writes, stored
         )
+
+    def _state(self, ref: Ref) -> State:
+        checkpoint = self._fetched.pop(ref, None)
+        return self._reader.state(ref) if checkpoint is None else self._reader.decoded(checkpoint)
 
     def _is_next(self, state: State, step_writes: Sequence[TaskWrite]) -> bool:
         if any(write.channel == ERROR_SOURCE for write in step_writes):  # an error handler decides which writes count
@@ -254,7 +264,22 @@ class StepWalk:
         if self._step_nodes is None:
             self._step_nodes = StepNodes(WriteAttribution(reader.lineage(thread_id, ns)), ns)
         attribution, ids = self._step_nodes.attribution, [ref.checkpoint_id for ref in refs]
-        refs = [Ref(thread_id, ns, i) for i in attribution.unread(ids)]
-        notes = {ref.checkpoint_id: note(reader.value(p), ref.checkpoint_id) for ref, p in reader.saver.metadata(refs)}
+        self._fetched = self._fetch(refs, attribution.lineage)
+        wanted = [Ref(thread_id, ns, i) for i in attribution.unread(ids)]
+        metadata = {ref: self._fetched[ref].metadata for ref in wanted if ref in self._fetched}
+        metadata.update(reader.saver.metadata([ref for ref in wanted if ref not in metadata]))
+        notes = {ref.checkpoint_id: note(reader.value(p), ref.checkpoint_id) for ref, p in metadata.items()}
         attribution.fill(notes, reader.writes_by_checkpoint(thread_id, ns, attribution.sources(ids)))
         return self._step_nodes
+
+    def _fetch(self, refs: Sequence[Ref], lineage: Lineage) -> dict[Ref, Checkpoint]:
+        """The first of these checkpoints, some megabytes of them, where an engine reads metadata behind the body.
+
+        There, reading the metadata alone takes as long as reading both (SQLite: it walks all pages of the row).
+        """
+        if self._reader.saver.page > 1:  # a server, where `expect` reads them
+            return {}
+        sizes = (lineage.rows[ref.checkpoint_id].size for ref in refs)
+        totals = accumulate(_BYTES if size is None else size for size in sizes)
+        few = [ref for ref, total in zip(refs, totals, strict=True) if total < _BYTES]
+        return {checkpoint.row.ref: checkpoint for checkpoint in self._reader.saver.checkpoints(few)}

@@ -150,6 +150,34 @@ def end(data: bytes, at: int = 0) -> int:
     return at
 
 
+def end_after(data: bytes, at: int, known: bytes) -> int:
+    """Like `end`; of a value that begins as the value `known` does, only what comes after it is walked over.
+
+    No encoded value is the beginning of another one. So `known` is found whole, or as the beginning of a longer array.
+
+    Raises:
+        DamageError: the bytes end inside the element.
+    """
+    if data.startswith(known, at):
+        return at + len(known)
+    old = common_array(data, at, known)
+    if old is None:
+        return end(data, at)
+    array = head(data, at)
+    after = array.start + len(known) - old.start
+    for _ in range(array.size - old.size):
+        after = end(data, after)
+    return after
+
+
+def common_array(data: bytes, at: int, known: bytes) -> Head | None:
+    """The header of the array `known`, if the element at `at` is an array that begins with all its elements."""
+    if not (is_array(known) and is_array(data, at)):
+        return None
+    old, array = head(known, 0), head(data, at)
+    return old if old.size <= array.size and data.startswith(known[old.start :], array.start) else None
+
+
 def elements(data: bytes, at: int = 0) -> Iterator[tuple[int, int]]:
     """The spans of an array's elements, or of a map's keys and values in turn; none for other kinds.
 

@@ -1,15 +1,25 @@
 """The channels of a checkpoint's body as they are encoded, to measure and compare their bytes."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ckpt_cli.model import Payload
+from ckpt_cli.serde import msgpack_spans
 
 Raw = bytes | str
 """An encoded value: bytes of msgpack, text of JSON."""
+_NONE: Mapping[str, Raw] = MappingProxyType({})
+_CHANNELS = b"\xaechannel_values"  # as msgpack encodes the key
 
 
-def raw_channels(body: Payload) -> dict[str, Raw] | None:
-    """Channel to its encoded value; None if the body isn't msgpack or JSON of a checkpoint, or is damaged."""
+def raw_channels(body: Payload, before: Mapping[str, Raw] = _NONE) -> dict[str, Raw] | None:
+    """Channel to its encoded value; None if the body isn't msgpack or JSON of a checkpoint, or is damaged.
+
+    With the channels of the checkpoint before, a list that grew is walked over only from its first new element on.
+    """
+    if body.tag == "msgpack" and before and (known := _channels_after(body.data, before)) is not None:
+        return known
     wire = _wire(body)
     if wire is None:
         return None
@@ -21,8 +31,54 @@ def raw_channels(body: Payload) -> dict[str, Raw] | None:
     return None if channels is None else {str(key): value for key, _, value in channels}
 
 
+def _channels_after(data: bytes, before: Mapping[str, Raw]) -> dict[str, Raw] | None:
+    """What `raw_channels` gives for a body of msgpack; None also if a name isn't text, or comes twice."""
+    channels: dict[str, Raw] | None = None
+    try:
+        if not msgpack_spans.is_map(data):
+            return None
+        body, keys = msgpack_spans.head(data, 0), set[bytes]()
+        at = body.start
+        for _ in range(body.size):
+            start, at = at, msgpack_spans.end(data, at)
+            keys.add(data[start:at])
+            if data[start:at] != _CHANNELS:
+                at = msgpack_spans.end(data, at)
+                continue
+            channels, at = _members(data, at, before)
+    except (msgpack_spans.DamageError, ValueError):
+        return None
+    return channels if len(keys) == body.size else None
+
+
+def _members(data: bytes, at: int, before: Mapping[str, Raw]) -> tuple[dict[str, Raw], int]:
+    """The members of the map at `at`, and where the map ends.
+
+    Raises:
+        DamageError: the bytes end inside it.
+        ValueError: it is no map of distinct texts.
+    """
+    found, members = msgpack_spans.head(data, at), dict[str, Raw]()
+    if found.kind != msgpack_spans.MAP:
+        raise ValueError("not a map")
+    at = found.start
+    for _ in range(found.size):
+        key = msgpack_spans.head(data, at)
+        if key.kind != msgpack_spans.STR:
+            raise ValueError("not a text")
+        name, start = data[key.start : key.end].decode(), key.end
+        known = before.get(name)
+        at = msgpack_spans.end_after(data, start, known) if isinstance(known, bytes) else msgpack_spans.end(data, start)
+        members[name] = data[start:at]
+    if len(members) < found.size:
+        raise ValueError("a key twice")
+    return members, at
+
+
 def common_elements(new: Raw, old: Raw) -> int:
     """The bytes of the elements with which two encoded lists both begin; 0 for other values."""
+    if isinstance(new, bytes) and isinstance(old, bytes) and (array := msgpack_spans.common_array(new, 0, old)):
+        return len(old) - array.start
     if type(new) is not type(old):
         return 0
     wire = _wire(Payload("msgpack" if isinstance(new, bytes) else "json", b""))

@@ -37,6 +37,11 @@ def groups(saver: PostgresSaver) -> None:
     print(len(heads))
 
 
+def whole(saver: PostgresSaver) -> None:
+    """One pass over all checkpoints of the thread."""
+    print(sum(len(found.checkpoint["channel_values"].get("messages", ())) for found in saver.list(_LONG)))
+
+
 def show(saver: PostgresSaver) -> None:
     """The newest checkpoint whole, and which channels changed in it."""
     found = saver.get_tuple(_LONG)
@@ -54,4 +59,4 @@ _LONG = {"configurable": {"thread_id": LONG, "checkpoint_ns": ""}}
 if __name__ == "__main__":
     question, url = sys.argv[1:]
     with PostgresSaver.from_conn_string(url) as opened:
-        {"tree": tree, "threads": threads, "groups": groups, "show": show}[question](opened)
+        {"tree": tree, "threads": threads, "groups": groups, "whole": whole, "show": show}[question](opened)

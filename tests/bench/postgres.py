@@ -29,6 +29,9 @@ def cases(long: str, many: str) -> list[Case]:
     return [
         Case("threads", ["threads", "--db", many], [_PEER, "threads", many], 10, memory=80),
         Case("tree", ["tree", LONG, "--db", long], [_PEER, "tree", long], 10, memory=80),
+        Case("verify", ["verify", LONG, "--db", long], [_PEER, "whole", long], 2, memory=80),
+        Case("blame", ["blame", LONG, "messages", "--db", long], [_PEER, "whole", long], 4, memory=80),
+        Case("trace", ["trace", LONG, "--db", long], [_PEER, "whole", long], 4, memory=80),
         Case("show @", ["show", LONG, "--db", long], [_PEER, "show", long], 2),
     ]
 

@@ -21,6 +21,12 @@ from subject import LONG, NEEDLE
 
 _HERE = Path(__file__).parent
 _CKPT = Path(sys.executable).with_name("ckpt")
+_WHOLE = (  # what goes through all of a thread, and how many times as long as reading its bytes it may take
+    (["verify", LONG], 7),
+    (["blame", LONG, "messages"], 3),
+    (["trace", LONG], 3),
+    (["replay", LONG], 3),
+)
 _UNUSUAL = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 
 
@@ -64,7 +70,7 @@ class Case:
 def cases(folder: Path) -> list[Case]:
     """What is measured, with its targets."""
     long, many, small = (["--db", str(folder / f"{name}.sqlite")] for name in ("long", "many", "small"))
-    trivial = [str(_HERE / "trivial.py")]
+    trivial, read = [str(_HERE / "trivial.py")], [str(_HERE / "bytes_only.py"), str(folder / "long.sqlite")]
 
     def peer(question: str, database: str) -> list[str]:
         return [str(_HERE / "peers.py"), question, str(folder / f"{database}.sqlite")]
@@ -77,21 +83,10 @@ def cases(folder: Path) -> list[Case]:
         Case("get --each", ["get", "--each", "messages[0].content", *many], peer("each", "many"), 1.5, memory=60),
         Case("show @", ["show", LONG, *long], peer("show", "long"), 3),
         Case("grep", ["grep", NEEDLE, LONG, *long], peer("grep", "long"), 4, memory=80),
+        Case("verify", ["verify", LONG, *long], peer("grep", "long"), 4, memory=80),
         Case("blame", ["blame", LONG, "messages", *long], peer("grep", "long"), 4, memory=80),
-        Case(
-            "blame, bytes",
-            ["blame", LONG, "messages", *long],
-            [str(_HERE / "bytes_only.py"), str(folder / "long.sqlite")],
-            3,
-            faster=False,
-        ),
-        Case(
-            "learn",
-            ["replay", LONG, *long],
-            [str(_HERE / "bytes_only.py"), str(folder / "long.sqlite")],
-            3,
-            faster=False,
-        ),
+        Case("trace", ["trace", LONG, *long], peer("grep", "long"), 4, memory=80),
+        *(Case(f"{words[0]}, bytes", [*words, *long], read, most, faster=False) for words, most in _WHOLE),
         Case("--version", ["--version"], trivial, 1.3, faster=False),
         Case("tree, small", ["tree", "small", *small], trivial, 1.5, faster=False),
     ]

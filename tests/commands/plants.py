@@ -39,6 +39,12 @@ def written_value(tables: Tables) -> Planted:
     return Planted("value", "suspect", "n", at_step(tables, change, node="end", turn=9))
 
 
+def _between(tables: Tables) -> Planted:
+    """A value between two steps that both write to its channel: the later one goes on from the true value."""
+    forged = at_step(tables, lambda one, _: one.body["channel_values"]["log"].__setitem__(-1, "forged"))
+    return Planted("value", "suspect", "log", forged)
+
+
 def _replaced(tables: Tables) -> Planted:
     def change(one: Stored, _: Stored) -> None:
         one.body["channel_values"]["log"] = ["forged"]
@@ -225,7 +231,18 @@ def _damaged(tables: Tables) -> Planted:
 PLANTS: dict[str, Callable[[Tables], Planted]] = {
     plant.__name__.strip("_"): plant
     for plant in (
-        *(_value, written_value, _replaced, _unversioned, _unwritten, _version_back, _version_lost, _bumped, _updated),
+        *(
+            _value,
+            written_value,
+            _between,
+            _replaced,
+            _unversioned,
+            _unwritten,
+            _version_back,
+            _version_lost,
+            _bumped,
+            _updated,
+        ),
         *(_seen_ahead, _seen_back, _step_back, _wrong_id, _circle, _parent_gone, _no_parent, _caller_gone),
         *(_writes_alone, _no_such_node, _no_such_send, _write_gone, _delta_write_gone, _delta_chain, _value_gone),
         _damaged,

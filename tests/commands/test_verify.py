@@ -12,6 +12,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.commands.verify import verify
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.sqlite.saver import SqliteSaver
 from ckpt_cli.session import Session
 from ckpt_cli.views.verify import VerifyView
 from tests import golden
@@ -59,6 +60,20 @@ def test_each_checkpoint_is_decoded_once(database: Database, monkeypatch: pytest
     view = looked(database("real"), "long-1000", "chat-linear")
     assert set(Counter(decoded).values()) == {1}
     assert view.steps == len(decoded) > 1000
+
+
+def test_each_row_of_a_file_is_read_once(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metadata comes with the checkpoint behind which it is stored: only a page's relatives are read for it alone."""
+    alone: list[Any] = []
+    metadata = SqliteSaver.metadata
+
+    def counted(self: SqliteSaver, refs: Any) -> Any:
+        alone.extend(refs)
+        return metadata(self, refs)
+
+    monkeypatch.setattr(SqliteSaver, "metadata", counted)
+    view = looked(database("real"), "long-1000")
+    assert len(alone) < view.steps / 5
 
 
 def test_long_work_shows_how_far_it_has_come(database: Database) -> None:

@@ -171,3 +171,27 @@ def test_the_candidates_are_those_that_explain_every_step() -> None:
     fitting = [r for r in REDUCERS if all(explains(r, step) for step in steps) and not r.fades]
     assert [one.reducer for one in tally.candidates] == fitting
     assert LAST in fitting and tally.suspected == []
+
+
+@pytest.mark.parametrize("name", ["append", "sum", "dict union", "message merge"])
+def test_a_value_forged_between_two_steps_is_one_suspicion(name: str) -> None:
+    """The next step goes on from the true value; a step that goes on from the recorded one is counted too."""
+    reducer = next(one for one in REDUCERS if one.name == name)
+    write = {
+        "append": lambda n: [n],
+        "sum": lambda n: n + 1,
+        "dict union": lambda n: {str(n % 7): n},
+        "message merge": lambda n: [message("text", str(n))],
+    }[name]
+    forged = {"append": ["x"], "sum": 1000, "dict union": {"x": 1}, "message merge": [message("x", "x")]}[name]
+    planted, trimmed, value, other = Tally(), Tally(), write(0), write(0)
+    for n in range(1, 30):
+        made = reducer.step(value, [write(n)])
+        planted.add(ChannelStep(forged if n == 16 else value, [write(n)], forged if n == 15 else made))
+        value = made
+        kept = forged if n in (15, 20) else reducer.step(other, [write(n)])
+        trimmed.add(ChannelStep(other, [write(n)], kept))
+        other = kept
+    assert [(one.reducer, one.explained) for one in planted.suspected][:1] == [(reducer, 28)]
+    assert not planted.candidates
+    assert not any(one.reducer is reducer for one in trimmed.suspected)

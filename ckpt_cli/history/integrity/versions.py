@@ -51,8 +51,11 @@ def check_beside(parent: State, state: State) -> Iterator[Fault]:
 
 def _versions(parent: State, state: State) -> Iterator[Fault]:
     for channel, version in parent.versions.items():
-        if channel in state.versions:
-            if _is_newer(version, state.versions[channel]):
+        own = state.versions.get(channel)
+        if own == version:
+            continue
+        if own is not None:
+            if newer(version, own):
                 why = "its version is older than its parent's"
                 yield Fault(Kind.VERSION_BACK, Verdict.DIFFERS, channel, why)
         elif parent.v == state.v and not is_control(channel, parent):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
 from ckpt_cli.history.reducers.cases import cases
+from ckpt_cli.history.reducers.forged_values import TrueValues
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     MESSAGES,
@@ -57,6 +58,8 @@ class Tally:
     met: set[str] = field(default_factory=set)
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
     _merging: "Merging" = field(default_factory=lambda: Merging())
+    _holding: int = (1 << len(REDUCERS)) - 1  # the bits of the reducers that explain all steps so far
+    _true: TrueValues = field(default_factory=TrueValues)
 
     def explaining(self, step: ChannelStep) -> int:
         """The bits of the reducers that explain a step with writes, whether or not it is added."""
@@ -68,11 +71,17 @@ class Tally:
         return bits
 
     def add(self, step: ChannelStep) -> int:
-        """Add one more step; gives the bits of the reducers that explain it, 0 for a step without writes."""
+        """Add one more step; gives the bits of the reducers that explain it, 0 for a step without writes.
+
+        A step that goes on from the value that a reducer made of the step before, where another one is recorded, is
+        explained by it: only the step before is not.
+        """
         if step.writes or step.command:
             self.steps += 1
-            explaining = self.explaining(step)
+            explaining = self.explaining(step) | self._true.explain(step)
             self._counts[explaining] += 1
+            failed, self._holding = self._holding & ~explaining, self._holding & explaining
+            self._true.keep(step, [place for place in range(len(REDUCERS)) if failed >> place & 1])
             if _is_plain(step):
                 fitting = [one for place, one in enumerate(REDUCERS) if explaining >> place & 1]
                 self.met |= cases(fitting, step.before, step.writes, proving=True)

@@ -33,7 +33,7 @@ def _name(thread_id: Scalar) -> str:
     return thread_id if isinstance(thread_id, str) else text_of(thread_id)
 
 
-def _writes(rows: Iterable[ResultRow]) -> Iterator[Write]:
+def writes_of(rows: Iterable[ResultRow]) -> Iterator[Write]:
     """What `columns.write` gives for each row of plain names; the usual row isn't looked at column by column."""
     names, new = _Names(), tuple.__new__  # the tuples' own `__new__` would be a function of Python's
     for row in rows:
@@ -82,7 +82,7 @@ class PageMethods(ThreadMethods):
             return
         longest = columns.EVERYTHING if values is None else values
         for page in pages(refs, _AT_ONCE):
-            yield from _writes(self._joined(sql.WRITES_ON, page, [longest]))
+            yield from writes_of(self._joined(sql.WRITES_ON, page, [longest]))
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Many are read in one statement for each page, a thread's in one of its own.

@@ -21,7 +21,7 @@ from ckpt_cli.savers.sqlite.columns import among, equals
 from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 from ckpt_cli.savers.sqlite.measure_methods import MeasureMethods
-from ckpt_cli.savers.sqlite.page_methods import PageMethods
+from ckpt_cli.savers.sqlite.page_methods import PageMethods, writes_of
 from ckpt_cli.savers.sqlite.schema import Schema, detect
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
 
@@ -205,7 +205,7 @@ class SqliteSaver(PageMethods, MeasureMethods, WriteMethods):
 
     def _writes(self, thread_id: str, parameters: Sequence[object], is_thread: str, only: str) -> Iterator[Write]:
         rows = self._rows(sql.WRITES, parameters, thread=is_thread, only=only)
-        return (columns.write(thread_id, row) for row in rows)
+        return writes_of((thread_id, *row) for row in rows)
 
 
 def _open_if_checkpoints(path: Path) -> SqliteSaver | None:
