@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,3 +114,11 @@ def test_commit_leaves_what_an_update_as_end_leaves(made: tuple[Path, dict[str, 
         assert sorted(view["next"]) == ended["next"], (thread_id, plan)
         assert {name: channel["value"] for name, channel in view["channels"].items()} == ended["values"], thread_id
         assert ended["next"] == plain(ended["ran"])
+
+
+def test_who_asked_is_named_by_the_task(ckpt: Ask) -> None:
+    """In `log`, a question of a Send that a Command's Send has replaced isn't the other node's."""
+    for thread_id, nodes in {"another node instead of Sends": "bww", "a node beside Sends": "w"}.items():
+        halts = ckpt("log", thread_id)["steps"][0]["halts"]
+        asked = [halt["node"] for halt in halts if halt["kind"] == "interrupt"]
+        assert len(asked) == len(nodes) and not Counter(filter(None, asked)) - Counter(nodes)
