@@ -111,3 +111,11 @@ def test_after_the_commands_that_resume_names_the_failed_node_runs(
     with closing(sqlite3.connect(path, check_same_thread=False)) as database:
         build(SqliteSaver(database), mood := Mood()).invoke(None, on(thread_id))
     assert mood.ran == ["b"]
+
+
+def test_the_rows_of_log_and_tree_show_a_pending_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its channels and its goto, beside the head; the thread whose next step took it in shows none."""
+    for verb in ("log", "tree"):
+        assert "pending Command: n, goto b" in said(path, capsys, verb, "fails with values")
+        assert "pending Command: log" in said(path, capsys, verb, "the end")
+        assert "pending Command" not in said(path, capsys, verb, "Sends are replaced")
