@@ -10,8 +10,10 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.graph import graph
 from ckpt_cli.commands.resume import resume
 from ckpt_cli.output.line import Page, plain
+from ckpt_cli.output.text import graph as graph_text
 from ckpt_cli.output.text.resume import render
 from tests.commands.asking import at
 from tests.twins.goto_threads import Mood, build, make, on
@@ -119,3 +121,9 @@ def test_the_rows_of_log_and_tree_show_a_pending_command(path: Path, capsys: pyt
         assert "pending Command: n, goto b" in said(path, capsys, verb, "fails with values")
         assert "pending Command: log" in said(path, capsys, verb, "the end")
         assert "pending Command" not in said(path, capsys, verb, "Sends are replaced")
+
+
+def test_a_drawn_graph_does_not_say_that_a_killed_node_never_ran(path: Path) -> None:
+    """The node b ran and left nothing; only that no run of it is stored is so."""
+    text = "\n".join(map(plain, graph_text.render(at(path, graph, ["killed in a node's first run"]), Page(100, 0))))
+    assert "b  no run stored" in text and "not run" not in text
