@@ -25,7 +25,7 @@ from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
 from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.answer_values import Answer
-from ckpt_cli.plans.open_questions import Question, failed_nodes, nothing_waits, questions
+from ckpt_cli.plans.open_questions import Question, failed_tasks, nothing_waits, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs
 from ckpt_cli.queries.thread_plans import change_target
 from ckpt_cli.reading import Reader
@@ -120,7 +120,9 @@ def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     lines = [_line(changed_subgraphs, question) for question in open_questions]
     head = reader.head(thread).ref
     old_answers = Inspection(reader, head).snapshot().old_answers
-    view = QuestionsView(thread, lines, ns, [] if lines else failed_nodes(reader, thread), [*old_answers])
+    failed = [] if lines else failed_tasks(reader, thread)
+    view = QuestionsView(thread, lines, ns, [task.node for task in failed], [*old_answers])
+    view.by_goto = any(task.by_goto for task in failed)
     view.nothing = "" if lines else nothing_waits(reader, head).message.replace(" there", "", 1)
     return view
 

@@ -54,6 +54,7 @@ class _Watcher:
         self._deliveries, self._every = deliveries, every
         self._counts = WatchCounts(session.clock(), [*ends.conditions, *ends.alerts])
         self._shown = 0
+        self._undecided: list[str] = []
         self.view = WatchView(self._events(self._look()))  # so an error comes before anything is printed
 
     def _events(self, look: Look) -> Iterator[EventView]:
@@ -102,7 +103,15 @@ class _Watcher:
                 continue
             if pause:
                 self._session.say("the database answers again")
+            self._say_undecided()
             return look
+
+    def _say_undecided(self) -> None:
+        """Say once for which channels ``--where`` leaves threads out because it can't decide."""
+        if (undecided := self._watch.undecided) != self._undecided:
+            self._undecided, names = undecided, ", ".join(undecided)
+            what = f"threads are left out undecided whose head has {names} as a delta channel, without a value"
+            self._session.say(f"--where: {what}")
 
     def _wait(self, look: Look) -> None:
         """Show the status line, and wait before the next look: longer if this one took long."""

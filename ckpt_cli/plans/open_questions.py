@@ -162,9 +162,9 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
     return fitting[0]
 
 
-def failed_nodes(reader: Reader, thread_id: str) -> list[str | None]:
-    """The nodes of the tasks that failed at the head of a thread; None for a node that isn't known."""
-    return [task.node for task in Inspection(reader, reader.head(thread_id).ref).snapshot().failed]
+def failed_tasks(reader: Reader, thread_id: str) -> list[Task]:
+    """The tasks that failed at the head of a thread."""
+    return Inspection(reader, reader.head(thread_id).ref).snapshot().failed
 
 
 def nothing_waits(reader: Reader, head: Ref) -> NotFound:
@@ -188,9 +188,8 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
         hint = f"it failed with its answer, and keeps it: {_ask_again(reader, head, snapshot, fork)}"
     else:
         replay = f"`{command('ckpt replay', head.thread_id)}`"
-        hint = (
-            f"graph.invoke(None, config) runs it again; {replay} shows what finished beside it; {fork} redoes the step"
-        )
+        hint = f"graph.invoke(None, config) runs it again; {replay} shows what finished beside it"
+        hint += "" if any(task.by_goto for task in failed) else f"; {fork} redoes the step"
     return NotFound(f"nothing waits for an answer there: {names} failed", hint=hint)
 
 
@@ -200,6 +199,8 @@ def _ask_again(reader: Reader, head: Ref, snapshot: Snapshot, fork: str) -> str:
     others = task_names(one for one in snapshot.tasks if one.status is Status.FINISHED)
     state, calls = reader.state(head), any(write.channel == RETURN for write in reader.writes(head, values=0))
     anew = "; the calls of @task functions are made anew" if calls else ""
+    if task.by_goto and task.packet is not None:  # neither a fork nor `ckpt edit` keeps what the Command sent
+        return "graph.invoke(None, config) runs it again with that answer"
     if task.node is None or state.sends or is_javascript(state):
         also = f", and {', '.join(others)} run again too" if others else ""
         return f"after {fork} it asks again{also}{anew}"

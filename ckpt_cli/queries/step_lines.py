@@ -13,6 +13,7 @@ from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.changes import UNCUT
 from ckpt_cli.output.text.changes import one as change_line
+from ckpt_cli.queries.command_writes import pending_command
 from ckpt_cli.queries.failed_inside import failed_inside
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
@@ -20,7 +21,7 @@ from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
 from ckpt_cli.views.interrupts import interrupt_view
 from ckpt_cli.views.sends import send_view
-from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView
+from ckpt_cli.views.steps import ChangeView, CommandView, HaltView, StepView, TaskView
 
 
 class StepLines:
@@ -136,7 +137,12 @@ class StepLines:
             tags=self._tags.get(checkpoint_id, []),
             problem=self.problems.get(checkpoint_id),
             input_id=self.input_taken(checkpoint_id),
+            command=self._command(checkpoint_id),
         )
+
+    def _command(self, checkpoint_id: str) -> CommandView | None:
+        is_tip = checkpoint_id not in self.lineage.children
+        return pending_command(self.attribution.writes.get(checkpoint_id, ())) if is_tip else None
 
     def _tasks(self, checkpoint_id: str) -> list[TaskView]:
         """The tasks due at a tip: those that wait, those that failed, and those that finished, with their writes.

@@ -140,6 +140,11 @@ class Watch:
         """Whether a look was taken."""
         return self._last is not None
 
+    @property
+    def undecided(self) -> list[str]:
+        """The delta channels without a value at heads for which ``--where`` has left threads out so far."""
+        return [] if self._chosen.where is None else sorted(self._chosen.where.undecided)
+
     def look_at_all_next(self) -> None:
         """Let the next look search for all that is late, as after a lost connection."""
         self._next_whole = 0.0

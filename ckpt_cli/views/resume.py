@@ -46,6 +46,7 @@ class QuestionsView(View):
     Attributes:
         old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first question.
         failed: the nodes of the tasks that failed, if no question waits; null for a node that isn't known.
+        by_goto: whether only a Command's pending ``goto`` started one of them; a fork doesn't start it.
     """
 
     asked = False
@@ -62,3 +63,4 @@ class QuestionsView(View):
     ns: str = ""
     failed: list[str | None] = field(default_factory=list)
     old_answers: list[Any] = field(default_factory=list)
+    by_goto: bool = False

@@ -100,6 +100,18 @@ class HaltView(NamedTuple):
     handler: str | None = None
 
 
+class CommandView(NamedTuple):
+    """A Command that a run was given and that no step has used yet; the next run applies it first.
+
+    Attributes:
+        channels: the channels of the user's state to which its ``update`` wrote.
+        goto: the nodes to which its ``goto`` leads; null for a Send that wasn't read. A goto starts no deferred node.
+    """
+
+    channels: Sequence[str]
+    goto: Sequence[str | None]
+
+
 class StepView(NamedTuple):
     """A checkpoint.
 
@@ -125,6 +137,7 @@ class StepView(NamedTuple):
             decoded, so their problems stay unknown.
         input_id: if the step did nothing but take in an input, the input's checkpoint, its parent; else null. A
             terminal shows both in one row.
+        command: for a checkpoint without children, the pending Command that is stored on it; null if there is none.
     """
 
     checkpoint_id: str
@@ -148,3 +161,4 @@ class StepView(NamedTuple):
     tags: Sequence[str] = ()
     problem: str | None = None
     input_id: str | None = None
+    command: CommandView | None = None

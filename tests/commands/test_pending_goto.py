@@ -1,5 +1,7 @@
 """What commands say about a Command's goto that no step has taken in; `tests/twins/test_goto.py` compares with runs."""
 
+import re
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -8,7 +10,13 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
-from tests.twins.goto_threads import make
+from ckpt_cli.commands.graph import graph
+from ckpt_cli.commands.resume import resume
+from ckpt_cli.output.line import Page, plain
+from ckpt_cli.output.text import graph as graph_text
+from ckpt_cli.output.text.resume import render
+from tests.commands.asking import at
+from tests.twins.goto_threads import Mood, build, make, on
 
 LEFT = "the goto of a Command that no step has used yet is not copied: b"
 
@@ -85,3 +93,37 @@ def test_a_waiting_thread_is_not_deleted_as_done(path: Path, capsys: pytest.Capt
     said(path, capsys, "delete", "--status", "done", "--yes")
     assert "asks" in said(path, capsys, "threads", "--status", "waiting")
     assert "nothing waits" not in said(path, capsys, "resume", "asks", "--value", "yes", "--yes")
+
+
+@pytest.mark.parametrize("is_hint", [False, True])
+@pytest.mark.parametrize("thread_id", ["fails", "fails with values"])
+def test_after_the_commands_that_resume_names_the_failed_node_runs(
+    path: Path, capsys: pytest.CaptureFixture[str], thread_id: str, is_hint: bool
+) -> None:
+    """Of a failed task that a goto started: no command is named that loses the goto."""
+    if is_hint:
+        named = re.findall(
+            r"`ckpt ([^`]+)`", said(path, capsys, "resume", thread_id, "--value", "1").replace("\n", " ")
+        )
+    else:
+        named = re.findall(r"ckpt (.+)", "\n".join(map(plain, render(at(path, resume, thread_id), Page(200, 0)))))
+    assert named[0].startswith("replay")
+    for words in named:
+        said(path, capsys, *shlex.split(words), *(["--yes"] if words.startswith("fork") else []))
+    with closing(sqlite3.connect(path, check_same_thread=False)) as database:
+        build(SqliteSaver(database), mood := Mood()).invoke(None, on(thread_id))
+    assert mood.ran == ["b"]
+
+
+def test_the_rows_of_log_and_tree_show_a_pending_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its channels and its goto, beside the head; the thread whose next step took it in shows none."""
+    for verb in ("log", "tree"):
+        assert "pending Command: n, goto b" in said(path, capsys, verb, "fails with values")
+        assert "pending Command: log" in said(path, capsys, verb, "the end")
+        assert "pending Command" not in said(path, capsys, verb, "Sends are replaced")
+
+
+def test_a_drawn_graph_does_not_say_that_a_killed_node_never_ran(path: Path) -> None:
+    """The node b ran and left nothing; only that no run of it is stored is so."""
+    text = "\n".join(map(plain, graph_text.render(at(path, graph, ["killed in a node's first run"]), Page(100, 0))))
+    assert "b  no run stored" in text and "not run" not in text

@@ -49,6 +49,15 @@ def test_undecided_threads_are_counted(
     assert "3 threads were left out undecided: the head has story as a delta channel" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("where", ["len(story) > 0", "not (len(story) > 0)"])
+def test_a_watch_says_once_what_it_leaves_out(path: Path, capsys: pytest.CaptureFixture[str], where: str) -> None:
+    """Three named threads that the filter can't decide give no event, and one remark."""
+    assert run(["watch", "t1", "t2", "t3", "--where", where, "--stop-when", "idle > 0s", "-d", str(path)]) == 0
+    out, err = capsys.readouterr()
+    remark = "--where: threads are left out undecided whose head has story as a delta channel, without a value"
+    assert not out and err.count(remark) == 1
+
+
 def test_a_side_of_an_or_that_is_true_decides(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Then nothing is left out, and nothing is said."""
     assert run(["threads", "--where", "len(story) > 0 or n == 1", "-d", str(path)]) == 0

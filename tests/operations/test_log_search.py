@@ -141,7 +141,7 @@ def test_a_copy_has_none(path: Path, capsys: Say) -> None:
     ckpt(capsys, second, "tag", "kept", "1", "theirs")
     said = ckpt(capsys, copy, "delete", "kept", "--dry-run").splitlines()
     notes = [line for line in said if "same rows" in line]
-    assert len(notes) == 1 and notes[0].endswith(" and 1 more; this change begins a new log"), notes
+    assert len(notes) == 1 and notes[0].endswith(" and 1 more; a change begins a new log"), notes
     second.unlink()
     ckpt(capsys, copy, "tag", "kept", "1", "mine")
     ckpt(capsys, copy, "delete", "kept", "--yes")
@@ -170,7 +170,7 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
         listed = ckpt(capsys, path, "operations")
         assert word in listed
         assert ("may have been done to another database" in listed) is ("delete" in listed) is (not number)
-        assert "this change begins a new log" in ckpt(capsys, path, "delete", *names(path), "--dry-run")
+        assert "a change begins a new log" in ckpt(capsys, path, "delete", *names(path), "--dry-run")
         assert word in ckpt(capsys, path, "undo", "--yes", code=7)
         assert (word in ckpt(capsys, path, "undo", "--yes", "--same-database", code=7 if number else 0)) is bool(number)
     else:

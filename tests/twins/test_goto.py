@@ -4,11 +4,13 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.graph import END
 
 from ckpt_cli.app import run
 from tests.requiring import missing
@@ -113,3 +115,24 @@ def test_commit_leaves_what_an_update_as_end_leaves(made: tuple[Path, dict[str, 
         assert sorted(view["next"]) == ended["next"], (thread_id, plan)
         assert {name: channel["value"] for name, channel in view["channels"].items()} == ended["values"], thread_id
         assert ended["next"] == plain(ended["ran"])
+
+
+def test_who_asked_is_named_by_the_task(ckpt: Ask) -> None:
+    """In `log`, a question of a Send that a Command's Send has replaced isn't the other node's."""
+    for thread_id, nodes in {"another node instead of Sends": "bww", "a node beside Sends": "w"}.items():
+        halts = ckpt("log", thread_id)["steps"][0]["halts"]
+        asked = [halt["node"] for halt in halts if halt["kind"] == "interrupt"]
+        assert len(asked) == len(nodes) and not Counter(filter(None, asked)) - Counter(nodes)
+
+
+def test_a_pending_command_is_in_log_and_tree(ckpt: Ask) -> None:
+    """The head has the nodes of the goto and the channels of the update; no other checkpoint has."""
+    for thread_id, (_, command, _, _) in GOTOS.items():
+        goto = command.goto if isinstance(command.goto, list) else [command.goto]
+        nodes = dict.fromkeys(getattr(one, "node", one) for one in goto)
+        steps = ckpt("log", thread_id, "--all")["steps"]
+        if len(steps) > 3 and thread_id == "Sends are replaced":  # the library took the goto in
+            assert all(step["command"] is None for step in steps)
+            continue
+        pending = {"channels": [*(command.update or ())], "goto": [node for node in nodes if node != END]}
+        assert [step["command"] for step in steps] == [pending, *[None] * (len(steps) - 1)], thread_id

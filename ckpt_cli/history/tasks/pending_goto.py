@@ -31,6 +31,11 @@ def goto_nodes(writes: Iterable[TaskWrite]) -> list[str]:
     return list(dict.fromkeys([*filter(None, (target(w.channel) for w in made)), *(s.node for s in sends if s)]))
 
 
+def has_unread_sends(writes: Iterable[TaskWrite]) -> bool:
+    """Whether the goto of a Command made Sends of which the node isn't known, because they weren't decoded."""
+    return any(write.channel == TASKS and not write.read for write in goto_writes(writes))
+
+
 def with_goto(state: State, writes: Iterable[TaskWrite]) -> State:
     """The checkpoint as the next run changes it before it finds its tasks; the same object if no goto is pending.
 

@@ -163,9 +163,13 @@ class StepNodes:
     def _read_packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
         started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
-        written = [write for write in started if is_command(write)] or started
-        sends = [js_send(write.value) if write.read else None for write in written]
-        return [send.node if send is not None else None for send in sends]
+        return _called([write for write in started if is_command(write)] or started)
+
+    def _replaced_packet(self, checkpoint_id: str, index: int) -> str | None:
+        """The node of the Send that had this index before a Command's Sends replaced it; None if none did."""
+        started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
+        replaced = _called(w for w in started if not is_command(w)) if any(map(is_command, started)) else []
+        return replaced[index] if index < len(replaced) else None
 
     def _starting_writes(self, checkpoint_id: str) -> list[TaskWrite]:
         """The writes that started the tasks of a checkpoint: of the previous step, and of a Command given there.
@@ -176,13 +180,19 @@ class StepNodes:
         return [*previous, *filter(is_command, self.attribution.writes.get(checkpoint_id, ()))]
 
     def _called_by_send(self, write: TaskWrite, index: int) -> str | None:
-        """The node that a Send called: read from the Send's value, else the Send target that gives the task's id."""
+        """The node that a Send called: read from the Send's value, else the Send target that gives the task's id.
+
+        A task may be of a Send that a Command's Send replaced afterwards, for another node at the same index.
+        """
         packets = self._packets(write.row.checkpoint_id)
-        name = packets[index] if index < len(packets) else None
-        if name is not None:
-            return name
+        name, replaced = packets[index] if index < len(packets) else None, None
+        if any(map(is_command, self.attribution.writes.get(write.row.checkpoint_id, ()))):
+            replaced = self._replaced_packet(write.row.checkpoint_id, index)
+        both = list(dict.fromkeys(node for node in (name, replaced) if node is not None))
+        if len(both) == 1:
+            return both[0]
         places, targets = self._places(write), self._names.send_targets
-        fitting = (node for place in places for node in targets() if write.task_id in place.push(node, index))
+        fitting = (node for place in places for node in both or targets() if write.task_id in place.push(node, index))
         return next(fitting, None)
 
     def _places(self, write: TaskWrite, *, javascript: bool | None = None) -> list[Place]:
@@ -266,6 +276,12 @@ class StepNodes:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
         targets = (channels.target(write.channel) for write in self._starting_writes(checkpoint_id))
         return list(dict.fromkeys(target for target in targets if target is not None))
+
+
+def _called(sends: Iterable[TaskWrite]) -> list[str | None]:
+    """The nodes of Sends, None for each whose value was not read."""
+    read = [js_send(write.value) if write.read else None for write in sends]
+    return [send.node if send is not None else None for send in read]
 
 
 def _task_key(write: TaskWrite) -> str:

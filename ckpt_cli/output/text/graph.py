@@ -146,7 +146,7 @@ def _node(node: NodeView) -> Line:
     sent = f", {node.sent:,} by Send" if node.sent else ""
     if runs and not node.name.startswith("__start"):
         facts.append([("muted", f"{count(runs, 'run')}{sent}")])
-    facts += [] if node.ran else [[("muted", "has not run")]]
+    facts += [] if node.ran else [[("muted", "no run stored")]]
     facts += [[("waiting", f"asked {node.asked:,}{TIMES}")]] if node.asked else []
     facts += [[("bad", f"failed {node.failed:,}{TIMES}")]] if node.failed else []
     facts += [[("muted", count(node.calls, "call"))]] if node.calls else []

@@ -15,6 +15,7 @@ from ckpt_cli.output.text.steps import (
     marks,
     number,
     pad_line,
+    pending_command,
     short_halts,
     strip_line,
 )
@@ -40,7 +41,7 @@ def _plain(step: StepView, branches: int) -> Line:
     changes: Line = (
         [("", "; ".join(change.text for change in step.changes))] if step.changes is not None else [("", MORE)]
     )
-    beside = join_lines([marks(step, branches), halts(step)])
+    beside = join_lines([marks(step, branches), halts(step), pending_command(step)])
     who_made: Line = [("", ", ".join(name if n == 1 else f"{name} {TIMES}{n}" for name, n in step.nodes.items()))]
     columns = [[("id", step.checkpoint_id)], [("", number(step))], [("", step.source)], who_made, changes]
     return row([*columns, [("", step.time or "")], beside])
@@ -82,10 +83,10 @@ class _Table:
         if not self._view.oneline and room - self._clock.cells >= _CHANGES:
             line += [("muted", self._clock(step.time)), ("", "  ")]
             room -= self._clock.cells + 2
-        marked = marks(step, self._view.branches)
-        beside = join_lines([marked, halts(step)])
+        marked, command = marks(step, self._view.branches), pending_command(step)
+        beside = join_lines([marked, halts(step), command])
         if room - line_len(beside) - 2 < line_len(change_summary(step, _CHANGES)):
-            beside = join_lines([marked, halts(step, self._halts)])
+            beside = join_lines([marked, halts(step, self._halts), command])
         if step.missing:
             words = f"parent {step.parent_id} is not stored"
             if room - line_len(beside) - len(words) < _CHANGES:

@@ -67,15 +67,16 @@ def _nothing(view: QuestionsView, width: int) -> Iterator[Line]:
         return
     names = ", ".join(dict.fromkeys(node or "a task" for node in view.failed))
     yield [("muted", "nothing waits for an answer: "), ("bad", f"{FAILED} {names} failed")]
-    for remark, line in (
-        (
-            "graph.invoke(None, config) runs it again. What finished beside it, and --commit to give it up:",
-            "replay",
-        ),
-        ("to make this step anew, with its finished tasks too:", "fork"),
-    ):
-        yield from ([("muted", part)] for part in flow(remark, width))
-        yield [("", f"    {command(f'ckpt {line}', view.thread, *(['@'] if line == 'fork' else []))}")]
+    remark = "graph.invoke(None, config) runs it again. What finished beside it, and --commit to give it up:"
+    yield from _remark_and_command(remark, command("ckpt replay", view.thread), width)
+    if not view.by_goto:  # a fork has no goto of a Command
+        remark = "to make this step anew, with its finished tasks too:"
+        yield from _remark_and_command(remark, command("ckpt fork", view.thread, "@"), width)
+
+
+def _remark_and_command(remark: str, line: str, width: int) -> Iterator[Line]:
+    yield from ([("muted", part)] for part in flow(remark, width))
+    yield [("", f"    {line}")]
 
 
 def _head(question_line: QuestionLine) -> Line:

@@ -98,6 +98,15 @@ def halts(step: StepView, short: Mapping[str, str] | None = None) -> Line:
     return _spaced([*spans, *_past_halts(failed_then, asked, short)])
 
 
+def pending_command(step: StepView) -> Line:
+    """``pending Command: n, goto b``: what a Command wrote that the next run applies; empty if there is none."""
+    if step.command is None:
+        return []
+    goto = ", ".join(node or "a Send" for node in step.command.goto)
+    parts = [*step.command.channels, *([f"goto {goto}"] if goto else [])]
+    return [("changed", f"pending Command: {', '.join(parts)}")]
+
+
 def _past_halts(failed: Sequence[HaltView], asked: Sequence[HaltView], short: Mapping[str, str]) -> Iterator[Span]:
     """The nodes that failed and those that asked. Of a node that did both, nothing stored shows what came first."""
     asking = dict.fromkeys(short[_halted_node(halt)] for halt in asked)
@@ -169,6 +178,8 @@ def pad_line(line: Line, cells: int) -> Line:
 def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
     """The lines about the tasks at a tip. Many finished or due tasks of one node share a line with their number."""
     tasks, due = step.tasks, _due_words(step)
+    if step.command is not None:
+        yield [*pending_command(step), ("muted", "  the next run applies it first")]
     names = [nested(numbered(task.node or "?", task.send), task.inside) for task in tasks]
     short = {name: name for name in names} if cells is None else short_names(names, max(cells // 3, _NODE))
     kinds = Counter((task.status, task.node) for task in tasks)
