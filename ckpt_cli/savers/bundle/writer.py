@@ -36,7 +36,12 @@ class BundleWriter:
         self._entry: Entry | None = None
 
     def begin(self, thread_id: str, origin: Origin) -> None:
-        """Start a thread, or go on with one that the bundle has."""
+        """Start a thread, or go on with one that the bundle has. A thread that was begun and not ended is left out.
+
+        Raises:
+            Refused: the bundle has the thread in another layout.
+        """
+        self._page.clear()
         if origin not in self.index.origins:
             self.index.origins.append(origin)
         number = self.index.origins.index(origin)
