@@ -32,6 +32,7 @@ OTHER_WORDS = {
     "edit": "set modify change",
     "tag": "label name bookmark mark",
     "delete": "rm remove del drop purge prune clean clear erase forget truncate",
+    "export": "backup save pack archive bundle",
     "repair": "fix mend heal unstick tool_calls toolcalls",
     "undo": "revert restore back",
     "operations": "ops oplog audit journal changelog",
@@ -45,8 +46,8 @@ OTHER_WORDS = {
 MISSING = {
     "copy cp clone duplicate": "`ckpt fork THREAD @ --to NEW --with-pending` copies a thread in the same database; no "
     "command copies one to another database yet",
-    "export import backup save sync move mv": "no command moves threads to a file or to another database yet; "
-    "`ckpt show THREAD --json` prints a checkpoint, `ckpt fork THREAD @ --to NEW` copies a thread in the same database",
+    "import sync move mv": "no command moves threads to another database yet; `ckpt export THREAD -o FILE.ckpt` packs "
+    "them into a file that every command reads, `ckpt fork THREAD @ --to NEW` copies a thread in the same database",
 }
 """Words for what ckpt can't do, each with what to do instead."""
 

@@ -70,7 +70,7 @@ def test_words_of_other_tools_name_verbs() -> None:
     assert {line.split()[0] for line in OTHER_WORDS} - {"--help", "--version"} == VERBS.keys()
 
 
-@pytest.mark.parametrize("word", ["copy", "cp", "clone", "export", "backup"])
+@pytest.mark.parametrize("word", ["copy", "cp", "clone", "import", "move"])
 def test_what_no_command_does_yet(word: str, tmp_path: Path) -> None:
     """The hint says so, and names the commands that come nearest, with options that exist."""
     done = ckpt(word, "here", "there", cwd=tmp_path)

@@ -12,7 +12,7 @@ SCHEMES = dict(re.findall(r"^\| `(\w+)` \| .*?`(\w+)://", DATABASES, re.MULTILIN
 
 def test_every_backend_is_documented() -> None:
     """Both tables list every backend that a URL, a path or a name can open."""
-    known = {backend.module for backend in registry.SCHEMES.values()} | {"sqlite", "dev", "custom"}
+    known = {backend.module for backend in registry.SCHEMES.values()} | {"sqlite", "dev", "bundle", "custom"}
     assert promised().keys() == known
     assert set(re.findall(r"^\| `(\w+)` \| ", DATABASES, re.MULTILINE)) >= known
 

@@ -41,6 +41,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "update": [["update", "{thread}", "--values", '{"bad": 1}', "--as-node", "a", "--next", "END", "--dry-run"]],
     "delete": [["delete", "{thread}", "--dry-run"], ["delete", "{thread}", "--after", "@^", "--dry-run"]],
     "repair": [["repair", "--answer", "no"], ["repair", "--drop-calls", "--dry-run"]],
+    "export": [["export", "{thread}", "-o", "incident.ckpt", "--dry-run"]],
     "undo": [["undo", "--dry-run"]],
     "operations": [["operations"]],
     "tag": [["tag", "--list"], ["tag", "{thread}", "--list"]],

@@ -97,6 +97,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "bson": ("savers.mongodb.*",),
     "boto3": ("savers.dynamodb.*",),
     "botocore": ("savers.dynamodb.*",),
+    "backports": ("savers.bundle.zstd",),
+    "compression": ("savers.bundle.zstd",),
     "pytest": ("conformance.*",),
     "langgraph": ("langgraph.*", "savers.custom.*"),
     "langchain_core": ("langgraph.*",),

@@ -22,6 +22,7 @@ KINDS = (
     Kind("MongoDB", "mongodb://host/checkpointing_db"),
     Kind("DynamoDB", "dynamodb://table?region=eu-west-1"),
     Kind("langgraph dev", "path/to/.langgraph_api"),
+    Kind("bundle", "path/to/incident.ckpt"),
     Kind("your own", "agents.memory:checkpointer, langgraph.json"),
 )
 """The kinds of databases."""

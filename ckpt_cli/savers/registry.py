@@ -1,4 +1,4 @@
-"""The backends by URL scheme, and special paths (``langgraph dev``, a pickle); entry points add more.
+"""The backends by URL scheme, and special paths (``langgraph dev``, a bundle); entry points add more.
 
 The package of a backend is imported only when its scheme is used. An installed package adds a backend through the entry
 point group ``ckpt_cli.savers``: the entry's name is a URL scheme, and its object is a function that takes a URL and
@@ -53,6 +53,7 @@ SCHEMES = {
 """Backends by URL scheme."""
 
 _SPECIAL = {".langgraph_api": "dev", "langgraph.json": "custom"}
+_BUNDLE = b"\x5c\x2a\x4d\x18\x38\0\0\0ckpt bundle\n"  # as in docs/bundle.md
 
 
 def open_registered(scheme: str, url: str, masked: str) -> Saver:
@@ -80,11 +81,11 @@ def open_registered(scheme: str, url: str, masked: str) -> Saver:
 
 
 def open_special(path: Path) -> Saver | None:
-    """Open a folder of ``langgraph dev``, a langgraph.json or a pickled storage; None for any other path."""
-    if path.name in _SPECIAL or (_is_pickle(path) if path.is_file() else _has_pickles(path)):
-        module = import_module(f"ckpt_cli.savers.{_SPECIAL.get(path.name, 'dev')}")
-        return cast(Callable[[Path], Saver], module.open_path)(path)
-    return None
+    """Open a folder of ``langgraph dev``, a langgraph.json, a pickled storage or a bundle; None for any other path."""
+    name = _SPECIAL.get(path.name) or (_kind_of_file(path) if path.is_file() else _kind_of_folder(path))
+    if name is None:
+        return None
+    return cast(Callable[[Path], Saver], import_module(f"ckpt_cli.savers.{name}").open_path)(path)
 
 
 def open_attribute(name: str) -> Saver:
@@ -93,18 +94,20 @@ def open_attribute(name: str) -> Saver:
     return cast(Callable[[str], Saver], module.open_attribute)(name)
 
 
-def _is_pickle(path: Path) -> bool:
-    """Whether a file begins like a pickle of protocol 2 or later."""
+def _kind_of_file(path: Path) -> str | None:
+    """The backend of a file, by its first bytes: a bundle, or a pickle of protocol 2 or later."""
     with path.open("rb") as file:
-        start = file.read(2)
-    return start[:1] == b"\x80" and b"\x02" <= start[1:] <= b"\x05"
+        start = file.read(len(_BUNDLE))
+    if start == _BUNDLE:
+        return "bundle"
+    return "dev" if start[:1] == b"\x80" and b"\x02" <= start[1:2] <= b"\x05" else None
 
 
-def _has_pickles(folder: Path) -> bool:
-    """Whether a folder has the files of ``langgraph dev``."""
+def _kind_of_folder(folder: Path) -> str | None:
+    """The backend of a folder that has the files of ``langgraph dev``."""
     from ckpt_cli.savers.dev.files import is_dev_folder
 
-    return folder.is_dir() and is_dev_folder(folder)
+    return "dev" if folder.is_dir() and is_dev_folder(folder) else None
 
 
 def _from_packages(scheme: str, masked: str) -> Callable[[str], Saver]:

@@ -16,6 +16,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.database_name import ESCAPES, cannot_hold_password, check_one_reading, mask_database
 
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
+_BUNDLE = ".ckpt"  # it is never opened unless it is named
 _DEV = ".langgraph_api"
 _CONFIG_LINES = 'below [databases] it has lines like NAME = "path or URL"'
 _URL = r"(?s)([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)"
@@ -203,7 +204,7 @@ def _similar_names(name: str, databases: Iterable[str]) -> list[str]:
 
     folder = Path(name).parent
     try:
-        files = [str(path) for path in folder.iterdir() if path.suffix in _ENDINGS]
+        files = [str(path) for path in folder.iterdir() if path.suffix in (*_ENDINGS, _BUNDLE)]
     except (OSError, ValueError):
         files = []
     return get_close_matches(name, [*databases, *files], n=3, cutoff=0.6)

@@ -1,0 +1,60 @@
+"""``ckpt export``: packs threads into a bundle, a file that every command reads as a database."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.errors import NotFound, UsageError
+from ckpt_cli.parameters.options import Threads
+from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
+from ckpt_cli.queries.selected_heads import selected_heads
+from ckpt_cli.session import Session
+from ckpt_cli.views.export import ExportView
+
+_File = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE.ckpt", help="The bundle: a new or an old one.", show_default=False),
+]
+_Skip = Annotated[bool, typer.Option("--skip-refused", help="Leave out threads that can't be exported.")]
+_Dry = Annotated[bool, typer.Option("--dry-run", help="Read everything, and write nothing.")]
+
+
+def export(
+    session: Session,
+    threads: Threads = None,
+    output: _File = None,
+    selector: SelectorOptions = NOTHING_TYPED,
+    skip_refused: _Skip = False,
+    dry_run: _Dry = False,
+) -> ExportView:
+    """Pack threads into a bundle: one file with every checkpoint, subgraph and write, byte for byte.
+
+    Every command reads a bundle as a database: ckpt tree support-42 -d incident.ckpt. Without THREAD and options, all
+    threads are exported. A bundle that exists gets what it lacks; it keeps what the database no longer has. A
+    checkpoint with other contents than the bundle's is refused, and nothing is written.
+
+    A bundle holds all that the threads hold, secrets too. Only you may read a new one.
+
+    Examples:
+      ckpt export support-42 -o incident.ckpt
+      ckpt export --match 'support-*' --since 7d -o week.ckpt
+      ckpt export --status failed -o failed.ckpt --dry-run
+    """
+    if not output:
+        raise UsageError("to which file? -o FILE.ckpt names it")
+    chosen = parse_selector(session, selector, threads)
+    return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run)
+
+
+def run(session: Session, chosen: ThreadSelection, path: Path, *, skip_refused: bool, dry_run: bool) -> ExportView:
+    """The view of an export of the chosen threads."""
+    from ckpt_cli.queries.bundle_export import export_threads
+
+    heads, remarks = session.read(lambda reader: selected_heads(reader, chosen))
+    for remark in remarks:
+        session.say(remark)
+    ids = [thread.thread_id for thread in heads]
+    if not ids:
+        raise NotFound("no thread is selected; nothing was written")
+    return export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run)
