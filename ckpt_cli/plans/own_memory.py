@@ -4,8 +4,8 @@ The namespace of such a subgraph has no task id, so a new checkpoint of the grap
 without input (``invoke(None, config)``) begins with the task that calls it, the subgraph continues from its newest
 checkpoint, and the task's input is dropped. If nothing is due there, no node runs, and it returns that state. A task of
 a later step calls it anew: the input is added to its newest state (langgraph 0.6 to 1.2 ``pregel/_loop.py: _first``).
-With a ``checkpoint_id`` in the config, langgraph 1.1 and later call it anew, with the memory that it had before that
-checkpoint (``_internal/_replay.py``); earlier releases don't. All seen.
+With a ``checkpoint_id`` in the config and no input, langgraph 1.1 and later call it anew, with the memory that it had
+before that checkpoint (``_internal/_replay.py``); earlier releases don't. With an input its memory is the newest. All seen.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -102,11 +102,11 @@ def describe_memories(
             anew = "runs anew with its state"
         elif memory.newest.checkpoint_id > row.checkpoint_id:
             yield f"{name} has its own memory, which stays as it is: its next call adds its input to {newest_id}"
-            anew = "gets the memory that it had then" if is_child else ""
+            anew = "gets the memory that it had then" if is_child and called else ""
         else:
             continue
         if anew and not row.ns:
-            yield f"with the checkpoint_id of {checkpoint}, {name} {anew} ({_SINCE}){also}"
+            yield f"with the checkpoint_id of {checkpoint} and no input, {name} {anew} ({_SINCE}){also}"
 
 
 def describe_called_memories(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:
