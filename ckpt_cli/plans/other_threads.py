@@ -47,8 +47,6 @@ class OtherThreads:
         self._ns = ns
         self._history = history
         self._counted = set(own_ids)
-        self.checkpoints = 0
-        """The number of checkpoints of other threads that were read for their steps."""
         self.is_cut = False
         """Whether a limit left some checkpoints of other threads unread."""
 
@@ -126,9 +124,7 @@ class OtherThreads:
                 window.fill(history, head.thread_id, self._counted)
             except _Enough:
                 self.is_cut = True
-            rows = window.last_rows(head.thread_id)
-            self.checkpoints += rows
-            self.is_cut |= rows >= STEPS_OF_THREAD
+            self.is_cut |= window.last_rows(head.thread_id) >= STEPS_OF_THREAD
             history.shapes.newest = shape  # also if the head itself wasn't read any more
             yield history
 

@@ -5,7 +5,8 @@ without input (``invoke(None, config)``) begins with the task that calls it, the
 checkpoint, and the task's input is dropped. If nothing is due there, no node runs, and it returns that state. A task of
 a later step calls it anew: the input is added to its newest state (langgraph 0.6 to 1.2 ``pregel/_loop.py: _first``).
 With a ``checkpoint_id`` in the config and no input, langgraph 1.1 and later call it anew, with the memory that it had
-before that checkpoint (``_internal/_replay.py``); earlier releases don't. With an input its memory is the newest. All seen.
+before that checkpoint (``_internal/_replay.py``); earlier releases don't, and with an input none does. All
+seen.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

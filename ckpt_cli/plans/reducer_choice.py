@@ -19,7 +19,7 @@ from ckpt_cli.history.state.paths import spell
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.delta_evidence import delta_evidence
 from ckpt_cli.plans.messages import as_messages, unknown_removals
-from ckpt_cli.plans.other_threads import OtherThreads
+from ckpt_cli.plans.other_threads import THREADS, OtherThreads
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
@@ -182,7 +182,7 @@ class Reducers:
             raise self._unproven(channel, candidates, outcomes)
         evidence, value = outcomes[0]
         if tally is not None and (case := unmet(evidence.reducer, tally.met, before, writes)):
-            what = f"no recorded step shows what channel {channel!r} does with {case}"
+            what = f"no step that counts shows what channel {channel!r} does with {case}"
             raise Refused(what, hint=self.ways_without_proof(channel))
         if evidence.steps < learning.ENOUGH and channel not in self.used:
             self._weak.append(channel)
@@ -260,9 +260,9 @@ class Reducers:
             what = f"the recorded steps of channel {channel!r}{where} fit reducers that give different values here"
             return Refused(f"{what}: {fitting}", hint=hint)
         if not tally.steps:
-            who = "no recorded step shows"
+            who = "no step of this thread, or of one known to be of its graph, shows"
             if self._may_learn_from_others(channel) and self.others.is_cut:
-                who = f"neither this thread nor the newest {self.others.checkpoints:,} checkpoints of others show"
+                who = f"neither this thread nor the newest {THREADS} others, as far as they were read, show"
             return Refused(f"{who} what channel {channel!r} does with writes", hint=hint)
         return self._excluded(channel, tally)
 

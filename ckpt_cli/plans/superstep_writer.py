@@ -185,9 +185,9 @@ class SuperstepWriter:
             return
         option, known = f"--reducer {argument(channel + '=NAME')}", f"NAME is one of {', '.join(names())}"
         if channel in reducers.channel_names():
+            why = "no step of this thread, or of one known to be of its graph, shows it"
             raise UsageError(
-                f"the reducer of channel {channel!r} is unknown: no step that shows it is recorded",
-                hint=reducers.ways_without_proof(channel),
+                f"the reducer of channel {channel!r} is unknown: {why}", hint=reducers.ways_without_proof(channel)
             )
         names_known = reducers.channel_names()
         listed = "; these are:" if names_known else ""

@@ -113,8 +113,8 @@ def test_a_bounded_search_says_so(path: Path, capsys: pytest.CaptureFixture[str]
         monkeypatch.setattr(other_threads, "THREADS", limit)
         assert run(["replay", "failed-1", "-d", str(path), "--json"]) == 0
         unknown.append(json.loads(capsys.readouterr().out)["unknown"]["n"])
-    assert unknown[0].startswith("no recorded step shows")
-    assert unknown[1].startswith("neither this thread nor the newest 0 checkpoints of others show")
+    assert unknown[0].startswith("no step of this thread, or of one known to be of its graph, shows")
+    assert unknown[1].startswith("neither this thread nor the newest 50 others, as far as they were read, show")
 
 
 def test_a_thread_in_the_place_of_a_revision(said: Said) -> None:

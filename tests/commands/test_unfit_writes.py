@@ -11,6 +11,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.commands.show import show
 from tests.commands.asking import at
@@ -67,3 +68,36 @@ def test_what_the_next_run_cant_apply(channel: str, tmp_path: Path) -> None:
     assert f"all tasks have finished; applying the writes to {channel} raises an error" in said
     shown = " ".join(drawn(at(path, show, "t")))
     assert "the next run begins by applying the writes" in shown
+
+
+KINDS: dict[str, tuple[Any, Any, Any]] = {
+    "text": ("s", "x", "y"),
+    "equal texts": ("s", "x", "x"),
+    "list": (["s"], ["x"], ["y"]),
+    "dict": ({"s": 1}, {"x": 1}, {"y": 1}),
+    "set": ({"s"}, {"x"}, {"y"}),
+    "int": (1, 2, 3),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_writes_to_what_may_be_a_last_value_are_refused(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One recorded input fits a last value and a reducer that joins; LangGraph makes no state of these writes."""
+    first, one, two = KINDS[kind]
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = StateGraph(TypedDict("Plain", {"k": object}))  # type: ignore[misc]
+        graph.add_node("one", lambda _: {"k": one})
+        graph.add_node("two", lambda _: {"k": two})
+        graph.add_edge(START, "one")
+        graph.add_edge(START, "two")
+        app: Any = graph.compile(checkpointer=saver)
+        for given in ({"k": first}, None):
+            with pytest.raises(InvalidUpdateError):
+                app.invoke(given, ON)
+    assert run(["replay", "t", "--commit", "--yes", "-d", str(path)]) == 7
+    assert "last value, for which several writes in a step are an error" in capsys.readouterr().err
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        assert len(list(saver.list(ON))) == 2

@@ -97,7 +97,8 @@ def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pyte
     assert view["reducers"] == ["n sum (2 of 2 steps)"]
     assert view["unknown"] == {
         "trace": "no reducer explains the 2 recorded steps of channel 'trace'",
-        "first": "no recorded step shows what channel 'first' does with writes",
+        "first": "no step of this thread, or of one known to be of its graph, shows what channel 'first' does with "
+        "writes",
     }
     with closing(open_file(path)) as saver:
         reader = Reader(saver, Codec())

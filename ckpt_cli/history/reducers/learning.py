@@ -229,8 +229,8 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
     There is none if no candidate takes several writes in one step, and there are several.
 
     Raises:
-        Undecided: what a candidate makes of these values isn't known; or of several writes, one makes a value and another
-            an error, as LangGraph's last value does (``channels/last_value.py: InvalidUpdateError``).
+        Undecided: what a candidate makes of these values isn't known; or one makes a value of several writes, another
+            an error, as a last value does (langgraph 1.2 ``channels/last_value.py: update``).
         Unfit: a candidate can't take these values. What a person types is no evidence against a reducer.
     """
     results: list[tuple[Evidence, Any]] = []
