@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.reducers.agreement import is_empty
 from ckpt_cli.history.reducers.delta import counters
+from ckpt_cli.history.reducers.reducer import ABSENT
 from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, TASKS, is_control
 from ckpt_cli.history.tasks.task_ids import pulled, sent
@@ -84,13 +86,18 @@ def _counters(step: MadeStep, written: set[str]) -> Iterator[Fault]:
 
 
 def _updated(step: MadeStep, written: set[str]) -> Iterator[Fault]:
-    """Channels that hold a value under a new version, and that ``updated_channels`` leaves out."""
+    """Channels that hold a value under a new version, and that ``updated_channels`` leaves out.
+
+    A topic that the step emptied is one of them, and is stored as ``[]`` (langgraph 1.2 ``pregel/_algo.py:
+    apply_writes``, ``channels/topic.py``): empty lists prove nothing.
+    """
     state, versions = step.state, step.parent.versions
     if state.updated is None:
         return
     moved = (c for c, version in state.versions.items() if version != versions.get(c))
     for channel in moved:
-        if channel in state.values and channel not in state.updated and not is_control(channel, state):
+        is_left_out = channel not in state.updated and not is_control(channel, state)
+        if is_left_out and not is_empty(state.values.get(channel, ABSENT)):
             by = "a task wrote to it" if channel in written else "no task wrote to it"
             why = f"it has a new version, updated_channels leaves it out, and {by}"
             yield Fault(Kind.UPDATED_CHANNELS, Verdict.DIFFERS, channel, why)
