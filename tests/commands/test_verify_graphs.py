@@ -10,6 +10,7 @@ import pytest
 from langgraph.channels import Topic
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.views.verify import Finding
 from tests.commands.test_verify_honest import verified
@@ -61,3 +62,46 @@ def test_an_emptied_topic_has_a_new_version_and_no_update(recorded: Recorded) ->
     for turn in range(3):
         graph.invoke({"turn": turn}, CONFIG)
     assert recorded.findings() == []
+
+
+class Logged(TypedDict, total=False):
+    """A log that nodes append to, and a price."""
+
+    q: str
+    price: int
+    log: Annotated[list[str], operator.add]
+
+
+def _ask(times: int) -> Any:
+    def node(_: Logged) -> Logged:
+        answers = [interrupt(f"question {number}") for number in range(times)]
+        return {"price": len(answers), "log": [str(answers)]}
+
+    return node
+
+
+def _answered(recorded: Recorded, times: int) -> None:
+    """A run that asks, an update of the state while it waits, and the answers, with which the node starts again."""
+    graph = recorded.graph(Logged, {"a": lambda _: {"log": ["a"]}, "ask": _ask(times), "b": lambda _: {"log": ["b"]}})
+    graph.invoke({"q": "x"}, CONFIG)
+    graph.update_state(CONFIG, {"price": 7})
+    for answer in range(times):
+        graph.invoke(Command(resume=answer), CONFIG)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_answers_have_numbers_of_their_own(recorded: Recorded, times: int) -> None:
+    """After an update there is no question on the checkpoint, and the task's first write has not the number 0."""
+    _answered(recorded, times)
+    assert [one for one in recorded.findings() if one.kind == "write-gone"] == []
+
+
+def test_a_write_that_is_gone_after_answers(recorded: Recorded) -> None:
+    """The finding names the checkpoint on which the row was, its step and the node."""
+    _answered(recorded, 1)
+    sql = "DELETE FROM writes WHERE channel = 'price' AND task_path LIKE '%ask' RETURNING checkpoint_id"
+    [(at,)] = set(recorded.saver.conn.execute(sql).fetchall())
+    recorded.saver.conn.commit()
+    [gone] = [one for one in recorded.findings() if one.kind == "write-gone"]
+    assert gone.verdict == "differs"
+    assert f"on its parent, step 2 ({at}), node ask (task " in gone.why
