@@ -14,7 +14,6 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.step_verdicts import Verdict, worst
-from ckpt_cli.history.tasks.nesting import levels
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.model import Ref
 from ckpt_cli.queries.step_walk import AT_ONCE, StepWalk, WalkedStep
@@ -109,9 +108,7 @@ class ThreadCheck:
         if not self._branches:
             return
         yield from check_place(state, self._lineages[state.ref.ns])
-        if state.ref.ns:
-            outer = self._lineages.get(levels(state.ref.ns)[-2])
-            yield from check_caller(state, outer.rows if outer is not None else ())
+        yield from check_caller(state, self._lineages)
         yield from check_values(parent, state)
         if parent is None:
             return

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.channels import Topic
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -105,3 +106,23 @@ def test_a_write_that_is_gone_after_answers(recorded: Recorded) -> None:
     [gone] = [one for one in recorded.findings() if one.kind == "write-gone"]
     assert gone.verdict == "differs"
     assert f"on its parent, step 2 ({at}), node ask (task " in gone.why
+
+
+def test_a_graph_that_a_task_calls_has_a_caller(recorded: Recorded) -> None:
+    """The task itself has no checkpoints: the checkpoint from which it started called the graph."""
+    inner = recorded.graph(Logged, {"n": lambda state: {"price": state["price"] + 1}}, alone=True)
+
+    @task
+    def call(number: int) -> Any:
+        return inner.invoke({"price": number})
+
+    @entrypoint(checkpointer=recorded.saver)
+    def outer(number: int) -> Any:
+        return call(number).result()
+
+    outer.invoke(1, CONFIG)
+    assert recorded.findings() == []
+    sql = "DELETE FROM checkpoints WHERE checkpoint_ns = '' AND parent_checkpoint_id IS NULL"
+    recorded.saver.conn.execute(sql)
+    recorded.saver.conn.commit()
+    assert {one.kind for one in recorded.findings()} >= {"caller-gone", "parent-gone"}
