@@ -195,7 +195,7 @@ class StepWalk:
         parent_id = attribution.lineage.parent(ref.checkpoint_id)
         doubt, self._problem = self._problem, ""
         if (missing := attribution.lineage.missing(ref.checkpoint_id)) is not None:
-            self._before, doubt = None, f"its parent {missing} was never stored"
+            self._before, doubt = None, f"its parent {missing} isn't stored"
         before, parent, stored = self._before, self._parent, attribution.writes.get(parent_id or "", [])
         try:
             state = self._state(ref)

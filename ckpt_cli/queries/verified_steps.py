@@ -31,6 +31,7 @@ _KINDS = {
     Change.BUMPED: Kind.VERSION_UNWRITTEN,
     Change.IN_PLACE: Kind.CHANGED_UNVERSIONED,
     Change.UNVERSIONED: Kind.CHANGED_UNVERSIONED,
+    Change.LEFT_OUT: Kind.CHANGED_UNVERSIONED,
 }
 
 
@@ -131,7 +132,7 @@ class VerifiedSteps:
             if channel in step.rebuilt:
                 continue
             part = channel_step(channel, step.before, written, step.after, by_command, moved=moved)
-            gone = part.after is ABSENT and channel in blobless
+            gone = part.moved and part.after is ABSENT and channel in blobless
             cause = Kind.BLOB_GONE if gone else Kind.BLOB_SHARED if channel in shared else None
             tasks = step.by_task if channel in unordered else []
             yield from self._channel(_Part(channel, part, doubt, cause, tasks), fits.get(channel))

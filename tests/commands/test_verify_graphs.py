@@ -126,3 +126,62 @@ def test_a_graph_that_a_task_calls_has_a_caller(recorded: Recorded) -> None:
     recorded.saver.conn.execute(sql)
     recorded.saver.conn.commit()
     assert {one.kind for one in recorded.findings()} >= {"caller-gone", "parent-gone"}
+
+
+class Before(TypedDict, total=False):
+    """The state of a graph before a deployment."""
+
+    q: str
+    route: str
+    budget: float
+    prefs: dict[str, str]
+
+
+class After(TypedDict, total=False):
+    """The state after it: two keys are gone, one is new, one has a reducer."""
+
+    q: Annotated[str, operator.add]
+    route: str
+    notes: Annotated[list[str], operator.add]
+
+
+def _deployed(recorded: Recorded) -> None:
+    old = recorded.graph(Before, {"a": lambda _: {"route": "x", "budget": 2.5, "prefs": {"diet": "any"}}})
+    new = recorded.graph(After, {"renamed": lambda _: {"route": "y", "notes": ["n"]}})
+    for graph in (old, old, new, new):
+        graph.invoke({"q": "x"}, CONFIG)
+
+
+def test_a_deployment_may_remove_a_key(recorded: Recorded) -> None:
+    """The key has no value in the next checkpoint, and keeps its version; what removed it isn't recorded."""
+    _deployed(recorded)
+    found = [(one.verdict, one.kind, one.channel, one.count) for one in recorded.findings() if one.channel != "q"]
+    assert sorted(found) == [("unknown", "changed-without-version", channel, 1) for channel in ("budget", "prefs")]
+    assert all(one.verdict == "unknown" for one in recorded.findings())
+
+
+def test_a_removed_key_does_not_come_back_by_itself(recorded: Recorded) -> None:
+    """A value that is there again under its old version differs: a graph that has the key again begins it empty."""
+    graph = recorded.graph(Before, {"a": lambda state: {"budget": 2.5} if state["q"] == "1" else {}})
+    for number in range(4):
+        graph.invoke({"q": str(number)}, CONFIG)
+    sql = "SELECT checkpoint_id, type, checkpoint FROM checkpoints WHERE json_extract(metadata, '$.step') = 8"
+    [(checkpoint_id, form, body)] = recorded.saver.conn.execute(sql).fetchall()
+    stored = recorded.saver.serde.loads_typed((form, body))
+    del stored["channel_values"]["budget"]
+    recorded.saver.conn.execute(
+        "UPDATE checkpoints SET checkpoint = ? WHERE checkpoint_id = ?",
+        (recorded.saver.serde.dumps_typed(stored)[1], checkpoint_id),
+    )
+    recorded.saver.conn.commit()
+    assert [(one.verdict, one.kind) for one in recorded.findings()] == [
+        ("differs", "changed-without-version"),
+        ("unknown", "changed-without-version"),
+    ]
+
+
+def test_reasons_without_a_parent(recorded: Recorded) -> None:
+    """A run that stores its last state alone begins without a parent: no other child took its writes."""
+    graph = recorded.graph(Before, {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}})
+    graph.invoke({"q": "x"}, CONFIG, durability="exit")
+    assert {one.why for one in recorded.findings() if one.kind == "not-compared"} == {"no writes are stored for it"}

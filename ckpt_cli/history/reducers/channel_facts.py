@@ -36,6 +36,12 @@ class Change(StrEnum):
     """It has another value, the same version and no stored write; the value is one that code can change in place."""
     UNVERSIONED = "unversioned"
     """The same, and the value is one that code can't change in place."""
+    LEFT_OUT = "left out"
+    """It has no value any more, the same version and no stored write: of a graph without this channel, all have none.
+
+    LangGraph keeps the version, and stores the values of its own channels (1.2 ``pregel/_checkpoint.py:
+    create_checkpoint``).
+    """
 
 
 class ChannelFacts(NamedTuple):
@@ -95,6 +101,8 @@ def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | 
         return None
     if step.moved:
         return ChannelFacts(Change.MOVED, empties)
+    if step.after is ABSENT:
+        return ChannelFacts(Change.LEFT_OUT, empties)
     is_mutable = any(isinstance(value, _MUTABLE) for value in (step.before, step.after))
     return ChannelFacts(Change.IN_PLACE if is_mutable else Change.UNVERSIONED, empties)
 

@@ -143,7 +143,12 @@ _UNWRITTEN = {
     Change.MOVED: (Verdict.UNKNOWN, "changed, and no stored write explains it"),
     Change.IN_PLACE: (
         Verdict.SUSPECT,
-        f"{_UNVERSIONED}; code that changes a value in place does that, and a Topic's own",
+        f"{_UNVERSIONED}; code that changes a value in place does that, and a Topic that accumulates does so too",
+    ),
+    Change.LEFT_OUT: (
+        Verdict.UNKNOWN,
+        "no value is stored any more, under the same version; a graph that no longer has this channel leaves such a "
+        "record, and so does an edit",
     ),
     Change.UNVERSIONED: (Verdict.DIFFERS, _UNVERSIONED),
 }
