@@ -187,6 +187,22 @@ class VerifiedSteps:
                 counts.setdefault(one.channel, Counter())[verdict] += places.count
         return counts
 
+    def evidence(self, channel: str) -> str:
+        """The reducer of a channel and the evidence in words; of one that is nearly known, the steps that don't fit."""
+        words, near = self.reducers.evidence(channel), self.reducers.nearest(channel)
+        if near is None:
+            return words
+        bit, steps = BITS[near.reducer.name], set[int]()
+        for one, places in self._places.items():
+            if not isinstance(one, _Shown) or one.channel != channel or one.facts.change is not Change.WRITTEN:
+                continue
+            if not one.facts.fits & bit:
+                steps.update(step for _, step in places.first if step is not None)
+        named = ", ".join(map(str, sorted(steps)[:_KEPT])) + (" …" if len(steps) > _KEPT else "")
+        return (
+            f"{words}; {near.names} explains {near.explained:,}, not {'step' if len(steps) == 1 else 'steps'} {named}"
+        )
+
     def _judge(self, one: _Shown | Fault) -> Fault | None:
         if isinstance(one, Fault):
             needs_value = one.kind in (Kind.BLOB_GONE, Kind.VALUE_GONE)

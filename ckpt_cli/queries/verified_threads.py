@@ -133,7 +133,7 @@ class ThreadCheck:
             return None
         findings = [self._finding(f, places) for graph in self._graphs.values() for f, places in graph.findings()]
         order = {str(verdict): place for place, verdict in enumerate(_WORST_FIRST)}
-        findings.sort(key=lambda one: (order[one.verdict], one.checkpoints[0].checkpoint_id, one.channel))
+        findings.sort(key=lambda one: (order[one.verdict], one.count, one.checkpoints[0].checkpoint_id, one.channel))
         verdicts = sum((graph.verdicts() for graph in self._graphs.values()), Counter[Verdict]())
         counts = {str(verdict): verdicts[verdict] for verdict in reversed(_WORST_FIRST) if verdicts[verdict]}
         found = {Verdict(one.verdict) for one in findings} | verdicts.keys()
@@ -148,7 +148,7 @@ class ThreadCheck:
         for name, graph in self._graphs.items():
             for channel, counts in graph.channels().items():
                 by_verdict = [counts[verdict] for verdict in reversed(_WORST_FIRST)]
-                reducer, evidence = graph.reducers.name_of(channel), graph.reducers.evidence(channel)
+                reducer, evidence = graph.reducers.name_of(channel), graph.evidence(channel)
                 yield CheckedChannel(name, channel, reducer, evidence, *by_verdict)
 
 

@@ -185,3 +185,29 @@ def test_reasons_without_a_parent(recorded: Recorded) -> None:
     graph = recorded.graph(Before, {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}})
     graph.invoke({"q": "x"}, CONFIG, durability="exit")
     assert {one.why for one in recorded.findings() if one.kind == "not-compared"} == {"no writes are stored for it"}
+
+
+def _last_nine(old: list[str], new: list[str]) -> list[str]:
+    return [*old, *new][-9:]
+
+
+class Recent(TypedDict, total=False):
+    """A list of which the graph's own reducer keeps the end."""
+
+    q: str
+    recent: Annotated[list[str], _last_nine]
+
+
+def test_steps_that_a_nearly_known_reducer_does_not_explain(recorded: Recorded) -> None:
+    """The channel stays unknown, but its line names the steps, so that one altered message among many is found."""
+    graph = recorded.graph(Recent, {"a": lambda state: {"recent": [state["q"]]}})
+    for number in range(12):
+        graph.invoke({"q": str(number)}, CONFIG)
+    [thread] = verified(str(recorded.path))[1]
+    steps = [3 * turn + 1 for turn in (9, 10, 11)]
+    [words] = [one.evidence for one in thread.channels if one.channel == "recent"]
+    assert words == "by none that is known (12 steps); append explains 9, not steps 28, 31, 34"
+    rare, usual = [one for one in thread.findings if one.channel == "recent"]
+    assert [at.step for at in rare.checkpoints] == steps
+    assert (rare.verdict, rare.why.endswith("append explains 9 of 12 steps, and not this one")) == ("unknown", True)
+    assert (usual.count, usual.why.endswith("append explains 9 of 12 steps, and this one")) == (9, True)

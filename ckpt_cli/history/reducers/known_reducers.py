@@ -82,6 +82,16 @@ class Reducers:
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
 
+    def nearest(self, channel: str) -> Evidence | None:
+        """Where no reducer is known: the one that explains all steps but a few, if there is one."""
+        tally = self.tallies.get(channel)
+        return None if tally is None or channel in self.deltas or self.of(channel) else tally.nearest
+
+    def tried(self, channel: str) -> list[Reducer]:
+        """The reducers that a verdict asks about: those that the channel may have, else the nearest."""
+        near = self.nearest(channel)
+        return self.of(channel) if near is None else [near.reducer]
+
     def name_of(self, channel: str) -> str | None:
         """The reducer of a channel, or two that explain the same; None if it isn't known."""
         tally = self.tallies.get(channel)

@@ -76,7 +76,7 @@ def judge(
         if channel in rebuilt:
             continue
         step = channel_step(channel, before, written, after, by_command, moved=moved)
-        facts = channel_facts(step, reducers.of(channel))
+        facts = channel_facts(step, reducers.tried(channel))
         if facts is not None and (found := finding(channel, facts, reducers)) is not None:
             findings[channel] = found
     if not findings:
@@ -111,14 +111,23 @@ def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verd
     if facts.not_replaced:
         return Verdict.DIFFERS, "not the value that replaced it"
     if not known:
-        tally = reducers.tallies.get(channel)
-        has_steps = tally is not None and tally.steps
-        return Verdict.UNKNOWN, "no known reducer explains its steps" if has_steps else "no step shows its reducer"
+        return Verdict.UNKNOWN, _by_none(channel, facts, reducers)
     if reducers.is_strong(channel):
         where = "in the other steps and threads" if reducers.tallies[channel].threads else "in the other steps"
         why = f"not what {known[0].name} makes of the writes, as it does {where}"
         return Verdict.SUSPECT, f"{why}; a reducer that ckpt doesn't know may do so too"
     return Verdict.UNKNOWN, f"not what {known[0].name} makes of the writes"
+
+
+def _by_none(channel: str, facts: ChannelFacts, reducers: Reducers) -> str:
+    """Why no reducer is known; a reducer that explains most steps is named, and whether this is one of them."""
+    if (near := reducers.nearest(channel)) is not None:
+        explained = f"{near.names} explains {near.explained:,} of {near.steps:,} steps"
+        if facts.fits & BITS[near.reducer.name]:
+            return f"no known reducer explains all its steps; {explained}, and this one"
+        return f"no known reducer explains all its steps; {explained}, and not this one"
+    tally = reducers.tallies.get(channel)
+    return "no known reducer explains its steps" if tally is not None and tally.steps else "no step shows its reducer"
 
 
 def _other_than_named(reducer: Reducer, facts: ChannelFacts) -> tuple[Verdict, str] | None:
