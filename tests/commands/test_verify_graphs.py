@@ -14,6 +14,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from ckpt_cli.views.verify import Finding
+from tests import golden
 from tests.commands.test_verify_honest import verified
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -211,3 +212,14 @@ def test_steps_that_a_nearly_known_reducer_does_not_explain(recorded: Recorded) 
     assert [at.step for at in rare.checkpoints] == steps
     assert (rare.verdict, rare.why.endswith("append explains 9 of 12 steps, and not this one")) == ("unknown", True)
     assert (usual.count, usual.why.endswith("append explains 9 of 12 steps, and this one")) == (9, True)
+
+
+def test_channels_of_one_checkpoint_are_one_finding_on_a_terminal(recorded: Recorded) -> None:
+    """What is said of each channel alike is said once; a pipe has a row for each."""
+    graph = recorded.graph(Before, {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}})
+    graph.invoke({"q": "x"}, CONFIG, durability="exit")
+    view, threads = verified(str(recorded.path), threads=["t"])
+    view.threads = threads
+    terminal = [line.strip() for line in golden.lines(view, 80)]
+    assert terminal.count("budget, q, route") == terminal.count("no writes are stored for it") == 1
+    assert len([line for line in golden.lines(view, None) if "not-compared" in line]) == 3
