@@ -3,6 +3,7 @@
 import operator
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -13,6 +14,8 @@ from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
+from ckpt_cli.commands.replay import replay
+from ckpt_cli.session import Session
 from ckpt_cli.views.verify import Finding
 from tests import golden
 from tests.commands.test_verify_honest import verified
@@ -223,3 +226,49 @@ def test_channels_of_one_checkpoint_are_one_finding_on_a_terminal(recorded: Reco
     terminal = [line.strip() for line in golden.lines(view, 80)]
     assert terminal.count("budget, q, route") == terminal.count("no writes are stored for it") == 1
     assert len([line for line in golden.lines(view, None) if "not-compared" in line]) == 3
+
+
+def _words_of_both(path: Path, channel: str) -> tuple[dict[int, str], dict[int, str]]:
+    """What `verify` and `replay --to` say of a channel, by step; each step is replayed alone."""
+    [thread] = verified(str(path), threads=["t"])[1]
+    found = [one for one in thread.findings if one.channel == channel]
+    said = {at.step: f"{one.verdict} {one.why}" for one in found for at in one.checkpoints if at.step is not None}
+    played: dict[int, str] = {}
+    with closing(Session(str(path))) as session:
+        for number in range(thread.steps - 1):
+            [step] = replay(session, "t", f"step:{number - 1}", to=f"step:{number}").steps
+            if step.verdict != "agrees":
+                played[number] = f"{step.verdict} {step.why.removeprefix(f'{channel}: ')}"
+    return said, played
+
+
+@pytest.mark.parametrize("altered", [4, 19, 34])
+def test_replay_and_verify_say_the_same_of_an_altered_value(recorded: Recorded, altered: int) -> None:
+    """Both learn from all steps of the thread, so that an early step isn't judged by the few before it."""
+    graph = recorded.graph(Recent, {"a": lambda state: {"recent": [state["q"]]}})
+    for number in range(12):
+        graph.invoke({"q": str(number)}, CONFIG)
+    said, played = _words_of_both(recorded.path, "recent")
+    assert (said, len(said)) == (played, 12)
+    graph = recorded.graph(Logged, {"a": lambda state: {"log": [state["q"]]}})
+    config: Any = {"configurable": {"thread_id": "t"}}
+    recorded.saver.delete_thread("t")
+    for number in range(12):
+        graph.invoke({"q": str(number)}, config)
+    _insert(recorded, altered)
+    said, played = _words_of_both(recorded.path, "log")
+    assert said == played
+    assert {step: words[:7] for step, words in said.items()} == {altered: "suspect"}
+
+
+def _insert(recorded: Recorded, first: int) -> None:
+    """Put an item into the log of this step's checkpoint and of all later ones."""
+    sql = "SELECT checkpoint_id, type, checkpoint FROM checkpoints WHERE json_extract(metadata, '$.step') >= ?"
+    for checkpoint_id, form, body in recorded.saver.conn.execute(sql, (first,)).fetchall():
+        stored = recorded.saver.serde.loads_typed((form, body))
+        stored["channel_values"]["log"].insert(0, "forged")
+        new = recorded.saver.serde.dumps_typed(stored)[1]
+        recorded.saver.conn.execute(
+            "UPDATE checkpoints SET checkpoint = ? WHERE checkpoint_id = ?", (new, checkpoint_id)
+        )
+    recorded.saver.conn.commit()

@@ -56,8 +56,9 @@ class Reducers:
 
     @property
     def unexplained(self) -> list[str]:
-        """The channels whose steps no reducer explains, and none is suspected to."""
-        return [c for c, tally in self.tallies.items() if tally.steps and not (tally.candidates or tally.suspected)]
+        """The channels of which a reducer explains all steps but one, too few to suspect it; none explains all."""
+        tallies = [(channel, tally) for channel, tally in self.tallies.items() if tally.lacks_one]
+        return [channel for channel, tally in tallies if not (tally.candidates or tally.suspected)]
 
     def learn_from_others(self, evidence: Callable[[str, Tally], Tally]) -> None:
         """Let the steps of other threads count for channels that this line's own steps don't explain.

@@ -122,6 +122,11 @@ class Tally:
         return [Evidence(REDUCERS[place], self.steps - 1, self.steps, self.threads) for place in strong]
 
     @property
+    def lacks_one(self) -> bool:
+        """Whether the reducer that explains most steps explains all but one: then other threads may make it suspect."""
+        return self.steps > 0 and max(map(self._explained, range(len(REDUCERS)))) == self.steps - 1
+
+    @property
     def nearest(self) -> Evidence | None:
         """The reducer that explains most steps, where all but a few are explained; it proves nothing about the others.
 
