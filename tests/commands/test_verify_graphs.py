@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langgraph.channels import Topic
+from langgraph.channels import DeltaChannel, Topic
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
@@ -272,3 +272,28 @@ def _insert(recorded: Recorded, first: int) -> None:
             "UPDATE checkpoints SET checkpoint = ? WHERE checkpoint_id = ?", (new, checkpoint_id)
         )
     recorded.saver.conn.commit()
+
+
+def _all(old: list[str], writes: list[list[str]]) -> list[str]:
+    return [*(old or []), *(item for write in writes for item in write)]
+
+
+class Delta(TypedDict, total=False):
+    """A delta channel, of which no checkpoint of a short line stores the value."""
+
+    q: str
+    big: Annotated[list[str], DeltaChannel(_all)]
+
+
+def test_a_fork_stores_a_delta_channel_whole(recorded: Recorded) -> None:
+    """The writes are there, but nothing stored before shows what the reducer makes of them."""
+    graph = recorded.graph(Delta, {"a": lambda _: {"big": ["a"]}, "b": lambda _: {"big": ["b"]}})
+    for number in range(4):
+        graph.invoke({"q": str(number)}, CONFIG)
+    graph.invoke({"q": "fork"}, [*graph.get_state_history(CONFIG)][5].config)
+    [found] = recorded.findings()
+    assert (found.verdict, found.kind, found.channel) == ("unknown", "not-compared", "big")
+    at = found.checkpoints[0].checkpoint_id
+    with closing(Session(str(recorded.path))) as session:
+        [step] = replay(session, "t", f"{at}~", to=at).steps
+    assert (step.verdict, step.why) == ("unknown", f"big: {found.why}")

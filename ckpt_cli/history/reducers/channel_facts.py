@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.agreement import explains, is_empty, is_tie, is_undecided
 from ckpt_cli.history.reducers.learning import BITS
+from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Reducer
 from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
@@ -36,6 +37,8 @@ class Change(StrEnum):
     """It has another value, the same version and no stored write; the value is one that code can change in place."""
     UNVERSIONED = "unversioned"
     """The same, and the value is one that code can't change in place."""
+    STORED_WHOLE = "stored whole"
+    """A delta channel's value is stored, and of the value before only the writes are known. Each fork begins so."""
     LEFT_OUT = "left out"
     """It has no value any more, the same version and no stored write: of a graph without this channel, all have none.
 
@@ -100,7 +103,7 @@ def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | 
     if step.before is ABSENT and _is_empty_value(step.after):
         return None
     if step.moved:
-        return ChannelFacts(Change.MOVED, empties)
+        return ChannelFacts(Change.STORED_WHOLE if is_unproven(step.before) else Change.MOVED, empties)
     if step.after is ABSENT:
         return ChannelFacts(Change.LEFT_OUT, empties)
     is_mutable = any(isinstance(value, _MUTABLE) for value in (step.before, step.after))

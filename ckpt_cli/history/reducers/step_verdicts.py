@@ -154,6 +154,10 @@ _UNWRITTEN = {
         Verdict.SUSPECT,
         f"{_UNVERSIONED}; code that changes a value in place does that, and a Topic that accumulates does so too",
     ),
+    Change.STORED_WHOLE: (
+        Verdict.UNKNOWN,
+        "its value is stored whole here, and no reducer is proven that makes it of the writes before",
+    ),
     Change.LEFT_OUT: (
         Verdict.UNKNOWN,
         "no value is stored any more, under the same version; a graph that no longer has this channel leaves such a "
