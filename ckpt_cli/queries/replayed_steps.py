@@ -209,7 +209,14 @@ class Player:
         written = {} if is_input else step.written
         moved, rebuilt, by_command = step.moved, step.rebuilt, step.by_command
         judgement = judge(
-            step.before, step.after, written, self.reducers, moved=moved, rebuilt=rebuilt, by_command=by_command
+            step.before,
+            step.after,
+            written,
+            self.reducers,
+            moved=moved,
+            rebuilt=rebuilt,
+            by_command=by_command,
+            kept=step.kept,
         )
         if judgement.verdict is Verdict.AGREES:
             return judgement

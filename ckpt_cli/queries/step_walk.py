@@ -87,6 +87,11 @@ class WalkedStep(NamedTuple):
     stored: Sequence[TaskWrite] = ()
 
     @property
+    def kept(self) -> frozenset[str]:
+        """The channels that have the same version as in the parent."""
+        return frozenset(self.state.versions.keys() - self.moved) if self.state is not None else frozenset()
+
+    @property
     def by_task(self) -> list[dict[str, list[Any]]]:
         """For each task, the values that it wrote to each of the user's channels."""
         tasks: dict[str, dict[str, list[Any]]] = {}

@@ -32,6 +32,7 @@ _KINDS = {
     Change.IN_PLACE: Kind.CHANGED_UNVERSIONED,
     Change.UNVERSIONED: Kind.CHANGED_UNVERSIONED,
     Change.STORED_WHOLE: Kind.NOT_COMPARED,
+    Change.CAME_BACK: Kind.CHANGED_UNVERSIONED,
     Change.LEFT_OUT: Kind.CHANGED_UNVERSIONED,
 }
 
@@ -122,7 +123,7 @@ class VerifiedSteps:
             yield Fault(Kind.NOT_COMPARED, Verdict.UNKNOWN, "", step.doubt)
             return
         written = {} if step.state is not None and step.state.source == "input" else step.written
-        unordered, by_command, moved = step.in_unknown_order, step.by_command, step.moved
+        unordered, by_command, moved, kept = step.in_unknown_order, step.by_command, step.moved, step.kept
         fits: Mapping[str, int] = {}
         if step.by_run:
             fits = self.reducers.learn(step.before, step.after, written, unordered, by_command, moved)
@@ -132,7 +133,7 @@ class VerifiedSteps:
             self.reducers.channels.add(channel)
             if channel in step.rebuilt:
                 continue
-            part = channel_step(channel, step.before, written, step.after, by_command, moved=moved)
+            part = channel_step(channel, step.before, written, step.after, by_command, moved=moved, kept=kept)
             gone = part.moved and part.after is ABSENT and channel in blobless
             cause = Kind.BLOB_GONE if gone else Kind.BLOB_SHARED if channel in shared else None
             tasks = step.by_task if channel in unordered else []

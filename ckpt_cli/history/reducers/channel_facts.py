@@ -45,6 +45,11 @@ class Change(StrEnum):
     LangGraph keeps the version, and stores the values of its own channels (1.2 ``pregel/_checkpoint.py:
     create_checkpoint``).
     """
+    CAME_BACK = "came back"
+    """It has a value, under the same version as when it had none: a graph that has the channel again stores it again.
+
+    After a deployment was taken back, langgraph 1.2.22 restores the value that the channel had before.
+    """
 
 
 class ChannelFacts(NamedTuple):
@@ -78,13 +83,16 @@ def channel_step(
     by_command: Mapping[str, list[Any]],
     *,
     moved: Collection[str] = (),
+    kept: Collection[str] = (),
 ) -> ChannelStep:
     """One channel's part of a step, from the states around it and the values that were written.
 
-    `moved` are the channels that got a new version; only such a channel can have changed.
+    `moved` are the channels that got a new version; only such a channel can have changed. `kept` have their old one.
     """
     old, new = before.get(channel, ABSENT), after.get(channel, ABSENT)
-    return ChannelStep(old, written.get(channel, ()), new, by_command.get(channel, ()), channel in moved)
+    return ChannelStep(
+        old, written.get(channel, ()), new, by_command.get(channel, ()), channel in moved, channel in kept
+    )
 
 
 def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | None = None) -> ChannelFacts | None:
@@ -106,6 +114,8 @@ def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | 
         return ChannelFacts(Change.STORED_WHOLE if is_unproven(step.before) else Change.MOVED, empties)
     if step.after is ABSENT:
         return ChannelFacts(Change.LEFT_OUT, empties)
+    if step.before is ABSENT and step.kept:
+        return ChannelFacts(Change.CAME_BACK, empties)
     is_mutable = any(isinstance(value, _MUTABLE) for value in (step.before, step.after))
     return ChannelFacts(Change.IN_PLACE if is_mutable else Change.UNVERSIONED, empties)
 

@@ -59,6 +59,7 @@ def judge(
     moved: Collection[str] = (),
     rebuilt: Collection[str] = (),
     by_command: Mapping[str, list[Any]] = NOTHING,
+    kept: Collection[str] = (),
 ) -> Judgement:
     """Apply the writes to the state `before`, and compare the result with the recorded state `after`.
 
@@ -70,12 +71,13 @@ def judge(
         moved: the channels that got a new version; only such a channel can have changed.
         rebuilt: delta channels without a recorded value after the step; there is nothing to compare.
         by_command: channel to the values that a ``Command`` given as input wrote to it before the step.
+        kept: the channels that have the same version as before.
     """
     findings: dict[str, tuple[Verdict, str]] = {}
     for channel in dict.fromkeys([*before, *after, *written, *by_command]):
         if channel in rebuilt:
             continue
-        step = channel_step(channel, before, written, after, by_command, moved=moved)
+        step = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
         facts = channel_facts(step, reducers.tried(channel))
         if facts is not None and (found := finding(channel, facts, reducers)) is not None:
             findings[channel] = found
@@ -157,6 +159,11 @@ _UNWRITTEN = {
     Change.STORED_WHOLE: (
         Verdict.UNKNOWN,
         "its value is stored whole here, and no reducer is proven that makes it of the writes before",
+    ),
+    Change.CAME_BACK: (
+        Verdict.UNKNOWN,
+        "a value is stored, and there was none under the same version; a graph that has this channel again leaves such "
+        "a record, and so does an edit",
     ),
     Change.LEFT_OUT: (
         Verdict.UNKNOWN,
