@@ -57,7 +57,7 @@ def may_be_of_same_graph(mine: Outputs, other: Outputs, channels: tuple[Collecti
 
 
 class Shapes:
-    """The shapes of all checkpoints of a thread's namespace, which are added in the order of their ids.
+    """The shapes of all checkpoints of a thread's namespace.
 
     Only hashes are kept: a thread whose channels come one by one would otherwise need quadratic memory.
 
@@ -67,12 +67,15 @@ class Shapes:
 
     def __init__(self) -> None:
         self.newest: Shape | None = None
+        self._newest_id = ""
         self._hashes: set[int] = set()
 
     def add(self, state: State) -> None:
         """Add a checkpoint."""
-        self.newest = shape_of(state)
-        self._hashes.add(hash(self.newest))
+        shape, own_id = shape_of(state), state.ref.checkpoint_id
+        if own_id >= self._newest_id:
+            self.newest, self._newest_id = shape, own_id
+        self._hashes.add(hash(shape))
 
     def have(self, shape: Shape) -> bool:
         """Whether some checkpoint had exactly this shape."""

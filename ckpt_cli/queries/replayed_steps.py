@@ -1,7 +1,7 @@
 """``replay --to`` as a view: pages of steps, doubts; reads: `step_walk`, verdict: `history/reducers`."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -13,11 +13,13 @@ from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.step_verdicts import Judgement, Verdict, in_another_order, judge
 from ckpt_cli.history.state.channels import CONTROL_WRITES, TASKS
+from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.same_graph import Shapes
 from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.queries.step_walk import AT_ONCE, RecordedWrite, StepWalk, WalkedStep
+from ckpt_cli.queries.verified_threads import in_lines
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command
@@ -25,8 +27,13 @@ from ckpt_cli.values.langgraph_values import js_send, overwrite
 from ckpt_cli.views.diff import End
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
+_MOST, _MOST_BYTES = 2_000, 64_000_000
+"""If the thread has at most so many checkpoints of the graph, and bytes in them, all count as evidence for reducers."""
+
 _EARLIER = 200
-"""At most this many steps before the played ones count as evidence for reducers."""
+"""Of a longer thread, at most this many steps before the played ones count."""
+
+_CUT = f"a long thread: reducers are learned from the played steps and {_EARLIER} before them; ckpt verify takes all"
 
 
 def play(session: Session, thread: str, rev: str | None, to: str, ns: str, named: NamedReducers) -> PlayedView:
@@ -37,6 +44,8 @@ def play(session: Session, thread: str, rev: str | None, to: str, ns: str, named
         PayloadCorrupt: the checkpoint of `rev` can't be read.
     """
     player, view = session.read(lambda reader: _prepare(reader, thread, rev, to, ns, named))
+    if player.is_cut:
+        session.say(_CUT)
     view.steps = _steps(session, player, view)
     return view
 
@@ -101,6 +110,7 @@ class Player:
     Attributes:
         reducers: what is known of the reducers of all channels.
         channels: the channels that changed in a step of the line, or were written to.
+        is_cut: whether the thread has more steps of this graph than count as evidence.
     """
 
     def __init__(self, reader: Reader, line: Sequence[Ref], start: Ref | None, named: NamedReducers) -> None:
@@ -109,23 +119,42 @@ class Player:
         self._start = start
         self.reducers = Reducers(named.reducers, named.remembered)
         self.channels: set[str] = set()
+        self.is_cut = False
 
     def learn(self) -> None:
-        """Learn how each channel combines its writes, from these steps and the `_EARLIER` steps before them.
+        """Learn how each channel combines its writes, from all steps of this graph in the thread, as ``verify`` does.
 
-        If no reducer explains them, other threads count too.
+        If these are too many, only the line's steps and the `_EARLIER` steps before them count. If no reducer explains
+        the steps, other threads count too.
         """
-        shapes = Shapes()
-        if self._start is not None:
-            with suppress(PayloadCorrupt):
-                self._learn_from(*self._earlier(self._start), shapes)
-        self.channels.clear()
-        self._learn_from(self._start, self._pages, shapes)
+        shapes, played = Shapes(), {ref for page in self._pages for ref in page}
+        lines = self._whole()
+        if lines is None:
+            if self._start is not None:
+                with suppress(PayloadCorrupt):
+                    self._learn_from(*self._earlier(self._start), shapes, played)
+            lines = [(self._start, self._pages)]
+        for start, pages in lines:
+            self._learn_from(start, pages, shapes, played)
         if self._pages and self.reducers.unexplained:
             thread_id, ns, _ = self._pages[0][0]
             own_ids = self._reader.lineage(thread_id, ns).rows.keys()
             others = OtherThreads(self._reader, thread_id, ns, lambda: ThreadHistory(shapes=shapes), own_ids)
             self.reducers.learn_from_others(others.evidence)
+
+    def _whole(self) -> Sequence[tuple[Ref | None, Sequence[Sequence[Ref]]]] | None:
+        """All checkpoints of this graph in the thread; None if they are too many, or too large."""
+        if not self._pages:
+            return None
+        thread_id, ns, _ = self._pages[0][0]
+        namespaces = [one for one in self._reader.namespaces(thread_id) if graph_of(one) == graph_of(ns)]
+        lineages = {one: self._reader.lineage(thread_id, one) for one in namespaces}
+        rows = [row for lineage in lineages.values() for row in lineage.rows.values()]
+        self.is_cut = len(rows) > _MOST or sum(row.size or 0 for row in rows) > _MOST_BYTES
+        if self.is_cut:
+            return None
+        lines = [[Ref(thread_id, one, i) for i in in_lines(lineage)] for one, lineage in lineages.items()]
+        return [(None, [line[at : at + AT_ONCE] for at in range(0, len(line), AT_ONCE)]) for line in lines]
 
     def _earlier(self, start: Ref) -> tuple[Ref | None, list[list[Ref]]]:
         """The steps that lead to `start`, as far back as they count: where they begin, and their checkpoints."""
@@ -134,12 +163,15 @@ class Player:
         begin = line.pop(0) if len(line) > _EARLIER else None
         return begin, [line[at : at + AT_ONCE] for at in range(0, len(line), AT_ONCE)]
 
-    def _learn_from(self, start: Ref | None, pages: Sequence[Sequence[Ref]], shapes: Shapes) -> None:
+    def _learn_from(
+        self, start: Ref | None, pages: Sequence[Sequence[Ref]], shapes: Shapes, played: Collection[Ref]
+    ) -> None:
         walk = StepWalk(self._reader, start)
         for page in pages:
             for step in walk.steps(page):
                 self.reducers.learn_deltas(walk.line.reducers)
-                self.channels.update(step.moved, (write.channel for write in step.writes))
+                if step.ref in played:
+                    self.channels.update(step.moved, (write.channel for write in step.writes))
                 if step.state is not None:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
@@ -177,7 +209,14 @@ class Player:
         written = {} if is_input else step.written
         moved, rebuilt, by_command = step.moved, step.rebuilt, step.by_command
         judgement = judge(
-            step.before, step.after, written, self.reducers, moved=moved, rebuilt=rebuilt, by_command=by_command
+            step.before,
+            step.after,
+            written,
+            self.reducers,
+            moved=moved,
+            rebuilt=rebuilt,
+            by_command=by_command,
+            kept=step.kept,
         )
         if judgement.verdict is Verdict.AGREES:
             return judgement

@@ -47,6 +47,6 @@ def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[Task
         return "a copy, made without writes"
     if own_note.source == "update":
         return "an update whose writes are not stored"
-    if own_note.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:
+    if parent is not None and own_note.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:
         return "its parent's writes made another child"
     return "" if own_note.source == "input" else "no writes are stored for it"

@@ -87,6 +87,11 @@ class WalkedStep(NamedTuple):
     stored: Sequence[TaskWrite] = ()
 
     @property
+    def kept(self) -> frozenset[str]:
+        """The channels that have the same version as in the parent."""
+        return frozenset(self.state.versions.keys() - self.moved) if self.state is not None else frozenset()
+
+    @property
     def by_task(self) -> list[dict[str, list[Any]]]:
         """For each task, the values that it wrote to each of the user's channels."""
         tasks: dict[str, dict[str, list[Any]]] = {}
@@ -195,7 +200,7 @@ class StepWalk:
         parent_id = attribution.lineage.parent(ref.checkpoint_id)
         doubt, self._problem = self._problem, ""
         if (missing := attribution.lineage.missing(ref.checkpoint_id)) is not None:
-            self._before, doubt = None, f"its parent {missing} was never stored"
+            self._before, doubt = None, f"its parent {missing} isn't stored"
         before, parent, stored = self._before, self._parent, attribution.writes.get(parent_id or "", [])
         try:
             state = self._state(ref)

@@ -31,6 +31,9 @@ _KINDS = {
     Change.BUMPED: Kind.VERSION_UNWRITTEN,
     Change.IN_PLACE: Kind.CHANGED_UNVERSIONED,
     Change.UNVERSIONED: Kind.CHANGED_UNVERSIONED,
+    Change.STORED_WHOLE: Kind.NOT_COMPARED,
+    Change.CAME_BACK: Kind.CHANGED_UNVERSIONED,
+    Change.LEFT_OUT: Kind.CHANGED_UNVERSIONED,
 }
 
 
@@ -120,7 +123,7 @@ class VerifiedSteps:
             yield Fault(Kind.NOT_COMPARED, Verdict.UNKNOWN, "", step.doubt)
             return
         written = {} if step.state is not None and step.state.source == "input" else step.written
-        unordered, by_command, moved = step.in_unknown_order, step.by_command, step.moved
+        unordered, by_command, moved, kept = step.in_unknown_order, step.by_command, step.moved, step.kept
         fits: Mapping[str, int] = {}
         if step.by_run:
             fits = self.reducers.learn(step.before, step.after, written, unordered, by_command, moved)
@@ -130,8 +133,8 @@ class VerifiedSteps:
             self.reducers.channels.add(channel)
             if channel in step.rebuilt:
                 continue
-            part = channel_step(channel, step.before, written, step.after, by_command, moved=moved)
-            gone = part.after is ABSENT and channel in blobless
+            part = channel_step(channel, step.before, written, step.after, by_command, moved=moved, kept=kept)
+            gone = part.moved and part.after is ABSENT and channel in blobless
             cause = Kind.BLOB_GONE if gone else Kind.BLOB_SHARED if channel in shared else None
             tasks = step.by_task if channel in unordered else []
             yield from self._channel(_Part(channel, part, doubt, cause, tasks), fits.get(channel))
@@ -185,6 +188,22 @@ class VerifiedSteps:
                 verdict = Verdict.AGREES if fault is None else fault.verdict
                 counts.setdefault(one.channel, Counter())[verdict] += places.count
         return counts
+
+    def evidence(self, channel: str) -> str:
+        """The reducer of a channel and the evidence in words; of one that is nearly known, the steps that don't fit."""
+        words, near = self.reducers.evidence(channel), self.reducers.nearest(channel)
+        if near is None:
+            return words
+        bit, steps = BITS[near.reducer.name], set[int]()
+        for one, places in self._places.items():
+            if not isinstance(one, _Shown) or one.channel != channel or one.facts.change is not Change.WRITTEN:
+                continue
+            if not one.facts.fits & bit:
+                steps.update(step for _, step in places.first if step is not None)
+        named = ", ".join(map(str, sorted(steps)[:_KEPT])) + (" …" if len(steps) > _KEPT else "")
+        return (
+            f"{words}; {near.names} explains {near.explained:,}, not {'step' if len(steps) == 1 else 'steps'} {named}"
+        )
 
     def _judge(self, one: _Shown | Fault) -> Fault | None:
         if isinstance(one, Fault):

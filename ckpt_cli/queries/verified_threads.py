@@ -14,9 +14,11 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.step_verdicts import Verdict, worst
-from ckpt_cli.history.tasks.nesting import levels
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.model import Ref
+from ckpt_cli.plans.other_threads import OtherThreads
+from ckpt_cli.plans.same_graph import Shapes
+from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.queries.step_walk import AT_ONCE, StepWalk, WalkedStep
 from ckpt_cli.queries.verified_steps import Place, Places, VerifiedSteps
 from ckpt_cli.reading import Reader
@@ -58,6 +60,8 @@ def _thread(session: Session, thread_id: str, named: NamedReducers, view: Verify
     while session.read(lambda _: next(pages, None)) is not None:
         if view.steps + check.steps >= _LONG:
             session.progress(f"verify: {view.count:,} threads and {view.steps + check.steps:,} steps")
+    if view.of_one:
+        session.read(lambda _: check.learn_from_others())
     return session.read(lambda _: check.result())
 
 
@@ -76,6 +80,7 @@ class ThreadCheck:
         self._named = named
         self._lineages = {ns: reader.lineage(thread_id, ns) for ns in reader.namespaces(thread_id)}
         self._graphs: dict[str, VerifiedSteps] = {}
+        self._shapes: dict[str, Shapes] = {}
         self._branches = Ability.BRANCHES in reader.saver.abilities
 
     def pages(self) -> Iterator[int]:
@@ -84,16 +89,21 @@ class ThreadCheck:
             walk = StepWalk(self._reader, None)
             shared = SharedVersions(lineage, apart=self._reader.saver.form.apart)
             graph = self._graphs.setdefault(graph_of(ns), VerifiedSteps(self._named))
-            line = (Ref(self._thread_id, ns, checkpoint_id) for checkpoint_id in _in_lines(lineage))
+            shapes = self._shapes.setdefault(graph_of(ns), Shapes())
+            line = (Ref(self._thread_id, ns, checkpoint_id) for checkpoint_id in in_lines(lineage))
             while page := list(islice(line, AT_ONCE)):
-                self._read(page, walk, shared, graph)
+                self._read(page, walk, shared, graph, shapes)
                 yield self.steps
             self._check_writes(ns, graph)
 
-    def _read(self, page: list[Ref], walk: StepWalk, versions: SharedVersions, graph: VerifiedSteps) -> None:
+    def _read(
+        self, page: list[Ref], walk: StepWalk, versions: SharedVersions, graph: VerifiedSteps, shapes: Shapes
+    ) -> None:
         try:
             for step in walk.steps(page):
                 graph.reducers.learn_deltas(walk.line.reducers)
+                if step.state is not None:
+                    shapes.add(step.state)
                 shared = versions.add(step.parent, step.state) if step.state is not None else frozenset()
                 graph.add(step, self._faults(step), shared)
                 self.steps += 1
@@ -109,9 +119,7 @@ class ThreadCheck:
         if not self._branches:
             return
         yield from check_place(state, self._lineages[state.ref.ns])
-        if state.ref.ns:
-            outer = self._lineages.get(levels(state.ref.ns)[-2])
-            yield from check_caller(state, outer.rows if outer is not None else ())
+        yield from check_caller(state, self._lineages)
         yield from check_values(parent, state)
         if parent is None:
             return
@@ -130,13 +138,22 @@ class ThreadCheck:
         for checkpoint_id in alone:
             graph.add_fault(ALONE, Place(Ref(self._thread_id, ns, checkpoint_id), ids.step(checkpoint_id)))
 
+    def learn_from_others(self) -> None:
+        """Let other threads of the same graph count where this one's steps speak against every reducer, once."""
+        for name, graph in self._graphs.items():
+            if name in self._lineages and graph.reducers.unexplained:
+                history = ThreadHistory(shapes=self._shapes[name])
+                own_ids = self._lineages[name].rows.keys()
+                others = OtherThreads(self._reader, self._thread_id, name, lambda one=history: one, own_ids)  # type: ignore[misc]
+                graph.reducers.learn_from_others(others.evidence)
+
     def result(self) -> VerifiedThread | None:
         """What was found, after all pages were read; None if the thread was deleted before its first step was read."""
         if not self.steps:
             return None
         findings = [self._finding(f, places) for graph in self._graphs.values() for f, places in graph.findings()]
         order = {str(verdict): place for place, verdict in enumerate(_WORST_FIRST)}
-        findings.sort(key=lambda one: (order[one.verdict], one.checkpoints[0].checkpoint_id, one.channel))
+        findings.sort(key=lambda one: (order[one.verdict], one.count, one.checkpoints[0].checkpoint_id, one.channel))
         verdicts = sum((graph.verdicts() for graph in self._graphs.values()), Counter[Verdict]())
         counts = {str(verdict): verdicts[verdict] for verdict in reversed(_WORST_FIRST) if verdicts[verdict]}
         found = {Verdict(one.verdict) for one in findings} | verdicts.keys()
@@ -151,11 +168,11 @@ class ThreadCheck:
         for name, graph in self._graphs.items():
             for channel, counts in graph.channels().items():
                 by_verdict = [counts[verdict] for verdict in reversed(_WORST_FIRST)]
-                reducer, evidence = graph.reducers.name_of(channel), graph.reducers.evidence(channel)
+                reducer, evidence = graph.reducers.name_of(channel), graph.evidence(channel)
                 yield CheckedChannel(name, channel, reducer, evidence, *by_verdict)
 
 
-def _in_lines(lineage: Lineage) -> Iterator[str]:
+def in_lines(lineage: Lineage) -> Iterator[str]:
     """Every checkpoint of a namespace once: line after line, each from where it leaves an older one."""
     for branch in lineage.branches:
         checkpoint_id: str | None = branch.first

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.reducers.agreement import is_empty
 from ckpt_cli.history.reducers.delta import counters
+from ckpt_cli.history.reducers.reducer import ABSENT
 from ckpt_cli.history.reducers.step_verdicts import Verdict
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT, TASKS, is_control
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT, RESUME, TASKS, is_control
 from ckpt_cli.history.tasks.task_ids import pulled, sent
 from ckpt_cli.history.tasks.write_attribution import is_command
 from ckpt_cli.model import NULL_TASK
@@ -63,15 +65,32 @@ def _tasks(step: MadeStep) -> Iterator[Fault]:
 
 
 def _gone(step: MadeStep) -> Iterator[Fault]:
-    """Writes that are missing between others of the same task: the library numbers them from 0."""
+    """Writes that are missing between others of the same task: the library numbers them from 0.
+
+    Each answer that a node took is written before the node's own writes, and all answers become one row outside of the
+    numbers (langgraph 1.2 ``types.py: interrupt``, langgraph-checkpoint 4.3 ``WRITES_IDX_MAP``). So as many numbers as
+    there are answers may be missing at the beginning.
+    """
     numbers: dict[str, set[int]] = {}
+    nodes: dict[str, str | None] = {}
     for write in step.writes:
         if write.task_id != NULL_TASK and isinstance(write.row.idx, int) and write.row.idx >= 0:
             numbers.setdefault(write.task_id, set()).add(write.row.idx)
+            nodes[write.task_id] = nodes.get(write.task_id) or pulled(write.row.task_path)
+    answers = {write.task_id: _answers(write) for write in step.stored if write.channel == RESUME}
     for task, own in numbers.items():
-        if missing := max(own) + 1 - len(own):
-            why = f"task {task} has a write {max(own)}, and {missing} before it {'is' if missing == 1 else 'are'} gone"
+        missing = max(own) + 1 - len(own)
+        if missing > 0 and not (min(own) == missing <= answers.get(task, 0)):
+            by = f"node {nodes[task]} (task {task})" if nodes[task] else f"task {task}"
+            gone = "1 before it is" if missing == 1 else f"{missing} before it are"
+            on = f"its parent, step {step.parent.step} ({step.parent.ref.checkpoint_id})"
+            why = f"on {on}, {by} has a write {max(own)}, and {gone} gone"
             yield Fault(Kind.WRITE_GONE, Verdict.DIFFERS, "", why)
+
+
+def _answers(write: TaskWrite) -> int:
+    """The number of answers that a task took: its ``__resume__`` is the list of them."""
+    return len(write.value) if isinstance(write.value, list) else 1
 
 
 def _counters(step: MadeStep, written: set[str]) -> Iterator[Fault]:
@@ -84,13 +103,18 @@ def _counters(step: MadeStep, written: set[str]) -> Iterator[Fault]:
 
 
 def _updated(step: MadeStep, written: set[str]) -> Iterator[Fault]:
-    """Channels that hold a value under a new version, and that ``updated_channels`` leaves out."""
+    """Channels that hold a value under a new version, and that ``updated_channels`` leaves out.
+
+    A topic that the step emptied is one of them, and is stored as ``[]`` (langgraph 1.2 ``pregel/_algo.py:
+    apply_writes``, ``channels/topic.py``): empty lists prove nothing.
+    """
     state, versions = step.state, step.parent.versions
     if state.updated is None:
         return
     moved = (c for c, version in state.versions.items() if version != versions.get(c))
     for channel in moved:
-        if channel in state.values and channel not in state.updated and not is_control(channel, state):
+        is_left_out = channel not in state.updated and not is_control(channel, state)
+        if is_left_out and not is_empty(state.values.get(channel, ABSENT)):
             by = "a task wrote to it" if channel in written else "no task wrote to it"
             why = f"it has a new version, updated_channels leaves it out, and {by}"
             yield Fault(Kind.UPDATED_CHANNELS, Verdict.DIFFERS, channel, why)

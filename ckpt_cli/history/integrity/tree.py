@@ -1,6 +1,7 @@
 """Faults of the tree of checkpoints: parents and callers that are gone, circles, writes on no checkpoint."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -35,11 +36,19 @@ def check_place(state: State, lineage: Lineage) -> Iterator[Fault]:
         yield Fault(Kind.DELTA_GAP, Verdict.DIFFERS, channel, why)
 
 
-def check_caller(state: State, outer: Collection[str]) -> Iterator[Fault]:
-    """The fault of a subgraph's checkpoint whose caller is gone; `outer` are the checkpoints of the outer namespace."""
+def check_caller(state: State, lineages: Mapping[str, Lineage]) -> Iterator[Fault]:
+    """The fault of a subgraph's checkpoint whose caller is gone; `lineages` are those of the thread's namespaces.
+
+    A ``@task`` is a level without checkpoints: it has the caller of the level around it (langgraph 1.2
+    ``pregel/_algo.py: prepare_push_task_functional``), and of that level the caller is stored.
+    """
     if not state.ref.ns:
         return
-    caller = note(state.metadata, state.ref.checkpoint_id).parents.get(levels(state.ref.ns)[-2])
-    if caller is not None and caller not in outer:
-        why = f"the checkpoint that called its subgraph isn't stored: {GONE}"
-        yield Fault(Kind.CALLER_GONE, Verdict.UNKNOWN, "", why)
+    callers = note(state.metadata, state.ref.checkpoint_id).parents
+    outer = levels(state.ref.ns)[-2::-1]
+    caller = callers.get(outer[0])
+    same = takewhile(lambda ns: callers.get(ns) == caller, outer)
+    if caller is None or any(ns in lineages and caller in lineages[ns].rows for ns in same):
+        return
+    why = f"the checkpoint that called its subgraph isn't stored: {GONE}"
+    yield Fault(Kind.CALLER_GONE, Verdict.UNKNOWN, "", why)

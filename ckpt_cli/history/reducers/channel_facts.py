@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.agreement import explains, is_empty, is_tie, is_undecided
 from ckpt_cli.history.reducers.learning import BITS
+from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Reducer
 from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
@@ -36,6 +37,19 @@ class Change(StrEnum):
     """It has another value, the same version and no stored write; the value is one that code can change in place."""
     UNVERSIONED = "unversioned"
     """The same, and the value is one that code can't change in place."""
+    STORED_WHOLE = "stored whole"
+    """A delta channel's value is stored, and of the value before only the writes are known. Each fork begins so."""
+    LEFT_OUT = "left out"
+    """It has no value any more, the same version and no stored write: of a graph without this channel, all have none.
+
+    LangGraph keeps the version, and stores the values of its own channels (1.2 ``pregel/_checkpoint.py:
+    create_checkpoint``).
+    """
+    CAME_BACK = "came back"
+    """It has a value, under the same version as when it had none: a graph that has the channel again stores it again.
+
+    After a deployment was taken back, langgraph 1.2.22 restores the value that the channel had before.
+    """
 
 
 class ChannelFacts(NamedTuple):
@@ -69,13 +83,16 @@ def channel_step(
     by_command: Mapping[str, list[Any]],
     *,
     moved: Collection[str] = (),
+    kept: Collection[str] = (),
 ) -> ChannelStep:
     """One channel's part of a step, from the states around it and the values that were written.
 
-    `moved` are the channels that got a new version; only such a channel can have changed.
+    `moved` are the channels that got a new version; only such a channel can have changed. `kept` have their old one.
     """
     old, new = before.get(channel, ABSENT), after.get(channel, ABSENT)
-    return ChannelStep(old, written.get(channel, ()), new, by_command.get(channel, ()), channel in moved)
+    return ChannelStep(
+        old, written.get(channel, ()), new, by_command.get(channel, ()), channel in moved, channel in kept
+    )
 
 
 def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | None = None) -> ChannelFacts | None:
@@ -94,7 +111,11 @@ def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | 
     if step.before is ABSENT and _is_empty_value(step.after):
         return None
     if step.moved:
-        return ChannelFacts(Change.MOVED, empties)
+        return ChannelFacts(Change.STORED_WHOLE if is_unproven(step.before) else Change.MOVED, empties)
+    if step.after is ABSENT:
+        return ChannelFacts(Change.LEFT_OUT, empties)
+    if step.before is ABSENT and step.kept:
+        return ChannelFacts(Change.CAME_BACK, empties)
     is_mutable = any(isinstance(value, _MUTABLE) for value in (step.before, step.after))
     return ChannelFacts(Change.IN_PLACE if is_mutable else Change.UNVERSIONED, empties)
 

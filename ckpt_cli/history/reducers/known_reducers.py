@@ -56,8 +56,9 @@ class Reducers:
 
     @property
     def unexplained(self) -> list[str]:
-        """The channels whose steps no reducer explains, and none is suspected to."""
-        return [c for c, tally in self.tallies.items() if tally.steps and not (tally.candidates or tally.suspected)]
+        """The channels of which a reducer explains all steps but one, too few to suspect it; none explains all."""
+        tallies = [(channel, tally) for channel, tally in self.tallies.items() if tally.lacks_one]
+        return [channel for channel, tally in tallies if not (tally.candidates or tally.suspected)]
 
     def learn_from_others(self, evidence: Callable[[str, Tally], Tally]) -> None:
         """Let the steps of other threads count for channels that this line's own steps don't explain.
@@ -81,6 +82,16 @@ class Reducers:
             return [] if one is None else [one.reducer if isinstance(one, Evidence) else one]
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
+
+    def nearest(self, channel: str) -> Evidence | None:
+        """Where no reducer is known: the one that explains all steps but a few, if there is one."""
+        tally = self.tallies.get(channel)
+        return None if tally is None or channel in self.deltas or self.of(channel) else tally.nearest
+
+    def tried(self, channel: str) -> list[Reducer]:
+        """The reducers that a verdict asks about: those that the channel may have, else the nearest."""
+        near = self.nearest(channel)
+        return self.of(channel) if near is None else [near.reducer]
 
     def name_of(self, channel: str) -> str | None:
         """The reducer of a channel, or two that explain the same; None if it isn't known."""

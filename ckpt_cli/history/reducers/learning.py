@@ -35,6 +35,10 @@ ENOUGH = 8
 """A single step that a reducer doesn't explain is suspect if it explains this many that another one doesn't (each)."""
 
 
+_FEW = 3
+"""A reducer is named as nearly known if it explains this many times as many steps as it doesn't."""
+
+
 @dataclass(slots=True)
 class Tally:
     """The number of a channel's steps that each reducer explains.
@@ -125,6 +129,28 @@ class Tally:
         nearly = [place for place in range(len(REDUCERS)) if self.steps and self._explained(place) == self.steps - 1]
         strong = [place for place in nearly if self._alone(place, nearly) >= ENOUGH]
         return [Evidence(REDUCERS[place], self.steps - 1, self.steps, self.threads) for place in strong]
+
+    @property
+    def lacks_one(self) -> bool:
+        """Whether the reducer that explains most steps explains all but one: then other threads may make it suspect."""
+        return self.steps > 0 and max(map(self._explained, range(len(REDUCERS)))) == self.steps - 1
+
+    @property
+    def nearest(self) -> Evidence | None:
+        """The reducer that explains most steps, where all but a few are explained; it proves nothing about the others.
+
+        Its equals fail at the same steps. None if it explains fewer than `_FEW` times as many steps as it doesn't.
+        """
+        counts = [self._explained(place) for place in range(len(REDUCERS))]
+        best, most = counts.index(max(counts)), max(counts)
+        if most < max(_FEW, _FEW * (self.steps - most)):
+            return None
+        equals = [
+            reducer
+            for place, reducer in enumerate(REDUCERS)
+            if place != best and not any((mask >> place ^ mask >> best) & 1 for mask in self._counts)
+        ]
+        return Evidence(REDUCERS[best], most, self.steps, self.threads, tuple(equals))
 
     @property
     def is_strong(self) -> bool:

@@ -70,6 +70,7 @@ class ChannelStep:
     Attributes:
         command: the writes of a ``Command`` that the run got as its input, applied before `writes`.
         moved: whether the channel has a new version after the step; False if nobody asked.
+        kept: whether it has the same version after the step; False if nobody asked.
     """
 
     before: Any
@@ -77,3 +78,4 @@ class ChannelStep:
     after: Any
     command: Sequence[Any] = ()
     moved: bool = False
+    kept: bool = False

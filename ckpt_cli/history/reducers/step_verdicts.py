@@ -59,6 +59,7 @@ def judge(
     moved: Collection[str] = (),
     rebuilt: Collection[str] = (),
     by_command: Mapping[str, list[Any]] = NOTHING,
+    kept: Collection[str] = (),
 ) -> Judgement:
     """Apply the writes to the state `before`, and compare the result with the recorded state `after`.
 
@@ -70,13 +71,14 @@ def judge(
         moved: the channels that got a new version; only such a channel can have changed.
         rebuilt: delta channels without a recorded value after the step; there is nothing to compare.
         by_command: channel to the values that a ``Command`` given as input wrote to it before the step.
+        kept: the channels that have the same version as before.
     """
     findings: dict[str, tuple[Verdict, str]] = {}
     for channel in dict.fromkeys([*before, *after, *written, *by_command]):
         if channel in rebuilt:
             continue
-        step = channel_step(channel, before, written, after, by_command, moved=moved)
-        facts = channel_facts(step, reducers.of(channel))
+        step = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
+        facts = channel_facts(step, reducers.tried(channel))
         if facts is not None and (found := finding(channel, facts, reducers)) is not None:
             findings[channel] = found
     if not findings:
@@ -111,14 +113,23 @@ def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verd
     if facts.not_replaced:
         return Verdict.DIFFERS, "not the value that replaced it"
     if not known:
-        tally = reducers.tallies.get(channel)
-        has_steps = tally is not None and tally.steps
-        return Verdict.UNKNOWN, "no known reducer explains its steps" if has_steps else "no step shows its reducer"
+        return Verdict.UNKNOWN, _by_none(channel, facts, reducers)
     if reducers.is_strong(channel):
         where = "in the other steps and threads" if reducers.tallies[channel].threads else "in the other steps"
         why = f"not what {known[0].name} makes of the writes, as it does {where}"
         return Verdict.SUSPECT, f"{why}; a reducer that ckpt doesn't know may do so too"
     return Verdict.UNKNOWN, f"not what {known[0].name} makes of the writes"
+
+
+def _by_none(channel: str, facts: ChannelFacts, reducers: Reducers) -> str:
+    """Why no reducer is known; a reducer that explains most steps is named, and whether this is one of them."""
+    if (near := reducers.nearest(channel)) is not None:
+        explained = f"{near.names} explains {near.explained:,} of {near.steps:,} steps"
+        if facts.fits & BITS[near.reducer.name]:
+            return f"no known reducer explains all its steps; {explained}, and this one"
+        return f"no known reducer explains all its steps; {explained}, and not this one"
+    tally = reducers.tallies.get(channel)
+    return "no known reducer explains its steps" if tally is not None and tally.steps else "no step shows its reducer"
 
 
 def _other_than_named(reducer: Reducer, facts: ChannelFacts) -> tuple[Verdict, str] | None:
@@ -143,7 +154,21 @@ _UNWRITTEN = {
     Change.MOVED: (Verdict.UNKNOWN, "changed, and no stored write explains it"),
     Change.IN_PLACE: (
         Verdict.SUSPECT,
-        f"{_UNVERSIONED}; code that changes a value in place does that, and a Topic's own",
+        f"{_UNVERSIONED}; code that changes a value in place does that, and a Topic that accumulates does so too",
+    ),
+    Change.STORED_WHOLE: (
+        Verdict.UNKNOWN,
+        "its value is stored whole here, and no reducer is proven that makes it of the writes before",
+    ),
+    Change.CAME_BACK: (
+        Verdict.UNKNOWN,
+        "a value is stored, and there was none under the same version; a graph that has this channel again leaves such "
+        "a record, and so does an edit",
+    ),
+    Change.LEFT_OUT: (
+        Verdict.UNKNOWN,
+        "no value is stored any more, under the same version; a graph that no longer has this channel leaves such a "
+        "record, and so does an edit",
     ),
     Change.UNVERSIONED: (Verdict.DIFFERS, _UNVERSIONED),
 }

@@ -1,6 +1,6 @@
 """Shows verified threads: a line for each, below it what was found; in a pipe, rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ckpt_cli.output.cells import cell_len, fit, pad, wrap
 from ckpt_cli.output.line import Line, Page, row
@@ -20,8 +20,8 @@ def render(view: VerifyView, page: Page) -> Iterator[Line]:
         whole = view.of_one or thread.verdict in ("differs", "suspect")
         if view.of_one:
             yield from _channels(thread, page.width)
-        for finding in thread.findings if whole else ():
-            yield from _finding(finding, page.width)
+        for findings in _alike(thread.findings if whole else ()):
+            yield from _finding(findings, page.width)
     if page.width is not None and not view.of_one:
         threads = "1 thread" if view.count == 1 else f"{view.count:,} threads"
         yield [("", f"{threads}, {_steps(view.steps, view.verdicts)}.")]
@@ -53,16 +53,28 @@ def _channel(one: CheckedChannel) -> str:
     return ", ".join([one.evidence, *rest])
 
 
-def _finding(one: Finding, width: int) -> Iterator[Line]:
+def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """The findings in groups: several channels of the same checkpoints, of which the same is said."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for one in findings:
+        groups.setdefault((one.verdict, one.kind, one.why, one.count, *one.checkpoints), []).append(one)
+    return groups.values()
+
+
+def _finding(findings: list[Finding], width: int) -> Iterator[Line]:
+    one = findings[0]
     look = VERDICTS[one.verdict]
     head: Line = [("", "  "), (look.style, f"{look.sign} {one.verdict}"), ("", f"  {one.kind}")]
-    if one.channel:
-        head += [("", "  "), ("key", one.channel)]
     for at in one.checkpoints[:_SHOWN]:
         head += [("", "  "), ("id", at.short), ("muted", f" step {at.step}" if at.step is not None else "")]
     if one.count > _SHOWN:
         head.append(("muted", f"  {TIMES}{one.count:,}"))
+    channels = ", ".join(finding.channel for finding in findings if finding.channel)
+    if len(findings) == 1 and channels:
+        head[3:3] = [("", "  "), ("key", channels)]
     yield fit(head, width)
+    if len(findings) > 1:
+        yield from ([("", "    "), ("key", part)] for part in wrap(channels, max(width - 4, 20)))
     yield from ([("", "    "), ("muted", part)] for part in wrap(one.why, max(width - 4, 20)))
 
 

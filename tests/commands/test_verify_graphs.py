@@ -1,0 +1,293 @@
+"""``ckpt verify`` of small real graphs, each with a shape that a rule of ours once mistook for a fault."""
+
+import operator
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels import DeltaChannel, Topic
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from ckpt_cli.commands.replay import replay
+from ckpt_cli.session import Session
+from ckpt_cli.views.verify import Finding
+from tests import golden
+from tests.commands.test_verify_honest import verified
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+class Recorded:
+    """A database file, and the official saver that writes it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.saver = SqliteSaver(sqlite3.connect(path, check_same_thread=False))
+
+    def graph(self, state: Any, nodes: dict[str, Any], *, alone: bool = False) -> Any:
+        """The nodes one after the other; `alone` is a graph that another one calls."""
+        graph = StateGraph(state)
+        for before, (name, node) in zip([START, *nodes], nodes.items(), strict=False):
+            graph.add_node(name, node)
+            graph.add_edge(before, name)
+        return graph.compile() if alone else graph.compile(checkpointer=self.saver)
+
+    def findings(self) -> list[Finding]:
+        """What `verify` finds in the only thread."""
+        [thread] = verified(str(self.path))[1]
+        return thread.findings
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Iterator[Recorded]:
+    """An empty database."""
+    made = Recorded(tmp_path / "t.sqlite")
+    yield made
+    made.saver.conn.close()
+
+
+class WithTopic(TypedDict, total=False):
+    """A topic that each step empties."""
+
+    turn: int
+    log: Annotated[list[str], operator.add]
+    topic: Annotated[list[str], Topic(str)]
+
+
+def test_an_emptied_topic_has_a_new_version_and_no_update(recorded: Recorded) -> None:
+    """LangGraph stores it as an empty list, and leaves it out of updated_channels."""
+    nodes = {"a": lambda _: {"topic": "x"}, "b": lambda _: {"log": ["b"]}, "c": lambda _: {"log": ["c"]}}
+    graph = recorded.graph(WithTopic, nodes)
+    for turn in range(3):
+        graph.invoke({"turn": turn}, CONFIG)
+    assert recorded.findings() == []
+
+
+class Logged(TypedDict, total=False):
+    """A log that nodes append to, and a price."""
+
+    q: str
+    price: int
+    log: Annotated[list[str], operator.add]
+
+
+def _ask(times: int) -> Any:
+    def node(_: Logged) -> Logged:
+        answers = [interrupt(f"question {number}") for number in range(times)]
+        return {"price": len(answers), "log": [str(answers)]}
+
+    return node
+
+
+def _answered(recorded: Recorded, times: int) -> None:
+    """A run that asks, an update of the state while it waits, and the answers, with which the node starts again."""
+    graph = recorded.graph(Logged, {"a": lambda _: {"log": ["a"]}, "ask": _ask(times), "b": lambda _: {"log": ["b"]}})
+    graph.invoke({"q": "x"}, CONFIG)
+    graph.update_state(CONFIG, {"price": 7})
+    for answer in range(times):
+        graph.invoke(Command(resume=answer), CONFIG)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_answers_have_numbers_of_their_own(recorded: Recorded, times: int) -> None:
+    """After an update there is no question on the checkpoint, and the task's first write has not the number 0."""
+    _answered(recorded, times)
+    assert [one for one in recorded.findings() if one.kind == "write-gone"] == []
+
+
+def test_a_write_that_is_gone_after_answers(recorded: Recorded) -> None:
+    """The finding names the checkpoint on which the row was, its step and the node."""
+    _answered(recorded, 1)
+    sql = "DELETE FROM writes WHERE channel = 'price' AND task_path LIKE '%ask' RETURNING checkpoint_id"
+    [(at,)] = set(recorded.saver.conn.execute(sql).fetchall())
+    recorded.saver.conn.commit()
+    [gone] = [one for one in recorded.findings() if one.kind == "write-gone"]
+    assert gone.verdict == "differs"
+    assert f"on its parent, step 2 ({at}), node ask (task " in gone.why
+
+
+def test_a_graph_that_a_task_calls_has_a_caller(recorded: Recorded) -> None:
+    """The task itself has no checkpoints: the checkpoint from which it started called the graph."""
+    inner = recorded.graph(Logged, {"n": lambda state: {"price": state["price"] + 1}}, alone=True)
+
+    @task
+    def call(number: int) -> Any:
+        return inner.invoke({"price": number})
+
+    @entrypoint(checkpointer=recorded.saver)
+    def outer(number: int) -> Any:
+        return call(number).result()
+
+    outer.invoke(1, CONFIG)
+    assert recorded.findings() == []
+    sql = "DELETE FROM checkpoints WHERE checkpoint_ns = '' AND parent_checkpoint_id IS NULL"
+    recorded.saver.conn.execute(sql)
+    recorded.saver.conn.commit()
+    assert {one.kind for one in recorded.findings()} >= {"caller-gone", "parent-gone"}
+
+
+class Before(TypedDict, total=False):
+    """The state of a graph before a deployment."""
+
+    q: str
+    route: str
+    budget: float
+    prefs: dict[str, str]
+
+
+class After(TypedDict, total=False):
+    """The state after it: two keys are gone, one is new, one has a reducer."""
+
+    q: Annotated[str, operator.add]
+    route: str
+    notes: Annotated[list[str], operator.add]
+
+
+def _deployed(recorded: Recorded) -> None:
+    old = recorded.graph(Before, {"a": lambda _: {"route": "x", "budget": 2.5, "prefs": {"diet": "any"}}})
+    new = recorded.graph(After, {"renamed": lambda _: {"route": "y", "notes": ["n"]}})
+    for graph in (old, old, new, new):
+        graph.invoke({"q": "x"}, CONFIG)
+
+
+def test_a_deployment_may_remove_a_key(recorded: Recorded) -> None:
+    """The key has no value in the next checkpoint, and keeps its version; what removed it isn't recorded."""
+    _deployed(recorded)
+    found = [(one.verdict, one.kind, one.channel, one.count) for one in recorded.findings() if one.channel != "q"]
+    assert sorted(found) == [("unknown", "changed-without-version", channel, 1) for channel in ("budget", "prefs")]
+    assert all(one.verdict == "unknown" for one in recorded.findings())
+
+
+def test_a_deployment_may_be_taken_back(recorded: Recorded) -> None:
+    """Then the removed keys have their old values under their old versions again, scalars too."""
+    old = recorded.graph(Before, {"a": lambda state: {"budget": 2.5, "prefs": {"diet": "any"}}})
+    only = recorded.graph(Before, {"a": lambda _: {"route": "x"}})
+    new = recorded.graph(After, {"b": lambda _: {"route": "y"}})
+    for graph in (old, new, only, new, only):
+        graph.invoke({"q": "x"}, CONFIG)
+    found = recorded.findings()
+    assert {(one.verdict, one.kind) for one in found if one.channel in ("budget", "prefs")} == {
+        ("unknown", "changed-without-version")
+    }
+    assert {one.verdict for one in found} == {"unknown"}
+
+
+def test_reasons_without_a_parent(recorded: Recorded) -> None:
+    """A run that stores its last state alone begins without a parent: no other child took its writes."""
+    graph = recorded.graph(Before, {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}})
+    graph.invoke({"q": "x"}, CONFIG, durability="exit")
+    assert {one.why for one in recorded.findings() if one.kind == "not-compared"} == {"no writes are stored for it"}
+
+
+def _last_nine(old: list[str], new: list[str]) -> list[str]:
+    return [*old, *new][-9:]
+
+
+class Recent(TypedDict, total=False):
+    """A list of which the graph's own reducer keeps the end."""
+
+    q: str
+    recent: Annotated[list[str], _last_nine]
+
+
+def test_steps_that_a_nearly_known_reducer_does_not_explain(recorded: Recorded) -> None:
+    """The channel stays unknown, but its line names the steps, so that one altered message among many is found."""
+    graph = recorded.graph(Recent, {"a": lambda state: {"recent": [state["q"]]}})
+    for number in range(12):
+        graph.invoke({"q": str(number)}, CONFIG)
+    [thread] = verified(str(recorded.path))[1]
+    steps = [3 * turn + 1 for turn in (9, 10, 11)]
+    [words] = [one.evidence for one in thread.channels if one.channel == "recent"]
+    assert words == "by none that is known (12 steps); append explains 9, not steps 28, 31, 34"
+    rare, usual = [one for one in thread.findings if one.channel == "recent"]
+    assert [at.step for at in rare.checkpoints] == steps
+    assert (rare.verdict, rare.why.endswith("append explains 9 of 12 steps, and not this one")) == ("unknown", True)
+    assert (usual.count, usual.why.endswith("append explains 9 of 12 steps, and this one")) == (9, True)
+
+
+def test_channels_of_one_checkpoint_are_one_finding_on_a_terminal(recorded: Recorded) -> None:
+    """What is said of each channel alike is said once; a pipe has a row for each."""
+    graph = recorded.graph(Before, {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}})
+    graph.invoke({"q": "x"}, CONFIG, durability="exit")
+    view, threads = verified(str(recorded.path), threads=["t"])
+    view.threads = threads
+    terminal = [line.strip() for line in golden.lines(view, 80)]
+    assert terminal.count("budget, q, route") == terminal.count("no writes are stored for it") == 1
+    assert len([line for line in golden.lines(view, None) if "not-compared" in line]) == 3
+
+
+def _words_of_both(path: Path, channel: str) -> tuple[dict[int, str], dict[int, str]]:
+    """What `verify` and `replay --to` say of a channel, by step; each step is replayed alone."""
+    [thread] = verified(str(path), threads=["t"])[1]
+    found = [one for one in thread.findings if one.channel == channel]
+    said = {at.step: f"{one.verdict} {one.why}" for one in found for at in one.checkpoints if at.step is not None}
+    played: dict[int, str] = {}
+    with closing(Session(str(path))) as session:
+        for number in range(thread.steps - 1):
+            [step] = replay(session, "t", f"step:{number - 1}", to=f"step:{number}").steps
+            if step.verdict != "agrees":
+                played[number] = f"{step.verdict} {step.why.removeprefix(f'{channel}: ')}"
+    return said, played
+
+
+@pytest.mark.parametrize("altered", [4, 19, 34])
+def test_replay_and_verify_say_the_same_of_an_altered_value(recorded: Recorded, altered: int) -> None:
+    """Both learn from all steps of the thread, so that an early step isn't judged by the few before it."""
+    graph = recorded.graph(Recent, {"a": lambda state: {"recent": [state["q"]]}})
+    for number in range(12):
+        graph.invoke({"q": str(number)}, CONFIG)
+    said, played = _words_of_both(recorded.path, "recent")
+    assert (said, len(said)) == (played, 12)
+    graph = recorded.graph(Logged, {"a": lambda state: {"log": [state["q"]]}})
+    config: Any = {"configurable": {"thread_id": "t"}}
+    recorded.saver.delete_thread("t")
+    for number in range(12):
+        graph.invoke({"q": str(number)}, config)
+    _insert(recorded, altered)
+    said, played = _words_of_both(recorded.path, "log")
+    assert said == played
+    assert {step: words[:7] for step, words in said.items()} == {altered: "suspect"}
+
+
+def _insert(recorded: Recorded, first: int) -> None:
+    """Put an item into the log of this step's checkpoint and of all later ones."""
+    sql = "SELECT checkpoint_id, type, checkpoint FROM checkpoints WHERE json_extract(metadata, '$.step') >= ?"
+    for checkpoint_id, form, body in recorded.saver.conn.execute(sql, (first,)).fetchall():
+        stored = recorded.saver.serde.loads_typed((form, body))
+        stored["channel_values"]["log"].insert(0, "forged")
+        new = recorded.saver.serde.dumps_typed(stored)[1]
+        recorded.saver.conn.execute(
+            "UPDATE checkpoints SET checkpoint = ? WHERE checkpoint_id = ?", (new, checkpoint_id)
+        )
+    recorded.saver.conn.commit()
+
+
+def _all(old: list[str], writes: list[list[str]]) -> list[str]:
+    return [*(old or []), *(item for write in writes for item in write)]
+
+
+class Delta(TypedDict, total=False):
+    """A delta channel, of which no checkpoint of a short line stores the value."""
+
+    q: str
+    big: Annotated[list[str], DeltaChannel(_all)]
+
+
+def test_a_fork_stores_a_delta_channel_whole(recorded: Recorded) -> None:
+    """The writes are there, but nothing stored before shows what the reducer makes of them."""
+    graph = recorded.graph(Delta, {"a": lambda _: {"big": ["a"]}, "b": lambda _: {"big": ["b"]}})
+    for number in range(4):
+        graph.invoke({"q": str(number)}, CONFIG)
+    graph.invoke({"q": "fork"}, [*graph.get_state_history(CONFIG)][5].config)
+    [found] = recorded.findings()
+    assert (found.verdict, found.kind, found.channel) == ("unknown", "not-compared", "big")
+    at = found.checkpoints[0].checkpoint_id
+    with closing(Session(str(recorded.path))) as session:
+        [step] = replay(session, "t", f"{at}~", to=at).steps
+    assert (step.verdict, step.why) == ("unknown", f"big: {found.why}")
