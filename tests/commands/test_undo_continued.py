@@ -4,8 +4,11 @@ import json
 import operator
 import re
 import shlex
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -19,6 +22,13 @@ from tests.commands.test_taken_back import rows
 from tests.graphs.building import on
 
 Captured = pytest.CaptureFixture[str]
+_PATIENCE = 60.0  # seconds
+_PAUSE = 0.3  # seconds in which a sibling begins, if there is one
+_GOOD = """
+    SELECT 1 FROM writes
+    WHERE thread_id = ? AND checkpoint_id = (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)
+        AND channel IN ('out', '__return__') AND instr(value, CAST('good' AS BLOB))
+"""
 
 
 class State(TypedDict, total=False):
@@ -34,13 +44,25 @@ class Agent:
     def __init__(self, saver: SqliteSaver, kind: str) -> None:
         self.ran: list[str] = []
         self.broken = True
+        self._thread = "t"
+        [(_, _, self._path)] = saver.conn.execute("PRAGMA database_list").fetchall()
         self.app: Any = self._flow(saver) if kind == "flow" else self._graph(saver, inside=kind == "inside")
 
     def _work(self, job: str) -> str:
         self.ran.append(job)
         if job in ("bad", "worse") and self.broken:
+            self._await_sibling()
             raise ValueError(job)
         return job
+
+    def _await_sibling(self) -> None:
+        """Wait until what ``good`` wrote is stored: LangGraph drops it if the run fails before."""
+        began = monotonic()
+        while monotonic() - began < (_PATIENCE if "good" in self.ran else _PAUSE):
+            with closing(sqlite3.connect(self._path)) as connection:
+                if connection.execute(_GOOD, [self._thread, self._thread]).fetchall():
+                    return
+            sleep(0.01)
 
     def _graph(self, saver: SqliteSaver, *, inside: bool) -> Any:
         def work(state: State) -> State:
@@ -68,6 +90,7 @@ class Agent:
     def go(self, thread: str = "t", given: Any = None) -> list[str]:
         """Run the agent, and give the jobs that it did."""
         self.ran.clear()
+        self._thread = thread
         try:
             self.app.invoke(given, on(thread))
         except ValueError:
