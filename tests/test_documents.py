@@ -41,6 +41,7 @@ _IDS = (
 )
 
 _CHANCE = (
+    (r"(?<=\.ckpt has )[\d.]+(?= kB)", "N"),  # times and ids compress by chance
     (r"\S*/log\.sqlite", "LOG"),
     (r"\S+@\S+, ckpt [\d.]+", "WHO"),
     (r"(rows?, )[\d.]+ k?B", r"\1SIZE"),  # packed, so that chance and the clock tell on the size

@@ -38,6 +38,7 @@ ASKED = {
     "verify": ["verify", "subgraphs"],
     "info": ["info"],
     "watch": ["watch", "subgraphs", "--limit", "1"],
+    "export": ["export", "subgraphs", "-o", "x.ckpt", "--dry-run"],
 }
 """A plain question to each verb that reads."""
 
