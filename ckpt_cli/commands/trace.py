@@ -137,7 +137,7 @@ def _sums(traced: ThreadTrace) -> TraceSums:
         state_bytes=traced.state_bytes,
         input_tokens=sum(one.input_tokens for one in tallies),
         output_tokens=sum(one.output_tokens for one in tallies),
-        unplaced_tokens=traced.unplaced,
+        unplaced_tokens=traced.tally.tokens.unplaced,
         **spent,
     )
 
@@ -190,9 +190,9 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     if missing:
         why = 'langgraph 0.0, durability="exit", or a second run or update from the same checkpoint'
         yield f"{missing:,} of {len(made) + traced.lost_starts:,} steps left no writes, as with {why}"
-    if any(traced.unplaced):
-        read, wrote = traced.unplaced
-        yield f"{read:,} input and {wrote:,} output tokens are of messages in the state that no stored write has"
+    read, wrote = traced.tally.tokens.unplaced
+    if read or wrote:
+        yield f"{read:,} input and {wrote:,} output tokens are of messages that no node is known to have written"
     if traced.tally.unread:
         yield f"{traced.tally.unread:,} writes can't be decoded: tokens in them aren't counted"
     if apart:
