@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ckpt_cli.model import Ref
 from ckpt_cli.parameters.options import Limit, Ns, OptionalRev, Thread
 from ckpt_cli.queries.fleet_values import ChannelSizes
 from ckpt_cli.queries.thread_trace import ThreadTrace
@@ -183,8 +184,20 @@ def _channels(traced: ThreadTrace, sizes: ChannelSizes | None) -> list[ChannelSu
     return sorted(sums, key=lambda one: (-(one.state_bytes or 0), -one.bytes, one.channel))
 
 
+def _gone(parents: list[Ref]) -> str:
+    """What no sum has, because the checkpoints from which a line went on aren't stored."""
+    from ckpt_cli.history.integrity.tree import GONE
+
+    (_, ns, checkpoint_id), others = parents[0], len(parents) - 1
+    where = f" of the subgraph {ns}" if ns else ""
+    more = f", and the same is true of {others:,} more in subgraphs" if others else ""
+    return f"{checkpoint_id}{where} isn't stored, so the sums lack all before it{more}: {GONE}"
+
+
 def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     """What isn't recorded."""
+    if traced.gone:
+        yield _gone(traced.gone)
     made = [step for step in traced.steps if step.made is not None]
     missing = sum(not step.recorded for step in made) + traced.lost_starts
     if missing:

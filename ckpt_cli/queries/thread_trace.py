@@ -29,6 +29,7 @@ class ThreadTrace:
     Attributes:
         refs: the checkpoints that were gone through, namespace by namespace.
         state_bytes: what they take, as far as the engine tells.
+        gone: the parents of the first checkpoints, in the thread and its subgraphs, which aren't stored.
         lost_starts: lines whose first checkpoint a run made of earlier ones that aren't stored.
     """
 
@@ -40,6 +41,7 @@ class ThreadTrace:
         self.steps: list[TraceStep] = []
         self.refs: list[Ref] = []
         self.state_bytes: int | None = None
+        self.gone: list[Ref] = []
         self.lost_starts = 0
         self._unshown = set[str]()  # namespaces whose line came to messages that no stored write shows
         self._by_task: dict[str, dict[str, list[str]]] = {}
@@ -68,7 +70,9 @@ class ThreadTrace:
 
     def _begin(self, walk: NamespaceWalk, first: str) -> None:
         """Note whether the first checkpoint of a line has messages that no write of the line shows."""
-        if walk.reads.lineage.missing(first) or walk.reads.attribution.note(first).source != "input":
+        if (parent := walk.reads.lineage.missing(first)) is not None:
+            self.gone.append(walk.reads.ref(parent))
+        if parent is not None or walk.reads.attribution.note(first).source != "input":
             self._unshown.add(walk.reads.ns)
 
     def _count(self, row: CheckpointRow) -> None:

@@ -240,6 +240,20 @@ def test_tokens_of_no_node(run: Callable[[Any], None], saver: SqliteSaver, file:
     assert any(note.startswith("700 input and 70 output tokens") for note in view.notes)
 
 
+@pytest.mark.parametrize(("inside", "step"), [(False, 2), (True, 0)])
+def test_a_checkpoint_that_is_gone(inside: bool, step: int, saver: SqliteSaver, file: Path) -> None:
+    """The answer names the missing checkpoint, and sums what is behind it; tokens from before belong to no node."""
+    mend(saver)
+    assert not any("isn't stored" in note for note in look(file, "a").notes)
+    which = f"json_extract(metadata, '$.step') = {step} and (checkpoint_ns != '') = {inside}"
+    [(ns, gone)] = rows(file, f"select checkpoint_ns, checkpoint_id from checkpoints where {which}")
+    saver.conn.execute("delete from checkpoints where checkpoint_id = ?", (gone,))
+    saver.conn.commit()
+    view = look(file, "a")
+    assert view.notes[0].startswith(f"{gone} of the subgraph {ns} isn't stored" if inside else f"{gone} isn't stored")
+    assert view.sums.unplaced_tokens == ((0, 0) if inside else (110, 10))
+
+
 def test_what_a_node_hands_to_a_subgraph_is_its_own(saver: SqliteSaver, file: Path) -> None:
     """A message that a node made, gave to a subgraph as its input and returned has its tokens at that node."""
     inner = StateGraph(Chat)
