@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.model import Ref
+from ckpt_cli.output.text.contributors import name_of
+from ckpt_cli.output.theme import TIMES
 from ckpt_cli.parameters.options import Limit, Ns, OptionalRev, Thread
 from ckpt_cli.queries.fleet_values import ChannelSizes
 from ckpt_cli.queries.thread_trace import ThreadTrace
@@ -208,6 +210,9 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
         yield f"{read:,} input and {wrote:,} output tokens are of messages that no node is known to have written"
     if traced.tally.unread:
         yield f"{traced.tally.unread:,} writes can't be decoded: tokens in them aren't counted"
+    if traced.left:
+        names = ", ".join(f"{name_of(path, node, '')} {count:,}{TIMES}" for (path, node), count in traced.left.items())
+        yield f"left no trace: {names}; they left by Command(graph=Command.PARENT), or the call ended before they ran"
     if apart:
         yield "each version of a channel is stored once here: `ckpt stats THREAD` has their bytes"
     yield "nodes of one superstep share its time: writes bear none; what a run retries by itself leaves no trace"

@@ -1,5 +1,6 @@
 """What each node of a thread contributed (``trace``): the tasks of a line and of its subgraphs."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -30,6 +31,7 @@ class ThreadTrace:
         refs: the checkpoints that were gone through, namespace by namespace.
         state_bytes: what they take, as far as the engine tells.
         gone: the parents of the first checkpoints, in the thread and its subgraphs, which aren't stored.
+        left: tasks of subgraphs that left nothing, by graph and node, as `NamespaceWalk.left` finds them.
         lost_starts: lines whose first checkpoint a run made of earlier ones that aren't stored.
     """
 
@@ -42,6 +44,7 @@ class ThreadTrace:
         self.refs: list[Ref] = []
         self.state_bytes: int | None = None
         self.gone: list[Ref] = []
+        self.left = Counter[tuple[str, str]]()
         self.lost_starts = 0
         self._unshown = set[str]()  # namespaces whose line came to messages that no stored write shows
         self._by_task: dict[str, dict[str, list[str]]] = {}
@@ -66,6 +69,8 @@ class ThreadTrace:
             for checkpoint_id in page:
                 self._count(walk.reads.lineage.rows[checkpoint_id])
                 self._add_step(walk, checkpoint_id, following.get(checkpoint_id), depth)
+            if page[-1] == line[-1]:
+                self.left.update((graph_of(ns), node) for node in walk.left(line[-1]))
             self._progress(f"trace: {len(self.refs):,} checkpoints")
 
     def _begin(self, walk: NamespaceWalk, first: str) -> None:
