@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ckpt_cli.model import Ref
+from ckpt_cli.output.text.contributors import name_of
+from ckpt_cli.output.theme import TIMES
 from ckpt_cli.parameters.options import Limit, Ns, OptionalRev, Thread
 from ckpt_cli.queries.fleet_values import ChannelSizes
 from ckpt_cli.queries.thread_trace import ThreadTrace
@@ -137,7 +140,7 @@ def _sums(traced: ThreadTrace) -> TraceSums:
         state_bytes=traced.state_bytes,
         input_tokens=sum(one.input_tokens for one in tallies),
         output_tokens=sum(one.output_tokens for one in tallies),
-        unplaced_tokens=traced.unplaced,
+        unplaced_tokens=traced.tally.tokens.unplaced,
         **spent,
     )
 
@@ -183,18 +186,33 @@ def _channels(traced: ThreadTrace, sizes: ChannelSizes | None) -> list[ChannelSu
     return sorted(sums, key=lambda one: (-(one.state_bytes or 0), -one.bytes, one.channel))
 
 
+def _gone(parents: list[Ref]) -> str:
+    """What no sum has, because the checkpoints from which a line went on aren't stored."""
+    from ckpt_cli.history.integrity.tree import GONE
+
+    (_, ns, checkpoint_id), others = parents[0], len(parents) - 1
+    where = f" of the subgraph {ns}" if ns else ""
+    more = f", and the same is true of {others:,} more in subgraphs" if others else ""
+    return f"{checkpoint_id}{where} isn't stored, so the sums lack all before it{more}: {GONE}"
+
+
 def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     """What isn't recorded."""
+    if traced.gone:
+        yield _gone(traced.gone)
     made = [step for step in traced.steps if step.made is not None]
     missing = sum(not step.recorded for step in made) + traced.lost_starts
     if missing:
         why = 'langgraph 0.0, durability="exit", or a second run or update from the same checkpoint'
         yield f"{missing:,} of {len(made) + traced.lost_starts:,} steps left no writes, as with {why}"
-    if any(traced.unplaced):
-        read, wrote = traced.unplaced
-        yield f"{read:,} input and {wrote:,} output tokens are of messages in the state that no stored write has"
+    read, wrote = traced.tally.tokens.unplaced
+    if read or wrote:
+        yield f"{read:,} input and {wrote:,} output tokens are of messages that no node is known to have written"
     if traced.tally.unread:
         yield f"{traced.tally.unread:,} writes can't be decoded: tokens in them aren't counted"
+    if traced.left:
+        names = ", ".join(f"{name_of(path, node, '')} {count:,}{TIMES}" for (path, node), count in traced.left.items())
+        yield f"left no trace: {names}; they left by Command(graph=Command.PARENT), or the call ended before they ran"
     if apart:
         yield "each version of a channel is stored once here: `ckpt stats THREAD` has their bytes"
     yield "nodes of one superstep share its time: writes bear none; what a run retries by itself leaves no trace"

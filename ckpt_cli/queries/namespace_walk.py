@@ -4,9 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
-from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.state.channels import TASKS, target
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.task_runs import TaskRun, task_runs
+from ckpt_cli.history.tasks.task_status import Status
+from ckpt_cli.history.tasks.write_attribution import LOOPS
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
@@ -61,6 +64,30 @@ class NamespaceWalk:
         if attribution.note(checkpoint_id).source not in ("loop", ""):
             return False
         return attribution.unordered(checkpoint_id) is None or attribution.spans_steps(checkpoint_id)
+
+    def left(self, checkpoint_id: str) -> list[str]:
+        """The nodes of tasks that left nothing at a checkpoint of the page, although this subgraph's call has finished.
+
+        See `Status.LEFT`. A subgraph with a memory of its own may have been called again since.
+        """
+        attribution, before = self.reads.attribution, self.reads.lineage.parent(checkpoint_id)
+        if not self.reads.ns or before is None:
+            return []
+        children = self.reads.lineage.children.get(checkpoint_id, ())
+        if any(child not in attribution.notes for child in children):
+            self.reads.read_notes(children)
+        if attribution.first_with_source(checkpoint_id, LOOPS) is not None:
+            return []
+        channels = {write.channel for write in attribution.writes.get(before, ())}
+        if TASKS not in channels and not any(map(target, channels)):
+            return []  # nothing was to run here
+        inspection = Inspection(self._reader, self.reads.ref(checkpoint_id))
+        with suppress(CheckpointNotFound, PayloadCorrupt):
+            tasks = inspection.snapshot().tasks
+            if any(task.status is Status.DUE for task in tasks) and not (inspection.consumed and inspection.returned()):
+                return []
+            return [task.node for task in tasks if task.status in (Status.DUE, Status.LEFT) and task.node is not None]
+        return []
 
     def wiring(self) -> Wiring | None:
         """Which nodes listen to which channels, as `states` show it; None if they can't be read."""

@@ -48,6 +48,8 @@ def _of_namespace(reader: Reader, thread_id: str, ns: str) -> ObservedGraph:
         for checkpoint_id in page:
             runs = walk.runs(checkpoint_id)
             _add_step(graph, walk, checkpoint_id, runs)
+            for name in walk.left(checkpoint_id):
+                graph.node(name).left += 1
             for run in runs:
                 graph.add_run(run, wiring, old=old)
                 if run.kind is RunKind.HANDLER and run.failed is not None and run.node is not None:
@@ -97,7 +99,7 @@ def _part(path: str, graph: ObservedGraph, graphs: Graphs) -> GraphPartView:
 
 def _node(name: str, counts: NodeCounts, subgraph: str | None) -> NodeView:
     numbers = (counts.runs, counts.sent, counts.asked, counts.failed, counts.calls, counts.unrecorded)
-    return NodeView(name, *numbers, ran=bool(sum(numbers) or counts.seen), subgraph=subgraph)
+    return NodeView(name, *numbers, ran=bool(sum(numbers) or counts.seen), subgraph=subgraph, left=counts.left)
 
 
 def _notes(graph: ObservedGraph) -> Iterator[str]:

@@ -1,17 +1,18 @@
 """What each node of a thread contributed (``trace``): the tasks of a line and of its subgraphs."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.state.channels import is_control, unwrapped
+from ckpt_cli.history.state.channels import START, is_control, unwrapped
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
-from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally
+from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally, has_usage, takes_input
 from ckpt_cli.history.tasks.write_attribution import is_command
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso
@@ -29,8 +30,9 @@ class ThreadTrace:
     Attributes:
         refs: the checkpoints that were gone through, namespace by namespace.
         state_bytes: what they take, as far as the engine tells.
+        gone: the parents of the first checkpoints, in the thread and its subgraphs, which aren't stored.
+        left: tasks of subgraphs that left nothing, by graph and node, as `NamespaceWalk.left` finds them.
         lost_starts: lines whose first checkpoint a run made of earlier ones that aren't stored.
-        unplaced: the tokens of messages in the last state that no stored write has.
     """
 
     def __init__(self, reader: Reader, thread_id: str, progress: Callable[[str], None] = lambda _: None) -> None:
@@ -41,8 +43,10 @@ class ThreadTrace:
         self.steps: list[TraceStep] = []
         self.refs: list[Ref] = []
         self.state_bytes: int | None = None
-        self.unplaced = (0, 0)
+        self.gone: list[Ref] = []
+        self.left = Counter[tuple[str, str]]()
         self.lost_starts = 0
+        self._unshown = set[str]()  # namespaces whose line came to messages that no stored write shows
         self._by_task: dict[str, dict[str, list[str]]] = {}
         self._by_caller: dict[str, dict[str, list[tuple[str, list[str]]]]] = {}
         self._members: dict[str, list[str]] = {}
@@ -53,17 +57,28 @@ class ThreadTrace:
         """Go through the line from the first checkpoint to this one."""
         lineage = self._reader.lineage(self._thread_id, row.ns)
         self._add(row.ns, list(lineage.line(row.checkpoint_id))[::-1], 0)
-        self.unplaced = self._tokens_of_state(row.ref)
+        self._add_given(row.ref)
         self._progress("")
 
     def _add(self, ns: str, line: Sequence[str], depth: int) -> None:
         walk, following = NamespaceWalk(self._reader, self._thread_id, ns), dict(pairwise(line))
         for page in walk.pages(line):
-            self.lost_starts += page[0] == line[0] and walk.is_unrecorded(line[0])
+            if page[0] == line[0]:
+                self.lost_starts += walk.is_unrecorded(line[0])
+                self._begin(walk, line[0])
             for checkpoint_id in page:
                 self._count(walk.reads.lineage.rows[checkpoint_id])
                 self._add_step(walk, checkpoint_id, following.get(checkpoint_id), depth)
+            if page[-1] == line[-1]:
+                self.left.update((graph_of(ns), node) for node in walk.left(line[-1]))
             self._progress(f"trace: {len(self.refs):,} checkpoints")
+
+    def _begin(self, walk: NamespaceWalk, first: str) -> None:
+        """Note whether the first checkpoint of a line has messages that no write of the line shows."""
+        if (parent := walk.reads.lineage.missing(first)) is not None:
+            self.gone.append(walk.reads.ref(parent))
+        if parent is not None or walk.reads.attribution.note(first).source != "input":
+            self._unshown.add(walk.reads.ns)
 
     def _count(self, row: CheckpointRow) -> None:
         self.refs.append(row.ref)
@@ -75,17 +90,22 @@ class ThreadTrace:
         stored = walk.stored(checkpoint_id, whole=True)
         runs = [run for run in walk.runs(checkpoint_id, stored) if _is_in_line(walk, run, checkpoint_id, made)]
         place = len(self.steps)
-        for inner, called in self._calls(walk, checkpoint_id, runs):
+        calls = list(self._calls(walk, checkpoint_id, runs))
+        if (ns in self._unshown and (calls or has_usage(runs))) or takes_input(runs):
+            self._unshown.discard(ns)
+            self._add_given(walk.reads.ref(checkpoint_id))
+        others = [write for write in stored if not (of_task(write) or is_command(write))]
+        rest = [_task(None, NO_TASK, self.tally.add_others(path, others))] if others else []
+        for inner, called in calls:
             self._add(inner, called, depth + 1)  # before the tasks that called them, which return the same messages
-        tasks = [_task(run.node, run.kind, self.tally.add_run(path, run)) for run in runs]
-        if others := [write for write in stored if not (of_task(write) or is_command(write))]:
-            tasks.append(_task(None, NO_TASK, self.tally.add_others(path, others)))
+        tasks = [_task(run.node, run.kind, self.tally.add_run(path, run, depth)) for run in runs] + rest
         if made is None and not tasks:
             return
         spent, seconds = _spent(walk, runs, made), _seconds(checkpoint_id, made)
         if spent == "running":
             self.tally.add_time(path, runs, seconds)
         recorded = made is None or not _is_unrecorded(walk, made)
+        self._unshown |= set() if recorded else {ns}
         step = walk.reads.attribution.note(made).step if made is not None else None
         started = iso(ids.unix_time(checkpoint_id))
         own = TraceStep(path, ns, depth, checkpoint_id, made, step, started, seconds, spent, recorded, tuple(tasks))
@@ -137,15 +157,15 @@ class ThreadTrace:
                 by_caller.setdefault(parents[outer], []).append(ref.checkpoint_id)
         return by_caller
 
-    def _tokens_of_state(self, ref: Ref) -> tuple[int, int]:
-        """The tokens of messages in the last state that were not counted, as where no writes are stored."""
+    def _add_given(self, ref: Ref) -> None:
+        """Add the messages of a state, as where no writes are stored: those not added before belong to no node."""
         try:
             state = self._reader.state(ref)
         except PayloadCorrupt:
-            return (0, 0)
-        values = [unwrapped(value) for channel, value in state.values.items() if not is_control(channel, state)]
-        found = [self.tally.tokens_in(value) for value in values]
-        return sum(read for read, _ in found), sum(wrote for _, wrote in found)
+            return
+        for channel, value in state.values.items():
+            if channel == START or not is_control(channel, state):
+                self.tally.tokens.add_given(unwrapped(value))
 
 
 def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str | None) -> bool:

@@ -14,7 +14,7 @@ class TaskLine(NamedTuple):
         kind: ``task``, ``handler`` (of errors), ``call`` (of a ``@task`` function), ``update``, ``command``, ``none``.
         bytes: of all its writes, as they are stored.
         failed: whether a failure of it is recorded; `again`: it has finished since, so it ran again.
-        input_tokens, output_tokens: of messages that no earlier write had, where they carry ``usage_metadata``.
+        input_tokens, output_tokens: of messages that it was the first to write, where they carry ``usage_metadata``.
     """
 
     node: str | None
@@ -105,7 +105,8 @@ class TraceSums(NamedTuple):
 
     Attributes:
         state_bytes: of the checkpoints of the line and of its subgraphs, as stored; null if the engine can't tell.
-        unplaced_tokens: input and output tokens of messages in the last state that no stored write has.
+        unplaced_tokens: input and output tokens of messages that no node is known to have written: they came with an
+            input, an update or an answer, or from tasks without stored writes.
     """
 
     checkpoints: int

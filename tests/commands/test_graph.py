@@ -14,6 +14,7 @@ from langgraph.graph import START
 from langgraph.types import Command
 
 from ckpt_cli.commands.graph import GraphFormat, graph
+from ckpt_cli.commands.trace import trace
 from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import Page
 from ckpt_cli.output.printer import render
@@ -86,6 +87,67 @@ def test_without_paths(run: Callable[[Saver], list[Traced]], saver: Saver, file:
         copy.commit()
         copy.execute("pragma journal_mode = delete")
     agree(look(pathless), *traced)
+
+
+def parents(saver: Saver, memory: bool | None, *, is_last_fine: bool = False) -> None:
+    """Three turns, in each of which a node of a subgraph leaves to the graph above, beside a node that finishes."""
+    inner, outer = Traced(State), Traced(State)
+
+    def out(state: Any) -> Any:
+        if is_last_fine and state["n"] == 3:
+            return {"ok": True}
+        return Command(graph=Command.PARENT, goto="after", update={"ok": True})
+
+    inner.node("first", says("first"))
+    inner.node("out", out)
+    inner.edge(START, "first")
+    inner.edge("first", "out")
+    outer.builder.add_node("sub", inner.builder.compile(checkpointer=memory))
+    outer.node("after", says("after"))
+    outer.edge(START, "sub")
+    made = outer.builder.compile(checkpointer=saver)
+    for n in (1, 2, 3):
+        made.invoke({"n": n}, on("a"))
+    assert inner.runs["out"] == 3
+
+
+@pytest.mark.parametrize("memory", [None, True], ids=["each call", "own memory"])
+@pytest.mark.parametrize(("is_last_fine", "left"), [(False, 3), (True, 2)])
+def test_a_node_that_left_to_the_graph_above(
+    memory: bool | None, is_last_fine: bool, left: int, saver: Saver, file: Path
+) -> None:
+    """A node that left by Command(graph=PARENT) left no trace in its graph; the node of the subgraph led on."""
+    parents(saver, memory, is_last_fine=is_last_fine)
+    view = look(file)
+    outer, inner = view.graphs
+    [node] = [node for node in inner.nodes if node.name == "out"]
+    assert (node.runs, node.left) == (3 - left, left)
+    assert {(one.source, one.target): one.count for one in inner.edges if one.target != "__end__"} == {
+        (START, "first"): 3,
+        ("first", "out"): 3,
+    }
+    assert [one.count for one in outer.edges if (one.source, one.target) == ("sub", "after")] == [left]
+    text = "\n".join(clean_line(line) for line in render(view, Page(None, golden.NOW)))
+    assert "no run stored" not in text
+    session = Session(str(file), clock=lambda: golden.NOW)
+    try:
+        notes = trace(session, "a").notes
+    finally:
+        session.close()
+    assert [note for note in notes if note.startswith(f"left no trace: sub › out {left}×;")]
+
+
+def test_a_call_that_goes_on(saver: Saver, file: Path) -> None:
+    """A subgraph's node whose call hasn't finished may still run: nothing is said to have left."""
+    inner, outer = Traced(State), Traced(State)
+    inner.node("first", says("first"))
+    inner.node("later", says("later"))
+    inner.edge(START, "first")
+    inner.edge("first", "later")
+    outer.builder.add_node("sub", inner.builder.compile(interrupt_before=["later"]))
+    outer.edge(START, "sub")
+    outer.builder.compile(checkpointer=saver).invoke({}, on("a"))
+    assert not [node for part in look(file).graphs for node in part.nodes if node.left]
 
 
 def test_an_error_handler(saver: Saver, file: Path) -> None:

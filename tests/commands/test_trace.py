@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import START, StateGraph
+from langgraph.func import entrypoint
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
@@ -163,6 +164,109 @@ def test_tokens_without_writes(saver: SqliteSaver, file: Path) -> None:
     view = look(file, "a")
     assert view.sums.unplaced_tokens == (100, 7) and not any(one.input_tokens for one in view.nodes)
     assert any("left no writes" in note for note in view.notes)
+
+
+def inputs(saver: Any) -> None:
+    """The client brings a model's message; a node returns it with all others."""
+    one = StateGraph(Chat)
+    one.add_node("echo", lambda state: {"messages": state["messages"]})
+    one.add_edge(START, "echo")
+    one.compile(checkpointer=saver).invoke(says("client's", 700, 70), on("a"))
+
+
+def updates(saver: Any) -> None:
+    """An update, a Command as input and an answer bring a model's message each."""
+
+    def ask(_: Chat) -> dict[str, Any]:
+        return {"messages": interrupt("what?")}
+
+    one = StateGraph(Chat)
+    one.add_node("ask", ask)
+    one.add_node("echo", lambda state: {"messages": state["messages"]})
+    one.add_edge(START, "ask")
+    one.add_edge("ask", "echo")
+    graph = one.compile(checkpointer=saver)
+    graph.invoke({"messages": []}, on("a"))
+    graph.invoke(Command(resume=says("answer", 300, 3)["messages"], update=says("command", 200, 2)), on("a"))
+    graph.update_state(on("a"), says("update", 200, 65), as_node="ask")
+    graph.invoke(None, on("a"))
+
+
+def exits(saver: Any) -> None:
+    """A run without stored writes, then one whose subgraph gets the same messages and returns them."""
+    inner = StateGraph(Chat)
+    inner.add_node("echo", lambda state: {"messages": state["messages"]})
+    inner.add_edge(START, "echo")
+    one = StateGraph(Chat)
+    one.add_node("model", lambda state: {} if state.get("ok") else says("first", 700, 70))
+    one.add_node("sub", inner.compile())
+    one.add_edge(START, "model")
+    one.add_conditional_edges("model", lambda state: "sub" if state.get("ok") else END, ["sub", END])
+    graph = one.compile(checkpointer=saver)
+    graph.invoke({"messages": []}, on("a"), durability="exit")
+    graph.invoke({"ok": True}, on("a"))
+
+
+def forgets(saver: Any) -> None:
+    """The client brings a model's message, which the subgraph and then a node remove."""
+    inner = StateGraph(Chat)
+    inner.add_node("forget", lambda state: {"messages": [RemoveMessage(one.id) for one in state["messages"]]})
+    inner.add_edge(START, "forget")
+    one = StateGraph(Chat)
+    one.add_node("sub", inner.compile())
+    one.add_node("clear", lambda state: {"messages": [RemoveMessage(one.id) for one in state["messages"]]})
+    one.add_edge(START, "sub")
+    one.add_edge("sub", "clear")
+    one.compile(checkpointer=saver).invoke(says("client's", 700, 70), on("a"))
+
+
+def entrypoints(saver: Any) -> None:
+    """An entrypoint's input has a model's message, and the entrypoint returns it."""
+
+    @entrypoint(checkpointer=saver)
+    def flow(messages: list[AnyMessage]) -> list[AnyMessage]:
+        return messages
+
+    flow.invoke(says("client's", 700, 70)["messages"], on("a"))
+
+
+@pytest.mark.parametrize("run", [inputs, updates, exits, forgets, entrypoints], ids=lambda run: run.__name__)
+def test_tokens_of_no_node(run: Callable[[Any], None], saver: SqliteSaver, file: Path) -> None:
+    """Messages that no recorded task made have their tokens apart, once, whichever nodes write them again."""
+    run(saver)
+    view = look(file, "a", steps=True)
+    assert view.sums.unplaced_tokens == (700, 70)
+    assert not [one for one in view.nodes if one.input_tokens] and not view.sums.input_tokens
+    assert any(note.startswith("700 input and 70 output tokens") for note in view.notes)
+
+
+@pytest.mark.parametrize(("inside", "step"), [(False, 2), (True, 0)])
+def test_a_checkpoint_that_is_gone(inside: bool, step: int, saver: SqliteSaver, file: Path) -> None:
+    """The answer names the missing checkpoint, and sums what is behind it; tokens from before belong to no node."""
+    mend(saver)
+    assert not any("isn't stored" in note for note in look(file, "a").notes)
+    which = f"json_extract(metadata, '$.step') = {step} and (checkpoint_ns != '') = {inside}"
+    [(ns, gone)] = rows(file, f"select checkpoint_ns, checkpoint_id from checkpoints where {which}")
+    saver.conn.execute("delete from checkpoints where checkpoint_id = ?", (gone,))
+    saver.conn.commit()
+    view = look(file, "a")
+    assert view.notes[0].startswith(f"{gone} of the subgraph {ns} isn't stored" if inside else f"{gone} isn't stored")
+    assert view.sums.unplaced_tokens == ((0, 0) if inside else (110, 10))
+
+
+def test_what_a_node_hands_to_a_subgraph_is_its_own(saver: SqliteSaver, file: Path) -> None:
+    """A message that a node made, gave to a subgraph as its input and returned has its tokens at that node."""
+    inner = StateGraph(Chat)
+    inner.add_node("echo", lambda state: {"messages": state["messages"]})
+    inner.add_edge(START, "echo")
+    called = inner.compile()
+    outer = StateGraph(Chat)
+    outer.add_node("research", lambda _: called.invoke(says("own", 40, 4)))
+    outer.add_edge(START, "research")
+    outer.compile(checkpointer=saver).invoke({"messages": []}, on("a"))
+    view = look(file, "a")
+    tokens = {(one.path, one.node): (one.input_tokens, one.output_tokens) for one in view.nodes if one.input_tokens}
+    assert tokens == {("", "research"): (40, 4)} and view.sums.unplaced_tokens == (0, 0)
 
 
 def test_writes_without_their_key(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,7 @@ class NodeCounts:
         failed: tasks with a recorded failure, whether or not they went on.
         calls: calls of ``@task`` functions (functional API).
         unrecorded: steps in which the node ran and left no writes.
+        left: tasks without a trace in a subgraph whose call has finished (`Status.LEFT`).
         seen: namespaces whose ``versions_seen`` shows that it ran.
     """
 
@@ -79,6 +80,7 @@ class NodeCounts:
     failed: int = 0
     calls: int = 0
     unrecorded: int = 0
+    left: int = 0
     seen: int = 0
 
     def add(self, other: "NodeCounts") -> None:

@@ -1,10 +1,11 @@
 """`TraceTally`: adds up what tasks left, by node and by channel, with the tokens of each message once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ckpt_cli.history.messages.token_usage import FIELD, usages
-from ckpt_cli.history.tasks.task_runs import TaskRun
+from ckpt_cli.history.messages.token_usage import FIELD, PlacedTokens
+from ckpt_cli.history.state.channels import END, PREVIOUS, RESUME, START
+from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import TaskWrite
 
@@ -56,16 +57,18 @@ class TraceTally:
         nodes: by graph, node and kind.
         channels: by the name of the channel.
         unread: writes that may have tokens and can't be decoded.
+        tokens: which messages were added, and those of no node.
     """
 
     nodes: dict[NodeKey, Tally] = field(default_factory=dict)
     channels: dict[str, ChannelTally] = field(default_factory=dict)
     unread: int = 0
-    _counted: set[str | int] = field(default_factory=set)
+    tokens: PlacedTokens = field(default_factory=PlacedTokens)
 
-    def add_run(self, path: str, run: TaskRun) -> Tally:
-        """Add what a task left, and give it alone."""
+    def add_run(self, path: str, run: TaskRun, depth: int) -> Tally:
+        """Add what a task left, and give it alone; `depth` is that of its graph below the traced one."""
         own = self._written(run.writes, run.node or run.kind)
+        self._add_tokens(own, run, depth)
         own.runs, own.finished = 1, int(run.finished)
         own.asked, own.failed = int(run.asked), int(run.has_failed)
         own.again = int(run.has_failed and run.finished)
@@ -75,6 +78,8 @@ class TraceTally:
     def add_others(self, path: str, writes: Sequence[TaskWrite]) -> Tally:
         """Add what no task wrote, and give it alone."""
         own = self._written(writes, NO_TASK)
+        for value in self._with_usage(writes):
+            self.tokens.add_given(value)
         self._add((path, None, NO_TASK), own)
         return own
 
@@ -82,15 +87,6 @@ class TraceTally:
         """Add the time of a step to each node that ran in it, once."""
         for key in {(path, run.node, str(run.kind)) for run in runs}:
             self.nodes[key].add_time(seconds)
-
-    def tokens_in(self, value: object) -> tuple[int, int]:
-        """The input and output tokens of the messages in a value that were not counted before."""
-        read = wrote = 0
-        for usage in usages(value):
-            if usage.key not in self._counted:
-                self._counted.add(usage.key)
-                read, wrote = read + usage.input, wrote + usage.output
-        return read, wrote
 
     def _written(self, writes: Sequence[TaskWrite], node: str) -> Tally:
         own = Tally()
@@ -102,11 +98,28 @@ class TraceTally:
             channel = self.channels.setdefault(write.channel, ChannelTally())
             channel.writes, channel.bytes = channel.writes + 1, channel.bytes + size
             channel.nodes[node] = channel.nodes.get(node, 0) + size
+        return own
+
+    def _add_tokens(self, own: Tally, run: TaskRun, depth: int) -> None:
+        """Add the tokens of what a task wrote; inputs, updates, Commands and answers come from elsewhere."""
+        answers = [write for write in run.writes if write.channel == RESUME]
+        for value in self._with_usage(answers):
+            self.tokens.add_given(value)
+        for value in self._with_usage(write for write in run.writes if write.channel != RESUME):
+            if run.node == START and depth:
+                self.tokens.add_copied(value, depth)
+            elif run.node == START or run.kind in (RunKind.UPDATE, RunKind.COMMAND):
+                self.tokens.add_given(value)
+            else:
+                read, wrote = self.tokens.add_written(value, depth)
+                own.input_tokens, own.output_tokens = own.input_tokens + read, own.output_tokens + wrote
+
+    def _with_usage(self, writes: Iterable[TaskWrite]) -> Iterator[object]:
+        """The values that may have tokens."""
+        for write in writes:
             if may_have_usage(write):
                 self.unread += isinstance(write.value, Node) and write.value.form is Form.BROKEN
-                read, wrote = self.tokens_in(write.value)
-                own.input_tokens, own.output_tokens = own.input_tokens + read, own.output_tokens + wrote
-        return own
+                yield write.value
 
     def _add(self, key: NodeKey, own: Tally) -> None:
         total = self.nodes.setdefault(key, Tally())
@@ -122,3 +135,13 @@ def may_have_usage(write: TaskWrite) -> bool:
     """Whether a write must be decoded for its tokens: its bytes name the field, or they are encrypted."""
     payload = write.row.payload
     return payload is not None and (_FIELD in payload.data or "+" in payload.tag)
+
+
+def has_usage(runs: Iterable[TaskRun]) -> bool:
+    """Whether some tasks may have written tokens."""
+    return any(may_have_usage(write) for run in runs for write in run.writes)
+
+
+def takes_input(runs: Iterable[TaskRun]) -> bool:
+    """Whether some tasks are entrypoints (functional API), whose input no write has, and may return tokens of it."""
+    return any(write.channel in (END, PREVIOUS) and may_have_usage(write) for run in runs for write in run.writes)

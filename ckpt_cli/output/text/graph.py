@@ -146,7 +146,8 @@ def _node(node: NodeView) -> Line:
     sent = f", {node.sent:,} by Send" if node.sent else ""
     if runs and not node.name.startswith("__start"):
         facts.append([("muted", f"{count(runs, 'run')}{sent}")])
-    facts += [] if node.ran else [[("muted", "no run stored")]]
+    facts += [[("muted", f"left no trace {node.left:,}{TIMES}")]] if node.left else []
+    facts += [] if node.ran or node.left else [[("muted", "no run stored")]]
     facts += [[("waiting", f"asked {node.asked:,}{TIMES}")]] if node.asked else []
     facts += [[("bad", f"failed {node.failed:,}{TIMES}")]] if node.failed else []
     facts += [[("muted", count(node.calls, "call"))]] if node.calls else []
@@ -158,7 +159,7 @@ def _node(node: NodeView) -> Line:
 
 def _piped(part: GraphPartView) -> Iterator[Line]:
     for node in part.nodes:
-        numbers = (node.runs, node.sent, node.asked, node.failed, node.calls, node.unrecorded)
+        numbers = (node.runs, node.sent, node.asked, node.failed, node.calls, node.unrecorded, node.left)
         yield row([[("key", "node")], [("", part.path)], [("node", node.name)], *([("", str(n))] for n in numbers)])
     for edge in part.edges:
         parts = (edge.source or "", edge.target or "", edge.kind, edge.by, edge.proof, str(edge.count))
