@@ -187,3 +187,12 @@ def describe_cleared(before: Snapshot, again: Sequence[Task], *, kept: bool) -> 
     finished = task_names(task for task in cleared if task.status is Status.FINISHED and not kept)
     lines = [f"cleared: {', '.join(open_)}"] if open_ else []
     return [*lines, *([f"dropped: the results of {', '.join(finished)}"] if finished else [])]
+
+
+def describe_few_steps(channels: Sequence[str]) -> str:
+    """A sentence about the channels of which few steps show what they make of writes."""
+    if len(channels) == 1:
+        make, more = "makes", "your reducer does more, name it"
+    else:
+        make, more = "make", "a reducer of yours does more, name that one"
+    return f"only a few steps show what {', '.join(channels)} {make} of writes: if {more} with --reducer CHANNEL=NAME"
