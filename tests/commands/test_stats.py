@@ -13,6 +13,9 @@ from uuid import UUID
 
 import ormsgpack
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.stats import StatsFormat, stats
@@ -28,6 +31,7 @@ from ckpt_cli.session import KEY_ENV, Session
 from ckpt_cli.views.stats import StatsView
 from tests import golden
 from tests.databases import DATABASES, KEYS
+from tests.graphs.building import Bag, on
 
 Database = Callable[[str], Path]
 _HOUR = 3600
@@ -69,6 +73,23 @@ def test_questions_of_one_call_are_counted_by_tool(database: Database) -> None:
     assert not [text for text in texts if "requires approval" in text], texts
     approval = {"type": "tool_approval", "name": "send_refund", "args": {"order": 3}, "description": "approve\n3?"}
     assert question_text(approval) == "tool call: send_refund"  # langgraph before 1.2.22 stores no schema
+
+
+@pytest.mark.parametrize("values", [False, True])
+@pytest.mark.parametrize("question", [[{"pay": 6, "of": {"sku": "a"}}], ["one", 2], 7, 2.5, False, None, [], {}])
+def test_a_question_without_keys_has_the_words_of_threads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], question: Any, *, values: bool
+) -> None:
+    """A list, a number and an empty question look as in ``threads``."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Bag)
+        builder.add_node("ask", lambda _: {"log": [interrupt(question)]})
+        builder.add_edge(START, "ask")
+        builder.compile(checkpointer=saver).invoke({"log": []}, on("t"))
+    [counted] = look(path, values=values).questions
+    assert run(["threads", "-d", str(path)]) == 0
+    assert f"\task: {counted.text} [" in capsys.readouterr().out
 
 
 def test_the_metrics_look_like_openmetrics(database: Database) -> None:

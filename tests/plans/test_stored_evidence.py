@@ -162,9 +162,7 @@ class Noted(TypedDict, total=False):
     seen: Annotated[list[str], operator.add]
 
 
-def test_several_channels_of_few_steps_are_told_in_the_plural(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_channels_of_few_steps_have_the_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The sentence about what few steps show has one verb form for one channel and the other for two."""
     path = tmp_path / "t.sqlite"
     with SqliteSaver.from_conn_string(str(path)) as saver:
