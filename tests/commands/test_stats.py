@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -90,6 +91,37 @@ def test_a_question_without_keys_has_the_words_of_threads(
     [counted] = look(path, values=values).questions
     assert run(["threads", "-d", str(path)]) == 0
     assert f"\task: {counted.text} [" in capsys.readouterr().out
+
+
+def test_what_a_table_leaves_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 14 threads that wait with 12 questions and 11 that failed, all are counted, named, or said to be more."""
+
+    def halts(state: Bag) -> dict[str, Any]:
+        if state["n"] < 0:
+            raise ValueError(state["n"])
+        return {"log": [interrupt(f"question {state['n'] % 12}?")]}
+
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Bag)
+        builder.add_node("halts", halts)
+        builder.add_edge(START, "halts")
+        graph = builder.compile(checkpointer=saver)
+        for n in range(-11, 14):
+            with suppress(ValueError):
+                graph.invoke({"log": [], "n": n}, {**on(f"t{n}"), "metadata": {"user": f"u{n}"}})
+    view = look(path, by=["user"])
+    named = Counter(one.status for one in view.halted)
+    assert (named["waiting"] + view.more_waiting, named["failed"] + view.more_failed) == (14, 11)
+    assert {one.text for one in view.questions} == {f"question {n}?" for n in range(12)}
+    assert sum(one.threads for one in view.questions) == 14 and len(view.agents) == 25
+    text = "\n".join(clean_line(line) for line in render(view, Page(100, golden.NOW)))
+    assert "… 4 more: ckpt threads --status waiting" in text and "… 1 more: ckpt threads --status failed" in text
+    assert "… 2 more: --json" in text
+    assert run(["stats", "-d", str(path)]) == 0
+    assert {"more_waiting\t4", "more_failed\t1"} <= {*capsys.readouterr().out.splitlines()}
+    samples = look(path, format_=StatsFormat.OPENMETRICS).samples or []
+    assert len([one for one in samples if one.name == "ckpt_threads_by_questions"]) == 10
 
 
 def test_the_metrics_look_like_openmetrics(database: Database) -> None:
