@@ -13,6 +13,8 @@ from ckpt_cli.queries.fleet import AGENT_KEYS, StatsRequest, run
 from ckpt_cli.session import Session
 from ckpt_cli.views.stats import CheckLine, Sample, StatsView
 
+_TEXTS = 10  # errors and questions, the most frequent, that become samples: a monitor keeps each for ever
+
 NEEDS_VALUES = ("done", "unfinished", "unknown", "repeated_bytes")
 """The numbers that are only known if values were read."""
 
@@ -117,7 +119,9 @@ def _samples(view: StatsView) -> list[Sample]:
         if value is not None
     ]
     for kind, lines in (("errors", view.errors), ("questions", view.questions)):
-        for one in lines:
+        for one in lines[:_TEXTS]:
             labels = (database, ("node", one.node or ""), ("text", one.text))
-            samples.append(Sample(f"ckpt_threads_by_{kind}", f"threads by {kind}", labels, one.threads))
+            samples.append(
+                Sample(f"ckpt_threads_by_{kind}", f"threads by {kind}, the {_TEXTS} most frequent", labels, one.threads)
+            )
     return samples

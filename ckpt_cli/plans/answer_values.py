@@ -97,8 +97,8 @@ def _in_its_form(question: Question, answer: Answer, notes: list[str]) -> Any:
             hint="--value JSON answers it",
         )
     if asked is None or not (answer.checked or isinstance(value, Decision)):
-        if answer.is_bare_text:
-            notes.append(f"“{value}” is recorded as text")
+        if answer.is_bare_text and (note := f"“{value}” is recorded as text") not in notes:
+            notes.append(note)
         return value
     is_decision = isinstance(value, Decision)
     final = decide(asked, value, every=answer.every) if is_decision else check(asked, value)

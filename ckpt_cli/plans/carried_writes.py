@@ -200,8 +200,11 @@ class Carrier:
                 yield self._changed, pull_path(self._changed.node or ""), number
 
     def _notes(self, siblings: Iterable[Task], calls: Mapping[str, "_Call"], dropped: int) -> Iterator[str]:
-        if carried := task_names(siblings, lambda task: str(task.status)):
+        failed = [t for t in siblings if t.status is Status.FAILED and t.id not in self._tasks.handlers]
+        if carried := task_names((task for task in siblings if task not in failed), lambda task: str(task.status)):
             yield f"kept: {', '.join(carried)}"
+        if failed:
+            yield f"{', '.join(task_names(failed))} failed and {'runs' if len(failed) == 1 else 'run'} again"
         if calls:
             names = ", ".join(dict.fromkeys(call.name for call in calls.values()))
             yield f"kept: the results of {_calls(len(calls))} ({names}), also those computed from the old argument"

@@ -97,9 +97,13 @@ def _asking_node(reader: Reader, question: TaskWrite) -> str | None:
 
 def describe_question(question: Question) -> str:
     """``child › review (793baa26…)``: the node that asks, after the nodes that called its graph."""
+    return f"{name_of(question)} ({question.id})" if question.id else name_of(question)
+
+
+def name_of(question: Question) -> str:
+    """``assess [1/5]``, ``child › review``: the node that asks, after the nodes that called its graph."""
     names = _path(question)
-    name = nested(numbered(names[0], question.packet), names[1:])
-    return f"{name} ({question.id})" if question.id else name
+    return nested(numbered(names[0], question.packet), names[1:])
 
 
 def _path(question: Question) -> list[str]:

@@ -1,6 +1,6 @@
 """Lines about what of a pending Command a new checkpoint doesn't take along: values, goto, tasks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
@@ -11,20 +11,34 @@ from ckpt_cli.history.tasks.write_attribution import is_command
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import TaskWrite
+
+_UNUSED = "a Command that no step has used yet"
 
 
 def describe_command_left(reader: Reader, row: CheckpointRow) -> Iterator[str]:
     """Lines about the values and the goto of a Command that stay behind on a checkpoint, where nothing uses them."""
     snapshot = Inspection(reader, row.ref).snapshot()
-    if snapshot.consumed:
-        return
-    writes = [write for write in reader.writes(row.ref) if is_command(write)]
-    values = dict.fromkeys(w.channel for w in writes if is_output(w) and w.channel != TASKS)
-    if values:
-        yield f"values of a Command that no step has used yet are not copied: {', '.join(values)}"
+    writes = reader.writes(row.ref)
+    command = "a Command, with which the run from there began," if snapshot.consumed else _UNUSED
+    if values := _values(writes):
+        yield f"values of {command} are not copied: {', '.join(values)}"
     if nodes := goto_nodes(writes):
-        yield f"the goto of a Command that no step has used yet is not copied: {', '.join(nodes)}"
+        yield f"the goto of {command} is not copied: {', '.join(nodes)}"
         yield from describe_started_by_goto(snapshot)
+
+
+def describe_command_taken(writes: Sequence[TaskWrite]) -> Iterator[str]:
+    """What a copy takes along of a Command: ``the values of a Command (log)``, ``the goto of a Command (b)``."""
+    if values := _values(writes):
+        yield f"the values of a Command ({', '.join(values)})"
+    if nodes := goto_nodes(writes):
+        yield f"the goto of a Command ({', '.join(nodes)})"
+
+
+def _values(writes: Sequence[TaskWrite]) -> list[str]:
+    """The channels to which a Command gave values."""
+    return list(dict.fromkeys(w.channel for w in writes if is_command(w) and is_output(w) and w.channel != TASKS))
 
 
 def describe_started_by_goto(snapshot: Snapshot) -> Iterator[str]:

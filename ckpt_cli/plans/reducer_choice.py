@@ -21,6 +21,7 @@ from ckpt_cli.plans.delta_evidence import delta_evidence
 from ckpt_cli.plans.messages import as_messages, unknown_removals
 from ckpt_cli.plans.other_threads import THREADS, OtherThreads
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history
+from ckpt_cli.plans.wording import describe_few_steps
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
 from ckpt_cli.values.langgraph_values import message, messages
@@ -81,10 +82,7 @@ class Reducers:
     @property
     def doubt(self) -> str:
         """A sentence about the channels of which few steps show what they do; "" if there are none."""
-        if not self._weak:
-            return ""
-        what = f"only a few steps show what {', '.join(self._weak)} makes of writes"
-        return f"{what}: if your reducer does more, name it with --reducer CHANNEL=NAME"
+        return describe_few_steps(self._weak) if self._weak else ""
 
     def empties(self, channel: str) -> bool:
         """Whether a step empties a channel that it doesn't write to: a topic, an ephemeral value, an any value.

@@ -23,7 +23,7 @@ from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.answer_values import Answer, answer_value, answered_questions
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.next_questions import describe_next
-from ckpt_cli.plans.open_questions import Question, describe_question, nothing_waits, questions
+from ckpt_cli.plans.open_questions import Question, describe_question, name_of, nothing_waits, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_first
 from ckpt_cli.plans.wording import recently_written
 from ckpt_cli.reading import Reader
@@ -106,7 +106,7 @@ def _answer(question: Question, answer: Answer, value: Any) -> list[str]:
     asked = tool_question(question.value, question.response_schema)
     if asked is not None and (answer.checked or isinstance(answer.value, Decision)):
         return summaries(asked, value)
-    return [f"{question.node or 'a task'}: {spell_value(value)}"]
+    return [f"{name_of(question)}: {spell_value(value)}"]
 
 
 def _runs_too(snapshot: Snapshot) -> list[str]:
@@ -223,7 +223,7 @@ def _asked_and_answered(question: Question, value: Any) -> list[str]:
     """Lines with a question and its answer; none for a question about tool calls, whose decisions have lines."""
     if tool_question(question.value, question.response_schema) is not None:
         return []
-    return [f"{question.node or 'a task'} asks {spell_value(question.value)}", f"answer: {spell_value(value)}"]
+    return [f"{name_of(question)} asks {spell_value(question.value)}", f"answer: {spell_value(value)}"]
 
 
 def _remove_old_answers(reader: Reader, refs: Iterable[Ref], change: _Change) -> None:

@@ -11,6 +11,7 @@ from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.own_memory import Memories, without_memory
+from ckpt_cli.plans.pending_command import describe_command_taken
 from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
@@ -149,9 +150,14 @@ def describe_remaining(snapshot: Snapshot) -> str:
 
 def describe_taken(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> str:
     """A line about the tasks whose writes a copy of the checkpoint takes along."""
-    if started := task_names((task for task in snapshot.all_tasks if task.writes), _status):
-        return f"taken along: {', '.join(started)}"
-    if count := len(reader.writes(row.ref, values=0)):
+    started = task_names((task for task in snapshot.all_tasks if task.writes), _status)
+    calls = [
+        f"the result{'' if one.startswith('1 ') else 's'} of {one}" for one in finished_calls(reader, snapshot, row)
+    ]
+    writes = reader.writes(row.ref)
+    if taken := [*started, *calls, *describe_command_taken(writes)]:
+        return f"taken along: {', '.join(taken)}"
+    if count := len(writes):
         return f"taken along: {count} write{'' if count == 1 else 's'}"
     return "nothing is pending at that checkpoint"
 
@@ -187,3 +193,12 @@ def describe_cleared(before: Snapshot, again: Sequence[Task], *, kept: bool) -> 
     finished = task_names(task for task in cleared if task.status is Status.FINISHED and not kept)
     lines = [f"cleared: {', '.join(open_)}"] if open_ else []
     return [*lines, *([f"dropped: the results of {', '.join(finished)}"] if finished else [])]
+
+
+def describe_few_steps(channels: Sequence[str]) -> str:
+    """A sentence about the channels of which few steps show what they make of writes."""
+    if len(channels) == 1:
+        make, more = "makes", "your reducer does more, name it"
+    else:
+        make, more = "make", "a reducer of yours does more, name that one"
+    return f"only a few steps show what {', '.join(channels)} {make} of writes: if {more} with --reducer CHANNEL=NAME"

@@ -26,7 +26,6 @@ AGENT_KEYS = ("assistant_id", "graph_id")
 
 _AT_ONCE = 500  # threads that are read in one moment
 _DIFFERENT, _OTHERS = 2000, "(others)"  # different texts under one key that are kept apart
-_TEXTS = 10  # questions, errors and agents that are listed
 
 
 class StatsRequest(NamedTuple):
@@ -77,10 +76,11 @@ def _add_status(session: Session, view: StatsView, request: StatsRequest, heads:
     if request.values:
         view.done, view.unfinished = status.statuses[Status.DONE], status.statuses[Status.UNFINISHED]
         view.unknown = status.statuses[Status.UNKNOWN]
-    view.errors = [TextCount(text, node, number) for (node, text), number in status.errors.most_common(_TEXTS)]
-    view.questions = [TextCount(text, node, number) for (node, text), number in status.questions.most_common(_TEXTS)]
+    view.errors = [TextCount(text, node, number) for (node, text), number in status.errors.most_common()]
+    view.questions = [TextCount(text, node, number) for (node, text), number in status.questions.most_common()]
     waiting, failed = status.oldest(Status.WAITING), status.oldest(Status.FAILED)
     view.halted = [*_halted("waiting", waiting, now), *_halted("failed", failed, now)]
+    view.more_waiting, view.more_failed = view.waiting - len(waiting), view.failed - len(failed)
     view.oldest_waiting = _age(waiting, view.waiting, now)
     view.oldest_failed = _age(failed, view.failed, now)
 
@@ -146,7 +146,7 @@ def _add_agents(reader: Reader, view: StatsView, request: StatsRequest, heads: H
             key=lambda item: (-item[1], item[0] is None, item[0] or ""),
         )
         if any(text is not None for text in counts) or request.by is not AGENT_KEYS:
-            view.agents += [AgentCount(key, text, number) for text, number in known[:_TEXTS]]
+            view.agents += [AgentCount(key, text, number) for text, number in known]
 
 
 def _by_metadata(

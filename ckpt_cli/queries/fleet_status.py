@@ -15,6 +15,7 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, TA
 from ckpt_cli.history.tasks.snapshot import Status, status_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Ref, Thread, Write
+from ckpt_cli.output.text.brief import brief
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
@@ -183,7 +184,9 @@ def error_type(error: Any) -> str:
 
 
 def question_text(question: Any, response_schema: Any = None) -> str:
-    """What a question asks, without the details in which questions of one node differ: a text, or the tools to call.
+    """What a question asks, without the details in which questions of one node differ: a text, the tools to call, keys.
+
+    A list and a number have no such name: they are shown as they are, as in ``threads``.
 
     Args:
         question: the value of an interrupt.
@@ -195,7 +198,8 @@ def question_text(question: Any, response_schema: Any = None) -> str:
         return "tool call: " + ", ".join(dict.fromkeys(tools))
     if isinstance(question, str):
         return question[:_LONGEST_TEXT]
-    named = fields(question)
+    if not (named := fields(question)):
+        return brief(question, _LONGEST_TEXT)
     texts = (named[key] for key in _QUESTION_KEYS if isinstance(named.get(key), str))
     keys = ", ".join(sorted(str(key) for key in named))
     return str(next(texts, f"{{{keys}}}"))[:_LONGEST_TEXT]

@@ -12,7 +12,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.step_verdicts import Judgement, Verdict, in_another_order, judge
-from ckpt_cli.history.state.channels import CONTROL_WRITES, TASKS
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, TASKS
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.other_threads import OtherThreads
@@ -252,8 +252,9 @@ class Player:
                 )
                 reducer = self.reducers.name_of(write.channel) if is_reduced else None
                 task.writes.append(PlayedWrite(write.channel, write.value, reducer))
-        ended = {write.task for write in step.writes if write.channel not in CONTROL_WRITES}
-        played = [replace(task, stored=key in ended) for key, task in tasks.items()]
+        errors = {write.task: write.value for write in step.writes if write.channel == ERROR}
+        ended = {w.task for w in step.writes if w.channel not in CONTROL_WRITES or w.channel == ERROR_SOURCE}
+        played = [replace(task, stored=key in ended, error=errors.get(key)) for key, task in tasks.items()]
         return [task for task in played if task.by == "task" or task.writes or task.sends]
 
 

@@ -104,7 +104,8 @@ class PlayedTask:
         by: ``task``, ``input`` or ``update``.
         sends: the nodes that the task called, one for each Send.
         stored: false if what the task wrote isn't stored, only that it asked, was answered or failed, as after a run
-            with ``durability="exit"``.
+            with ``durability="exit"``. True if an error handler handled its failure: then it wrote nothing.
+        error: the error as it is stored; null if none is.
     """
 
     node: str | None
@@ -112,6 +113,7 @@ class PlayedTask:
     writes: list[PlayedWrite]
     sends: list[str]
     stored: bool = True
+    error: Any = None
 
 
 @dataclass(frozen=True, slots=True)

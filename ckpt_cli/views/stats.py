@@ -153,8 +153,10 @@ class StatsView(View):
         file_bytes: the database on disk, with indexes and free space; null if unknown.
         free_bytes: what deleted rows left inside it; null if unknown.
         repeated_bytes: what storing each value only when it changes would save; null without ``--values``.
-        halted: the threads that have waited longest, then those that failed first.
-        errors, questions: threads by the type of the error and by the question, each with its node.
+        halted: the ten threads that have waited longest, then the ten that failed first.
+        more_waiting, more_failed: how many other threads wait or failed; ``ckpt threads --status waiting`` lists all.
+        errors, questions: threads by the type of the error and by the question, each with its node; beyond a thousand
+            different ones, the others are one line, ``(other texts)``.
         agents: threads by texts in the metadata of their heads.
         by_namespace, by_channel, by_node, by_type: records by what they have in common, the largest first.
         by_period: the newest first.
@@ -193,6 +195,8 @@ class StatsView(View):
     free_bytes: int | None = None
     repeated_bytes: int | None = None
     halted: list[HaltedView] = field(default_factory=list)
+    more_waiting: int = 0
+    more_failed: int = 0
     errors: list[TextCount] = field(default_factory=list)
     questions: list[TextCount] = field(default_factory=list)
     agents: list[AgentCount] = field(default_factory=list)

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.types import Command
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import NotFound
 from ckpt_cli.plans.open_questions import Question, find_question
+from tests.graphs.building import Bag
 from tests.graphs.human_in_the_loop import ASK, BOTH, CAREFUL, DELETE, RAN, agent, asking, nested, on
 from tests.graphs.human_in_the_loop import older as request_of
 
@@ -283,3 +285,18 @@ def test_a_word_is_said_to_be_text(asked: Asked) -> None:
     asked.start(PLAIN, {"answers": []})
     assert asked.ckpt("--value", "yes", "--dry-run")["notes"][0] == "“yes” is recorded as text"
     assert "recorded as text" not in str(asked.ckpt("--value", '"yes"', "--dry-run")["notes"])
+
+
+def test_one_word_for_several_questions_is_said_to_be_text_once(asked: Asked) -> None:
+    """Of questions of one node, each is named by its Send; the note about the word is there once."""
+
+    def build(saver: Any) -> Any:
+        builder = StateGraph(Bag)
+        builder.add_node("ask", lambda state: {"log": [interrupt(f"number {state['n']}?")]})
+        builder.add_conditional_edges(START, lambda _: [Send("ask", {"n": n}) for n in range(3)], ["ask"])
+        return builder.compile(checkpointer=saver)
+
+    asked.start(build, {"log": []})
+    notes = asked.ckpt("--value", "yes", "--answer-all", "--dry-run")["notes"]
+    assert [note for note in notes if "recorded as text" in note] == ["“yes” is recorded as text"]
+    assert [n for n in notes if "asks" in n] == [f'ask [{n + 1}/3] asks "number {n}?"' for n in range(3)]

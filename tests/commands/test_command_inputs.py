@@ -132,3 +132,33 @@ def test_get_says_what_get_state_shows_beyond_the_stored_value(path: Path, capsy
             said += 1
             assert "a Command wrote" in err or shown["command"] is None
     assert said > 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fork"], "values of a Command, with which the run from there began, are not copied: log, cost, n, name"),
+        (
+            ["fork", "--to", "new"],
+            "values of a Command, with which the run from there began, are not copied: log, cost",
+        ),
+        (["rollback"], "values of a Command, with which the run from there began, are not copied: log, cost, n, name"),
+        (["fork", "--to", "new", "--with-pending"], "ask (finished), the values of a Command (log, cost, n, name)"),
+    ],
+    ids=["fork", "fork --to", "rollback", "with pending"],
+)
+def test_a_copy_of_an_earlier_checkpoint_says_what_becomes_of_a_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    """A run from the checkpoint itself applies the Command's values, one from its copy only if they are taken along."""
+    path, (verb, *options) = tmp_path / "t.sqlite", words
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph(saver)
+        app.invoke({"log": ["in"], "n": 1}, ON)
+        asked = app.get_state(ON).config["configurable"]["checkpoint_id"]
+        app.invoke(Command(resume="yes", update={"log": ["by the way"], "cost": 10, "n": 2, "name": "x"}), ON)
+        assert run([verb, "t", asked, *options, "-d", str(path), "--yes"]) == 0
+        assert said in capsys.readouterr().out
+        made: Any = {"configurable": {"thread_id": "new" if "--to" in options else "t"}}
+        after = app.invoke(None, made)
+    assert ("by the way" in after["log"]) is ("--with-pending" in options)

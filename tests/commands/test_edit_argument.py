@@ -58,6 +58,17 @@ def test_the_plan_names_what_is_kept(said: Said) -> None:
     assert (part["path"], part["before"], part["after"]) == ("argument.n", 1, 7)
 
 
+def test_a_failed_sibling_is_not_called_kept(said: Said) -> None:
+    """The next run runs it again: the plan says this, and its summary has it among what runs."""
+    code, text = said(documents, _START, "--task", "read[3]", "--again", "--json")
+    plan = json.loads(text[: text.rindex("}") + 1])
+    assert code == 0 and "next: read [2, 3 of 4]" in plan["summary"]
+    assert plan["notes"][:2] == [
+        "kept: read [1, 4 of 4] (finished), beside (finished)",
+        "read [2/4] failed and runs again",
+    ]
+
+
 @pytest.mark.parametrize(
     "words, code, text",
     [

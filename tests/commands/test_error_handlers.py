@@ -18,6 +18,7 @@ from ckpt_cli.commands.show import show
 from ckpt_cli.commands.tree import tree
 from ckpt_cli.commands.writes import writes
 from tests.commands.asking import at
+from tests.golden import lines
 from tests.graphs.building import Bag, on, says
 
 NODES = {
@@ -93,8 +94,8 @@ def test_a_handler_has_the_name_of_the_stream_in_every_command(tmp_path: Path, k
     handler = next(node for node in ran if node.startswith("__"))
     start = next(line for line in at(path, log, "t", ns=ns).steps if "bad" in {t.node for t in shown(path, line, ns)})
     drawn = [row.step for row in at(path, tree, "t", ns=ns, full=True).rows if row.step is not None]
-    for lines in (at(path, log, "t", ns=ns).steps, drawn):
-        made = sum((Counter(line.nodes) for line in lines), Counter[str]())
+    for listed in (at(path, log, "t", ns=ns).steps, drawn):
+        made = sum((Counter(line.nodes) for line in listed), Counter[str]())
         assert {node: made[node] for node in ran} == dict(ran)
     assert [t.node for t in shown(path, start, ns)].count(handler) == ran[handler]
     tasks = at(path, writes, "t", start.checkpoint_id, ns=ns).tasks
@@ -178,3 +179,17 @@ def test_one_failure_is_told_alike_by_all_verbs(
     assert said[2].startswith("t\t") is failed
     assert "✗ bad  ValueError('broken')  its error handler: __error_handler__bad" in said[0]
     assert {task.node: task.handler for task in at(path, show, "t").tasks}["bad"] == "__error_handler__bad"
+
+
+def test_a_played_step_says_that_a_node_failed(tmp_path: Path) -> None:
+    """`replay --to` has the stored error of a node whose handler ran, and never says that writes of it are missing."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph(saver, says("mended")).invoke({"log": []}, on("t"))
+    view = at(path, replay, "t", to="@")
+    tasks = {task.node: task for step in view.steps for task in step.tasks}
+    bad, handler = tasks["bad"], tasks["__error_handler__bad"]
+    assert (bad.writes, bad.stored, bad.error) == ([], True, "ValueError('broken')")
+    assert (handler.error, [write.channel for write in handler.writes]) == (None, ["log"])
+    text = "\n".join(lines(view, 100))
+    assert "✗ failed  ValueError('broken')" in text and "not stored" not in text

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
+from tests.cross.pending import flow
 from tests.graphs.building import on
 
 GIVEN = ["--values", '{"x": 1}', "--reducer", "x=last"]
@@ -55,3 +56,16 @@ def test_what_was_saved_is_found_by_its_key(tmp_path: Path, capsys: pytest.Captu
         assert "did you mean __previous__.n?" in capsys.readouterr().err
         assert run(["edit", "t", "--set", "__previous__.n=5", "--yes", "-d", str(path)]) == 0
         assert count.invoke(1, on("t")) == {"n": 6}
+
+
+def test_results_of_calls_that_a_copy_takes_along_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run of the copy doesn't make the calls that had finished, as the plan says."""
+    path, ran = tmp_path / "flow.sqlite", list[str]()
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        saver = SqliteSaver(connection)
+        flow(saver, ran).invoke(3, on("t"))
+        assert run(["fork", "t", "@", "--to", "copy", "--with-pending", "--yes", "-d", str(path)]) == 0
+        assert "taken along: main (waiting), the results of 2 calls of main\n" in capsys.readouterr().out
+        ran.clear()
+        assert flow(saver, ran).invoke(Command(resume="yes"), on("copy")) == [6, 8, "yes"]
+    assert ran == ["main"]

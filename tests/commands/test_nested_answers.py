@@ -79,7 +79,7 @@ def test_every_name_on_the_path(name: str, ckpt: Run) -> None:
     """The node, the node that called its graph, and both with the sign of the candidates name the same question."""
     plan = json.loads(ckpt("resume", "t", "-i", f"{name}=1", "--dry-run", "--json"))
     assert "refund_desk › ask (" in plan["summary"]
-    assert plan["notes"][:2] == ['ask asks {"question": "refund?"}', "answer: 1"]
+    assert plan["notes"][:2] == ['refund_desk › ask asks {"question": "refund?"}', "answer: 1"]
 
 
 def test_a_name_of_two_questions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +14,9 @@ from uuid import UUID
 
 import ormsgpack
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.stats import StatsFormat, stats
@@ -28,6 +32,7 @@ from ckpt_cli.session import KEY_ENV, Session
 from ckpt_cli.views.stats import StatsView
 from tests import golden
 from tests.databases import DATABASES, KEYS
+from tests.graphs.building import Bag, on
 
 Database = Callable[[str], Path]
 _HOUR = 3600
@@ -69,6 +74,54 @@ def test_questions_of_one_call_are_counted_by_tool(database: Database) -> None:
     assert not [text for text in texts if "requires approval" in text], texts
     approval = {"type": "tool_approval", "name": "send_refund", "args": {"order": 3}, "description": "approve\n3?"}
     assert question_text(approval) == "tool call: send_refund"  # langgraph before 1.2.22 stores no schema
+
+
+@pytest.mark.parametrize("values", [False, True])
+@pytest.mark.parametrize("question", [[{"pay": 6, "of": {"sku": "a"}}], ["one", 2], 7, 2.5, False, None, [], {}])
+def test_a_question_without_keys_has_the_words_of_threads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], question: Any, *, values: bool
+) -> None:
+    """A list, a number and an empty question look as in ``threads``."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Bag)
+        builder.add_node("ask", lambda _: {"log": [interrupt(question)]})
+        builder.add_edge(START, "ask")
+        builder.compile(checkpointer=saver).invoke({"log": []}, on("t"))
+    [counted] = look(path, values=values).questions
+    assert run(["threads", "-d", str(path)]) == 0
+    assert f"\task: {counted.text} [" in capsys.readouterr().out
+
+
+def test_what_a_table_leaves_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 14 threads that wait with 12 questions and 11 that failed, all are counted, named, or said to be more."""
+
+    def halts(state: Bag) -> dict[str, Any]:
+        if state["n"] < 0:
+            raise ValueError(state["n"])
+        return {"log": [interrupt(f"question {state['n'] % 12}?")]}
+
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Bag)
+        builder.add_node("halts", halts)
+        builder.add_edge(START, "halts")
+        graph = builder.compile(checkpointer=saver)
+        for n in range(-11, 14):
+            with suppress(ValueError):
+                graph.invoke({"log": [], "n": n}, {**on(f"t{n}"), "metadata": {"user": f"u{n}"}})
+    view = look(path, by=["user"])
+    named = Counter(one.status for one in view.halted)
+    assert (named["waiting"] + view.more_waiting, named["failed"] + view.more_failed) == (14, 11)
+    assert {one.text for one in view.questions} == {f"question {n}?" for n in range(12)}
+    assert sum(one.threads for one in view.questions) == 14 and len(view.agents) == 25
+    text = "\n".join(clean_line(line) for line in render(view, Page(100, golden.NOW)))
+    assert "… 4 more: ckpt threads --status waiting" in text and "… 1 more: ckpt threads --status failed" in text
+    assert "… 2 more: --json" in text
+    assert run(["stats", "-d", str(path)]) == 0
+    assert {"more_waiting\t4", "more_failed\t1"} <= {*capsys.readouterr().out.splitlines()}
+    samples = look(path, format_=StatsFormat.OPENMETRICS).samples or []
+    assert len([one for one in samples if one.name == "ckpt_threads_by_questions"]) == 10
 
 
 def test_the_metrics_look_like_openmetrics(database: Database) -> None:

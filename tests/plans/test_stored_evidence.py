@@ -155,6 +155,32 @@ def test_another_way_through_the_graph_refutes_a_reducer(tmp_path: Path, capsys:
         assert graph.get_state(on("t")).values["best"] == 0.25
 
 
+class Noted(TypedDict, total=False):
+    """Two channels, each with a reducer that a thread's few steps show."""
+
+    log: Annotated[list[str], operator.add]
+    seen: Annotated[list[str], operator.add]
+
+
+def test_several_channels_of_few_steps_have_the_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sentence about what few steps show has one verb form for one channel and the other for two."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Noted)
+        builder.add_node("first", lambda _: {"log": ["a"], "seen": ["b"]})
+        builder.add_edge(START, "first")
+        builder.compile(checkpointer=saver).invoke({"log": ["i"], "seen": ["j"]}, on("t"))
+    for values, said in (
+        ('{"log": ["x"]}', "what log makes of writes: if your reducer does more, name it"),
+        (
+            '{"log": ["x"], "seen": ["y"]}',
+            "what log, seen make of writes: if a reducer of yours does more, name that one",
+        ),
+    ):
+        assert run(["update", "t", "--as-node", "first", "--values", values, "--dry-run", "-d", str(path)]) == 0
+        assert f"only a few steps show {said} with --reducer" in capsys.readouterr().out
+
+
 class Paid(TypedDict, total=False):
     """A node that asks, and goes on by the answer."""
 

@@ -7,7 +7,8 @@ from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines, side_lines
 from ckpt_cli.output.text.reducers import notable_reducers
-from ckpt_cli.output.theme import LEADS_TO, TIMES, VERDICTS
+from ckpt_cli.output.text.steps import error
+from ckpt_cli.output.theme import FAILED, LEADS_TO, TIMES, VERDICTS
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
 _BY = {"input": "input", "update": "update"}
@@ -63,8 +64,11 @@ def _task(task: PlayedTask, column: int, page: Page) -> Iterator[Line]:
         counts = {name: task.sends.count(name) for name in task.sends}
         nodes = ", ".join(f"{name} {TIMES}{count}" if count > 1 else name for name, count in counts.items())
         lines.append([("muted", f"{LEADS_TO} "), ("node", nodes)])
-    none = "nothing" if task.stored else "its writes, if there were any, are not stored"
-    for place, line in enumerate(lines or [[("muted", none)]]):
+    if task.error is not None:
+        lines.insert(0, [("bad", f"{FAILED} failed  {error(task.error, max((page.width or 0) - column - 14, 10))}")])
+    if not task.stored:
+        lines.append([("muted", "its writes, if there were any, are not stored")])
+    for place, line in enumerate(lines or [[("muted", "nothing")]]):
         label = pad(node if place == 0 else "", max(column, cell_len(node)))
         yield fit([("", "  "), ("node", label), ("", "  "), *line], page.width)
 

@@ -24,12 +24,19 @@ class _Column(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """A table; `key` begins its lines in a pipe, `title` is its heading on a terminal, and heads the first column."""
+    """A table; `key` begins its lines in a pipe, `title` is its heading on a terminal, and heads the first column.
+
+    Attributes:
+        more: how many rows there are beside these.
+        all: what shows every row.
+    """
 
     key: str
     title: str
     columns: tuple[_Column, ...]
     rows: list[list[Span]]
+    more: int = 0
+    all: str = "--json"
 
 
 _THREAD = (_Column("checkpoints", True), _Column("writes", True), _Column("bytes", True), _Column("last day", True))
@@ -81,7 +88,9 @@ def _tables(view: StatsView) -> Iterator[_Table]:
             if one.status == status
         ]
         title = "waiting longest" if status == "waiting" else "failed first"
-        yield _Table(status, title, (_Column("for", True), _Column(""), _Column("")), rows)
+        more = view.more_waiting if status == "waiting" else view.more_failed
+        columns = (_Column("for", True), _Column(""), _Column(""))
+        yield _Table(status, title, columns, rows, more, f"ckpt threads --status {status}")
     for key, lines in (("question", view.questions), ("error", view.errors)):
         rows = [[("", one.text), ("node", one.node or ""), ("", f"{one.threads:,}")] for one in lines]
         yield _Table(key, f"{key}s", (_Column("node"), _Column("threads", True)), rows)
@@ -137,8 +146,8 @@ def _table(table: _Table, room: int) -> Iterator[Line]:
     yield _aligned([("muted", head) for head in heads], widths, rights, last)
     for cells in shown:
         yield _aligned(cells, widths, rights, last)
-    if len(table.rows) > _ROWS:
-        yield [("muted", f"{MORE} {len(table.rows) - _ROWS:,} more: --json")]
+    if more := len(table.rows) - len(shown) + table.more:
+        yield [("muted", f"{MORE} {more:,} more: {table.all}")]
 
 
 def _narrowed(widths: list[int], rights: list[bool], room: int) -> list[int]:
@@ -218,6 +227,8 @@ def _piped(view: StatsView) -> Iterator[Line]:
                 *([("", text)] for text in (one.thread_id, one.since or "", one.node or "", one.text)),
             ]
         )
+    for key, number in (("more_waiting", view.more_waiting), ("more_failed", view.more_failed)):
+        yield row([[("key", key)], [("", str(number))]])
     for key, texts in (("question", view.questions), ("error", view.errors)):
         for text in texts:
             yield row([[("key", key)], [("", str(text.threads))], [("", text.node or "")], [("", text.text)]])
