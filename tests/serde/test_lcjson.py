@@ -103,7 +103,7 @@ def test_lone_surrogates_are_kept() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"nope", b"\xff\xfe", b'"cut', b"[" * 200_000, b'{"a":' * 5_000 + b"1", b"1" * 5_000],
+    [b"", b"nope", b"\xff\xfe", b'"cut', b"[" * 200_000, b'{"a":' * 5_000 + b"1" + b"}" * 5_000, b"1" * 5_000],
 )
 def test_what_is_no_json_is_broken(data: bytes) -> None:
     """A text nobody can read is one BROKEN node, whatever its depth or length."""
