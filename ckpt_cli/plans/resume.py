@@ -106,7 +106,7 @@ def _answer(question: Question, answer: Answer, value: Any) -> list[str]:
     asked = tool_question(question.value, question.response_schema)
     if asked is not None and (answer.checked or isinstance(answer.value, Decision)):
         return summaries(asked, value)
-    return [f"{name_of(question)}: {spell_value(value)}"]
+    return [f"{question.node or 'a task'}: {spell_value(value)}"]
 
 
 def _runs_too(snapshot: Snapshot) -> list[str]:
