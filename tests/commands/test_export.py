@@ -10,7 +10,10 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.conformance.samples import everything
+from ckpt_cli.output.line import Page
+from ckpt_cli.output.text.export import render
 from ckpt_cli.savers.url import open_database
+from ckpt_cli.views.export import ExportLine, ExportView
 
 DATABASE = "ckpt-demo.sqlite"
 
@@ -66,6 +69,8 @@ def test_a_bundle_gets_what_it_lacks(capsys: pytest.CaptureFixture[str]) -> None
     ] == [6]
     again = said("export", "support-40", "-o", "some.ckpt", capsys=capsys)["threads"]
     assert [(one["checkpoints"], one["writes"], one["bytes"]) for one in again] == [(0, 0, 0)]
+    shown = "".join(text for _, text in next(render(ExportView("f", [ExportLine("t")]), Page(80, 0.0))))
+    assert shown == "t  the bundle has all of it"
     assert run(["fork", "support-40", "@^", "--yes"]) == 0
     assert [
         one["checkpoints"] for one in said("export", "support-40", "-o", "some.ckpt", capsys=capsys)["threads"]

@@ -25,5 +25,7 @@ def render(view: ExportView, page: Page) -> Iterator[Line]:
 def _line(one: ExportLine) -> Line:
     if one.refused:
         return [("title", one.thread_id), ("", "  "), ("bad", f"left out: {one.refused}")]
+    if not one.checkpoints and not one.writes:
+        return [("title", one.thread_id), ("", "  "), ("muted", "the bundle has all of it")]
     counts = f"{one.checkpoints} checkpoints, {one.writes} writes, {size(one.bytes)}"
     return [("title", one.thread_id), ("", "  "), ("muted", counts)]
