@@ -12,7 +12,7 @@ class NodeView:
 
     Attributes:
         runs: tasks of it that finished; `sent` of them were started by a Send.
-        asked: tasks that asked a question, whether or not they went on.
+        asked: tasks that asked, whether or not they went on, and however many questions they asked.
         failed: tasks with a recorded failure, whether or not they went on.
         calls: calls of ``@task`` functions, if it is an entrypoint of the functional API.
         unrecorded: steps in which it ran, as ``versions_seen`` or metadata shows, and left no writes.

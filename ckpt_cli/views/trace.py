@@ -62,6 +62,7 @@ class NodeSum(NamedTuple):
 
     Attributes:
         runs: its tasks that left something; `finished` of them have finished.
+        asked: its tasks that asked, however many questions: a task's next question replaces the one before.
         again: tasks that failed and then ran again. What a run retried by itself leaves no trace.
         seconds: of the steps in which it ran and nobody was waited for; nodes of the same step share its time.
         channels: bytes of writes by channel, the largest first.

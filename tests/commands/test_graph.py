@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.commands.graph import GraphFormat, graph
 from ckpt_cli.commands.trace import trace
@@ -148,6 +148,21 @@ def test_a_call_that_goes_on(saver: Saver, file: Path) -> None:
     outer.edge(START, "sub")
     outer.builder.compile(checkpointer=saver).invoke({}, on("a"))
     assert not [node for part in look(file).graphs for node in part.nodes if node.left]
+
+
+def test_a_task_that_asks_twice(saver: Saver, file: Path) -> None:
+    """`asked` counts tasks: the database keeps only the last of the questions that one task asks in a row."""
+    one = Traced(State)
+    one.node("ask", lambda _: {"log": [interrupt("first?"), interrupt("second?")]})
+    one.edge(START, "ask")
+    made = one.builder.compile(checkpointer=saver)
+    made.invoke({}, on("a"))
+    for answer in ("yes", "no"):
+        made.invoke(Command(resume=answer), on("a"))
+    assert one.asked["ask"] == 2
+    assert saver.conn.execute("select count(*) from writes where channel = '__interrupt__'").fetchone() == (1,)
+    [part] = look(file).graphs
+    assert [node.asked for node in part.nodes if node.name == "ask"] == [1]
 
 
 def test_an_error_handler(saver: Saver, file: Path) -> None:

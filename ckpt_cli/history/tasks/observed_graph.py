@@ -66,7 +66,7 @@ class NodeCounts:
 
     Attributes:
         runs: tasks that finished; `sent` of them were started by a Send.
-        asked: tasks that asked a question, whether or not they went on.
+        asked: tasks that asked, whether or not they went on, and however many questions they asked.
         failed: tasks with a recorded failure, whether or not they went on.
         calls: calls of ``@task`` functions (functional API).
         unrecorded: steps in which the node ran and left no writes.

@@ -52,7 +52,7 @@ class TaskRun(NamedTuple):
 
     @property
     def asked(self) -> bool:
-        """Whether it asked a question, which may have been answered since."""
+        """Whether it asked something, which may have been answered since; a next question replaces the one before."""
         return any(write.channel == INTERRUPT for write in self.writes)
 
     @property
