@@ -12,6 +12,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
 
 from ckpt_cli.commands.blame import blame
+from ckpt_cli.history.tasks.written_parts import give
 from tests.commands.asking import at
 from tests.commands.planted import ON, Tables
 
@@ -133,3 +134,24 @@ def test_an_overwrite_is_the_nodes(tmp_path: Path) -> None:
         builder.compile(checkpointer=saver).invoke({"book": {"old": 1}}, ON)
     assert who(tmp_path / "t.sqlite", "book") == {("node", "work", ())}
     assert who(tmp_path / "t.sqlite", "book", reverse=True) == {("node", "work", ())}
+
+
+@pytest.mark.parametrize(
+    ("before", "written", "value", "given"),
+    [
+        (["a", "b"], ["c"], ["a", "b", "c"], True),
+        (["a", "b"], ["c"], ["a"], False),
+        (["a", "b"], ["c"], ["a", "b", "d"], False),
+        ("a", "b", "a, b", True),
+        ("a", "b", "b", True),
+        ("a", "b", "a", False),
+        ({"n": 1}, {"n": 2}, {"n": 3}, True),
+        ({"n": 1}, {"n": 2}, {"n": 3, "other": 1}, False),
+        ({"n": 1}, {"m": 2}, {"m": 2}, True),
+        ({"n": 1, "o": 1}, {"m": 2}, {"m": 2, "o": 1}, False),
+        (True, 1, 2, False),
+    ],
+)
+def test_what_a_write_makes_of_what_was_there(before: Any, written: Any, value: Any, given: bool) -> None:
+    """Only if nothing else changed."""
+    assert give([written], (), value, before) is given

@@ -83,7 +83,8 @@ def _grew(before: Any, given: Sequence[Any], value: Any) -> bool:
     if isinstance(before, str) and isinstance(value, str):
         return value.startswith(before) and any(isinstance(one, str) and one and value.endswith(one) for one in given)
     if isinstance(before, list) and isinstance(value, list):
-        return all(map(same, before, value)) and all(give(given, [0], one) for one in value[len(before) :])
+        more = value[len(before) :]
+        return bool(more) and all(map(same, before, value)) and all(give(given, [0], one) for one in more)
     if not isinstance(before, dict) or not isinstance(value, dict) or before.keys() - value.keys():
         return False
     changed = [key for key in value if key not in before or not same(before[key], value[key])]
