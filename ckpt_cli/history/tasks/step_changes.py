@@ -195,12 +195,12 @@ def _are_lists(values: Sequence[Any]) -> bool:
 
 def _is_sum(before: Any, after: Any, written: Sequence[Any]) -> bool:
     """Whether a number grew by the numbers that were written, and isn't simply the last of them."""
-    if not written or not _numeric([before, after, *written]) or (len(written) == 1 and same(written[0], after)):
+    if not written or not are_numbers([before, after, *written]) or (len(written) == 1 and same(written[0], after)):
         return False
     return isclose(before + sum(written), after, rel_tol=1e-9)
 
 
-def _numeric(values: Sequence[Any]) -> bool:
+def are_numbers(values: Sequence[Any]) -> bool:
     """Whether all values are numbers that can be summed: no booleans, and nothing too large for a float."""
     return all(
         isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST for value in values

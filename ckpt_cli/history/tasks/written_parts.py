@@ -6,6 +6,7 @@ from typing import Any
 
 from ckpt_cli.history.diff.part_ages import ABSENT
 from ckpt_cli.history.state.paths import find
+from ckpt_cli.history.tasks.step_changes import are_numbers
 from ckpt_cli.values.langgraph_values import REMOVE_ALL, items, message, overwrite, spelled_out
 from ckpt_cli.values.parts import inside
 from ckpt_cli.values.same import same
@@ -78,7 +79,7 @@ def _at(written: Any, steps: Sequence[Any]) -> tuple[Any] | None:
 def _grew(before: Any, given: Sequence[Any], value: Any) -> bool:
     """Whether a value is what was there, and nothing but what was given."""
     before, value = inside(before), inside(value)
-    if all(_is_number(one) for one in (before, value, *given)):
+    if are_numbers([before, value, *given]):
         return isclose(before + sum(given), value, rel_tol=1e-9)
     if isinstance(before, str) and isinstance(value, str):
         return value.startswith(before) and any(isinstance(one, str) and one and value.endswith(one) for one in given)
@@ -89,10 +90,6 @@ def _grew(before: Any, given: Sequence[Any], value: Any) -> bool:
         return False
     changed = [key for key in value if key not in before or not same(before[key], value[key])]
     return all(give(given, [key], value[key], before.get(key, ABSENT)) for key in changed)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2.0**63
 
 
 def _same_message(written: Any, value: Any) -> bool:

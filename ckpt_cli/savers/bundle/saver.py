@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, NoReturn, TypeVar
+from typing import ClassVar, TypeVar
 
-from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
 from ckpt_cli.savers.bundle.ends import VERSION
 from ckpt_cli.savers.bundle.index import Entry, Origin
 from ckpt_cli.savers.bundle.reader import BundleReader, Table
+from ckpt_cli.savers.bundle.records import StoredCheckpoint
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver
 from ckpt_cli.savers.measures import Space
@@ -25,7 +25,7 @@ class BundleSaver(ReadOnlySaver):
 
     name: ClassVar[str] = "bundle"
     abilities = frozenset({Ability.MOMENT, Ability.SKIPS, Ability.BRANCHES, Ability.TASK_PATHS})
-    why_not = "it is only read"
+    why_not = "it keeps what was exported; change the database that this came from"
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -125,22 +125,19 @@ class BundleSaver(ReadOnlySaver):
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One skeleton row."""
-        table = self._reader.table(ref.thread_id)
-        stored = table.checkpoint(ref) if table is not None else None
+        stored = self._stored(ref)
         return None if stored is None else stored.row
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """The metadata of those checkpoints that exist."""
         for ref in dict.fromkeys(refs):
-            table = self._reader.table(ref.thread_id)
-            if table is not None and (stored := table.checkpoint(ref)):
+            if stored := self._stored(ref):
                 yield ref, self._reader.payload(stored.metadata)
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """Those checkpoints that exist, in the order of `refs`."""
         for ref in refs:
-            table = self._reader.table(ref.thread_id)
-            if table is not None and (stored := table.checkpoint(ref)):
+            if stored := self._stored(ref):
                 yield self._reader.checkpoint(stored)
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
@@ -150,8 +147,7 @@ class BundleSaver(ReadOnlySaver):
     def with_channels(self, refs: Iterable[Ref], channels: Collection[str]) -> Iterator[Checkpoint]:
         """These checkpoints; of the channels that are stored apart from the body, only these."""
         for ref in refs:
-            table = self._reader.table(ref.thread_id)
-            if table is not None and (stored := table.checkpoint(ref)):
+            if stored := self._stored(ref):
                 apart = stored.channels
                 some = None if apart is None else {name: one for name, one in apart.items() if name in channels}
                 yield self._reader.checkpoint(stored._replace(channels=some))
@@ -198,13 +194,14 @@ class BundleSaver(ReadOnlySaver):
         """Close the file."""
         self._reader.close()
 
+    def _stored(self, ref: Ref) -> StoredCheckpoint | None:
+        table = self._reader.table(ref.thread_id)
+        return None if table is None else table.checkpoint(ref)
+
     def _refs(self, thread_id: str, ns: str | None = None) -> Iterator[tuple[Table, Ref]]:
         table = self._reader.table(thread_id)
         if table is not None:
             yield from ((table, ref) for ref in table.refs(ns))
-
-    def _refuse(self) -> NoReturn:
-        raise NotSupported(f"a bundle can't be changed: {self.why_not}")
 
 
 def _thread(entry: Entry) -> Thread:
