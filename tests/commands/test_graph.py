@@ -21,6 +21,7 @@ from ckpt_cli.output.printer import render
 from ckpt_cli.session import Session
 from ckpt_cli.views.graph import GraphView
 from tests import golden
+from tests.commands.asking import at
 from tests.graphs.building import on
 from tests.graphs.traced import Traced, Way
 from tests.graphs.traced_kinds import KINDS, Saver, State, says
@@ -30,11 +31,8 @@ Database = Callable[[str], Path]
 
 def look(path: Path, *threads: str, **options: Any) -> GraphView:
     """The view of some threads of a database."""
-    session = Session(str(path), clock=lambda: golden.NOW)
-    try:
-        return graph(session, list(threads) or None, **options)
-    finally:
-        session.close()
+    view: GraphView = at(path, graph, list(threads) or None, **options)
+    return view
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from ckpt_cli.history.lineage.ids import unix_time
 from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import Page
 from ckpt_cli.output.printer import render
-from ckpt_cli.session import Session
 from ckpt_cli.views.trace import TraceView
 from tests import golden
+from tests.commands.asking import at
 from tests.databases import KEYS
 from tests.graphs.building import on
 from tests.graphs.traced_kinds import KINDS
@@ -42,11 +42,8 @@ class Chat(TypedDict, total=False):
 
 def look(path: Path, thread: str, *words: Any, **options: Any) -> TraceView:
     """The view of a thread."""
-    session = Session(str(path), clock=lambda: golden.NOW)
-    try:
-        return trace(session, thread, *words, **options)
-    finally:
-        session.close()
+    view: TraceView = at(path, trace, thread, *words, **options)
+    return view
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypedDict
@@ -82,19 +81,6 @@ APPS: dict[str, Any] = {
     "call in a call": lambda saver: entrypoint(checkpointer=saver)(outer),
 }
 WAYS = ("resume", "resume by id", "ckpt resume")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """The path of a new database."""
-    return tmp_path / "x.sqlite"
-
-
-@pytest.fixture
-def saver(path: Path) -> Iterator[SqliteSaver]:
-    """LangGraph's own."""
-    with SqliteSaver.from_conn_string(str(path)) as saver:
-        yield saver
 
 
 def asked(kind: str, saver: SqliteSaver) -> Any:

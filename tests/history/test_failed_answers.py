@@ -2,7 +2,6 @@
 
 import json
 import operator
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -80,19 +79,6 @@ KINDS: dict[str, Any] = {
     "next node of a subgraph": lambda: graph(asks_once, check),
     "late": Late,
 }
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """The path of a new database."""
-    return tmp_path / "x.sqlite"
-
-
-@pytest.fixture
-def saver(path: Path) -> Iterator[SqliteSaver]:
-    """LangGraph's own."""
-    with SqliteSaver.from_conn_string(str(path)) as saver:
-        yield saver
 
 
 def ran(kind: str, saver: SqliteSaver, *answers: Any) -> Any:

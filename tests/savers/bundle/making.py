@@ -1,11 +1,13 @@
-"""Makes bundles of records."""
+"""Makes bundles of records, and reads them whole."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 
+from ckpt_cli.conformance.samples import everything
 from ckpt_cli.model import Checkpoint, Record, Write
 from ckpt_cli.savers.about import RecordFormat
+from ckpt_cli.savers.bundle import open_path
 from ckpt_cli.savers.bundle.files import bundle_writer
 from ckpt_cli.savers.bundle.index import Origin
 from ckpt_cli.savers.bundle.writer import BundleWriter
@@ -38,3 +40,12 @@ def make_bundle(path: Path, records: Iterable[Checkpoint | Write], origin: Origi
     with bundle_writer(path) as writer:
         add(writer, records, origin)
     return path
+
+
+def contents(path: Path) -> object:
+    """Everything in a bundle."""
+    saver = open_path(path)
+    try:
+        return everything(saver)
+    finally:
+        saver.close()

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from ckpt_cli.conformance.records import checkpoint, write
-from ckpt_cli.conformance.samples import everything
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.bundle import open_path
 from ckpt_cli.savers.bundle.files import UNFINISHED
-from tests.savers.bundle.making import make_bundle
+from tests.savers.bundle.making import contents, make_bundle
 
 FIRST = [checkpoint("a", "1"), write("a", "1"), checkpoint("a", "2", ns="s")]
 SECOND = [checkpoint("b", "1"), write("a", "2")]
@@ -32,15 +31,6 @@ with bundle_writer(Path(sys.argv[1])) as writer:
     for n in range(100_000):
         writer.add(checkpoint("big", str(n), body=Payload("bytes", os.urandom(100_000))))
 """
-
-
-def contents(path: Path) -> object:
-    """Everything in a bundle."""
-    saver = open_path(path)
-    try:
-        return everything(saver)
-    finally:
-        saver.close()
 
 
 def test_cut_off_anywhere(tmp_path: Path) -> None:

@@ -9,11 +9,9 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.conformance.records import checkpoint, write
-from ckpt_cli.conformance.samples import everything
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Payload
 from ckpt_cli.savers.bundle import index as index_module
-from ckpt_cli.savers.bundle import open_path
 from ckpt_cli.savers.bundle.ends import HEADER_SIZE, VERSION
 from ckpt_cli.savers.bundle.files import bundle_writer
 from ckpt_cli.savers.bundle.frames import Frame, Kind
@@ -21,20 +19,11 @@ from ckpt_cli.savers.bundle.index import Entry
 from ckpt_cli.savers.bundle.segments import Segment
 from ckpt_cli.savers.bundle.writer import BundleWriter
 from ckpt_cli.savers.bundle.zstd import compress
-from tests.savers.bundle.making import add, make_bundle
+from tests.savers.bundle.making import add, contents, make_bundle
 
 RECORDS = [checkpoint("a", "1"), write("a", "1"), checkpoint("a", "2", body=Payload("bytes", b"long" * 5000))]
 MOST = 150 << 20
 """No refusal takes more memory."""
-
-
-def contents(path: Path) -> object:
-    """Everything in a bundle."""
-    saver = open_path(path)
-    try:
-        return everything(saver)
-    finally:
-        saver.close()
 
 
 def refusal(path: Path) -> str:
