@@ -162,10 +162,10 @@ class VerifiedSteps:
         return sum(BITS[reducer.name] for reducer in REDUCERS if explains(reducer, part))
 
     def findings(self) -> list[tuple[Fault, Places]]:
-        """What was found, and where."""
+        """What was found, and where; of steps that a nearly known reducer explains, `evidence` says enough."""
         found: dict[Fault, Places] = {}
         for one, places in self._places.items():
-            if (fault := self._judge(one)) is not None:
+            if not self._is_usual(one) and (fault := self._judge(one)) is not None:
                 total = found.setdefault(fault, Places())
                 total.count += places.count
                 total.first = sorted([*total.first, *places.first])[:_KEPT]
@@ -194,16 +194,20 @@ class VerifiedSteps:
         words, near = self.reducers.evidence(channel), self.reducers.nearest(channel)
         if near is None:
             return words
-        bit, steps = BITS[near.reducer.name], set[int]()
+        steps = set[int]()
         for one, places in self._places.items():
-            if not isinstance(one, _Shown) or one.channel != channel or one.facts.change is not Change.WRITTEN:
-                continue
-            if not one.facts.fits & bit:
-                steps.update(step for _, step in places.first if step is not None)
+            if isinstance(one, _Shown) and one.channel == channel and one.facts.change is Change.WRITTEN:
+                steps.update(step for _, step in places.first if step is not None and not self._is_usual(one))
         named = ", ".join(map(str, sorted(steps)[:_KEPT])) + (" …" if len(steps) > _KEPT else "")
-        return (
-            f"{words}; {near.names} explains {near.explained:,}, not {'step' if len(steps) == 1 else 'steps'} {named}"
-        )
+        kind = "step" if len(steps) == 1 else "steps"
+        return f"{near.names} in {near.explained:,} of {near.steps:,} steps, not in {kind} {named}"
+
+    def _is_usual(self, one: _Shown | Fault) -> bool:
+        """Whether it is a step that the nearly known reducer of its channel explains."""
+        if not isinstance(one, _Shown) or one.facts.change is not Change.WRITTEN or one.doubt or one.cause:
+            return False
+        near = self.reducers.nearest(one.channel)
+        return near is not None and bool(one.facts.fits & BITS[near.reducer.name])
 
     def _judge(self, one: _Shown | Fault) -> Fault | None:
         if isinstance(one, Fault):

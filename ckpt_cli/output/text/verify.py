@@ -44,7 +44,8 @@ def _channels(thread: VerifiedThread, width: int) -> Iterator[Line]:
     names = [f"{one.graph}: {one.channel}" if one.graph else one.channel for one in thread.channels]
     column = max(map(cell_len, names), default=0)
     for name, one in zip(names, thread.channels, strict=True):
-        yield fit([("", "  "), ("key", pad(name, column)), ("", "  "), ("muted", _channel(one))], width)
+        for number, part in enumerate(wrap(_channel(one), max(width - column - 4, 20))):
+            yield fit([("", "  "), ("key", pad("" if number else name, column)), ("", "  "), ("muted", part)], width)
 
 
 def _channel(one: CheckedChannel) -> str:
