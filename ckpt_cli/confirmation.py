@@ -6,7 +6,7 @@ from itertools import chain
 from ckpt_cli.bulk_change import undo_many
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.model import Plan, Ref, RowChange
-from ckpt_cli.operations import recent_writes, side_effects
+from ckpt_cli.operations import late_children, recent_writes, side_effects
 from ckpt_cli.operations import settle as settling
 from ckpt_cli.operations import undo as undoing
 from ckpt_cli.operations.apply import apply
@@ -53,7 +53,9 @@ def undo(
     operation = undoing.find_operation(log, number)
     session.must_be_writable()
     if operation.parts is not None:
-        return undo_many(session, log, operation, threads, skip_refused=skip_refused)
+        bulk = undo_many(session, log, operation, threads, skip_refused=skip_refused)
+        _say_late_children(session, log, bulk.operation)
+        return bulk
     if threads or skip_refused:
         option = "--thread" if threads else "--skip-refused"
         what = f"{option} is for operations on many threads, each in a transaction of its own"
@@ -61,13 +63,24 @@ def undo(
     notes = saver.moment(lambda: undoing.undo_notes(saver, log, operation))
     if operation.forgotten:
         notes.append(f"{operation.forgotten} of its {operation.rows} rows were forgotten and don't come back")
-    return _confirm_and_apply(
+    view = _confirm_and_apply(
         session,
         PlanView("undo", undoing.describe(operation), reason, notes),
         log,
         lambda: undoing.inverse(saver, log, operation),
         lambda accepted: undoing.undo(saver, log, operation, at=session.clock(), reason=reason, accepted=accepted),
     )
+    _say_late_children(session, log, view.operation)
+    return view
+
+
+def _say_late_children(session: Session, log: OperationLog, shown: int | None) -> None:
+    """Say what an agent wrote from checkpoints just as this undo removed them; None if nothing was undone."""
+    if shown is None:
+        return
+    saver, [made] = session.reader.saver, [one for one in log.operations() if one.shown == shown]
+    for line in saver.moment(lambda: list(late_children.notes(saver, log, made))):
+        session.say(line)
 
 
 def settle(session: Session, log: OperationLog) -> None:
