@@ -80,6 +80,8 @@ def _marker_of(item: Node) -> dict[str, Any] | None:
         return {"__interrupt__": True, **item.state}
     if item.module == _TYPES and item.name == "Send" and item.form is Form.ARGS:
         return {"__send__": True, "node": item.state[0], "arg": item.state[1]}
+    if item.type == "builtins.set" and item.form is Form.VALUE:
+        return {"lc": 2, "type": "constructor", "id": ["builtins", "set"], "args": [item.state]}
     if item.module.startswith(_MESSAGES) and item.form in (Form.PYDANTIC, Form.KWARGS):
         path = ["langchain", "schema", "messages", item.name]
         return {"lc": 1, "type": "constructor", "id": path, "kwargs": item.state}
