@@ -22,7 +22,7 @@ PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 _GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "lock_waits", "masking", "installing"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _READING = {"layouts", "row_reading", "reading", "inspection"}
-_BELOW_COMMANDS = {"session", "operations", "plans", "output", "demo"} | _READING | _LOGIC | _GROUND
+_BELOW_COMMANDS = {"session", "operations", "plans", "copying", "output", "demo"} | _READING | _LOGIC | _GROUND
 _BESIDE_COMMANDS = {"completion", "parameters", "queries", "bulk_change"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -53,6 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
     "plans": _GROUND | _READING | {"history", "operations"},
+    "copying": _GROUND | _READING | {"history", "savers", "serde"},  # encodes records anew for other savers
     "session": _GROUND | _LOGIC | {"reading", "operations", "output", "confirmation"},
     "confirmation": _GROUND | {"savers", "views", "operations", "session", "bulk_change"},  # a plan's way to the rows
     "bulk_change": _GROUND | {"savers", "views", "operations", "session"},  # the same for many threads

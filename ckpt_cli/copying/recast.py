@@ -1,0 +1,123 @@
+"""`Recast`: a record of one database as the saver of another writes it; values keep their bytes."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ckpt_cli.copying.parts import inline_values, parts_of, payload_of, raw_msgpack
+from ckpt_cli.copying.version_map import VersionMap
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.history.state.channels import ERROR, is_snapshot
+from ckpt_cli.layouts import must_be_mapping, must_have_metadata, named
+from ckpt_cli.model import NULL, Checkpoint, Payload, Write, in_words
+from ckpt_cli.savers.about import RecordFormat
+from ckpt_cli.serde.codec import Codec
+from ckpt_cli.serde.msgpack_write import MsgpackWire, pack
+from ckpt_cli.serde.redisjson import TAG as REDIS
+
+_FIRST = ("v", "ts", "id", "channel_values", "channel_versions", "versions_seen")
+_JSON_HEADER = Payload("json", b"null")
+
+
+class Recast:
+    """Records of one thread in the format of another database.
+
+    Args:
+        codec: decodes and encodes payloads.
+        source: how the records were written.
+        target: how the other database's saver writes records.
+    """
+
+    def __init__(self, codec: Codec, source: RecordFormat, target: RecordFormat) -> None:
+        self._codec, self._target = codec, target
+        self._versions = VersionMap(target.versions) if source.versions != target.versions else None
+
+    def checkpoint(self, stored: Checkpoint) -> Checkpoint:
+        """A checkpoint in the target's format; parents must come before their children.
+
+        Raises:
+            NotSupported: the target's format has no place for it.
+            UsageError, PayloadCorrupt, KeyMissing: a part can't be encoded or decoded.
+        """
+        metadata = self._metadata(stored)
+        if self._versions is None and self._fits(stored):
+            return stored._replace(metadata=metadata)
+        words = in_words(stored.row.ref)
+        if any("+" in one.tag for one in (stored.body, *(stored.channels or {}).values())):
+            hint = "it can be copied to a database that stores checkpoints in the same way"
+            raise NotSupported(f"{words} is encrypted, and would have to be encrypted anew", hint=hint)
+        body = must_be_mapping(self._codec.decode(stored.body), words)
+        if self._versions is not None:
+            body = self._versions.body(stored.row, body)
+        if self._fits(stored):
+            return stored._replace(body=self._codec.encode(body, like=stored.body), metadata=metadata)
+        if self._target.apart:
+            return self._apart(stored, body, metadata)
+        return stored._replace(body=self._whole(stored, body), metadata=metadata, channels=None)
+
+    def write(self, stored: Write) -> Write:
+        """A write in the target's format."""
+        payload = stored.payload
+        if payload is None or payload.tag != REDIS or self._target.body == REDIS:
+            return stored
+        if stored.channel == ERROR:  # Redis' saver stores an exception's attributes, of which no other saver makes one
+            return stored._replace(payload=Payload("json", payload.data))
+        value = self._codec.encode(self._codec.decode(payload), like=NULL)
+        return stored._replace(payload=value, size=len(value.data))
+
+    def _fits(self, stored: Checkpoint) -> bool:
+        """Whether the target's saver stores a body and channels in this way."""
+        tag, wanted = stored.body.tag, self._target.body
+        if (stored.channels is not None) != self._target.apart:
+            return False
+        return tag == wanted if wanted else tag not in (REDIS, "") and "@" not in tag
+
+    def _metadata(self, stored: Checkpoint) -> Payload:
+        if stored.metadata.tag == self._target.metadata:
+            return stored.metadata
+        value = must_have_metadata(self._codec.decode(stored.metadata), stored.row.ref)
+        return self._codec.encode(value, like=Payload(self._target.metadata, _EMPTY[self._target.metadata]))
+
+    def _whole(self, stored: Checkpoint, body: Mapping[str, Any]) -> Payload:
+        """The body with all its channels."""
+        rest = _rest(body)
+        if self._target.body == REDIS:
+            apart = {
+                name: self._codec.decode(one) for name, one in (stored.channels or {}).items() if one.tag != "empty"
+            }
+            values = {**named(body.get("channel_values")), **apart}
+            whole = {"type": "json", **_ordered({**rest, "channel_values": values}), "pending_sends": []}
+            return self._codec.encode(whole, like=Payload(REDIS, b"null"))
+        own = parts_of(stored, body, self._codec)
+        wire = MsgpackWire()
+        joined = wire.join_map([(pack(name), raw_msgpack(payload, self._codec)) for name, payload in own.items()])
+        keys = _ordered({**rest, "channel_values": None}).items()
+        pairs = [(pack(key), joined if key == "channel_values" else pack(value)) for key, value in keys]
+        return Payload("msgpack", wire.join_map(pairs))
+
+    def _apart(self, stored: Checkpoint, body: Mapping[str, Any], metadata: Payload) -> Checkpoint:
+        """A header, and the other channels beside it."""
+        own = parts_of(stored, body, self._codec)
+        inline = inline_values(own, self._codec) if self._target.inline else {}
+        apart = {name: payload_of(payload, self._codec) for name, payload in own.items() if name not in inline}
+        marks = {name: True for name, one in apart.items() if self._target.marks_snapshots and self._is_mark(one)}
+        values = {"channel_values": inline | marks} if self._target.inline else {}
+        header = self._codec.encode(_ordered({**_rest(body), **values}), like=_JSON_HEADER)
+        return Checkpoint(stored.row, header, metadata, apart)
+
+    def _is_mark(self, payload: Payload) -> bool:
+        return is_snapshot(self._codec.decode(payload))
+
+
+_EMPTY = {"json": b"{}", "msgpack": b"\x80", "mongo-pairs": json.dumps({}).encode()}
+
+
+def _rest(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A checkpoint object without its channels; older formats' Sends are read from the writes of the parent."""
+    left = {"channel_values", "pending_sends", *(["type"] if body.get("type") == "json" else [])}
+    return {key: value for key, value in body.items() if key not in left}
+
+
+def _ordered(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a checkpoint object in the order in which LangGraph writes them."""
+    return {key: body[key] for key in (*(key for key in _FIRST if key in body), *(k for k in body if k not in _FIRST))}
