@@ -61,6 +61,7 @@ VERBS = {
     "tag": Verb(TRAVEL, "Name a checkpoint; the name is a revision: tag:NAME."),
     "delete": Verb(KEEP, "Delete threads, a branch, a run, or the last turn, with all that belongs to them."),
     "export": Verb(KEEP, "Pack threads into a bundle: one file that every command reads as a database."),
+    "copy": Verb(KEEP, "Copy threads into another database of any kind, for agents to go on there.", reads=False),
     "repair": Verb(MEND, "Find threads whose next run must fail (tool calls without results), and mend them."),
     "undo": Verb(KEEP, "Take back what ckpt did to this database."),
     "operations": Verb(KEEP, "List what ckpt did to this database, or forget it."),

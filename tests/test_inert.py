@@ -42,11 +42,15 @@ COMMANDS: dict[str, list[list[str]]] = {
     "delete": [["delete", "{thread}", "--dry-run"], ["delete", "{thread}", "--after", "@^", "--dry-run"]],
     "repair": [["repair", "--answer", "no"], ["repair", "--drop-calls", "--dry-run"]],
     "export": [["export", "{thread}", "-o", "incident.ckpt", "--dry-run"]],
+    "copy": [["copy", "{database}", "{other}", "--dry-run"]],
     "undo": [["undo", "--dry-run"]],
     "operations": [["operations"]],
     "tag": [["tag", "--list"], ["tag", "{thread}", "--list"]],
 }
-"""Each verb that opens a database, and how it is asked; ``{thread}`` goes through all threads."""
+"""Each verb that opens a database, and how it is asked; ``{thread}`` goes through all threads.
+
+``{other}`` is a second database.
+"""
 
 WATCHED = """
 import io, json, sys, traceback
@@ -54,7 +58,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 from ckpt_cli.app import run
 
-database, commands, threads = json.load(sys.stdin)
+database, other, commands, threads = json.load(sys.stdin)
 CALLS = {"os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "subprocess.Popen", "pty.spawn",
          "pickle.find_class", "ctypes.dlopen", "socket.connect", "socket.getaddrinfo", "canary", "code.__new__",
          "os.remove", "os.rename", "os.mkdir", "os.chmod", "shutil.rmtree", "sqlite3.enable_load_extension"}
@@ -84,7 +88,9 @@ codes = []
 for words in commands:
     for thread in threads if "{thread}" in words else [None]:
         for form in ([], ["--json"]):
-            line = [word.replace("{thread}", thread or "") for word in words] + form + ["-d", database]
+            places = {"{thread}": thread or "", "{database}": database, "{other}": other}
+            line = [places.get(word, word.replace("{thread}", thread or "")) for word in words] + form
+            line += [] if "{database}" in words else ["-d", database]
             out, err = io.StringIO(), io.StringIO()
             with redirect_stdout(out), redirect_stderr(err):
                 code = run(line)
@@ -130,7 +136,20 @@ CHANGE_WITH = {"random", "_random", "math", "_sha512", "tempfile", "atexit"}
 EXPRESSION = "bad == 1"
 """An expression that a person types. The parser of Python reads it, and never runs it."""
 
-CHANGING = {"bisect", "tag", "repair", "fork", "replay", "rollback", "resume", "edit", "update", "delete", "undo"}
+CHANGING = {
+    "bisect",
+    "tag",
+    "repair",
+    "fork",
+    "replay",
+    "rollback",
+    "resume",
+    "edit",
+    "update",
+    "delete",
+    "copy",
+    "undo",
+}
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +169,8 @@ def test_every_verb_that_reads_is_watched() -> None:
 
 def watched(folder: Path, database: str, verb: str, threads: list[str]) -> tuple[list[str], list[tuple[int, str, str]]]:
     """What an audit hook saw while a verb read every thread, and how each command line ended."""
-    question = json.dumps([str(folder / database), COMMANDS[verb], threads])
+    other = "old.sqlite" if database == "hostile.sqlite" else "hostile.sqlite"
+    question = json.dumps([str(folder / database), str(folder / other), COMMANDS[verb], threads])
     quiet = {"PYTHONDONTWRITEBYTECODE": "1"}  # what Python itself compiles is no file of the attack's
     env = {**os.environ, **quiet, "PYTHONPATH": f"{folder}:{Path(__file__).parent.parent}"}
     command = [sys.executable, "-c", WATCHED]

@@ -109,7 +109,7 @@ def _valkey(request: pytest.FixtureRequest) -> Backend:
 
     @contextmanager
     def official() -> Iterator[Any]:
-        with ValkeySaver.from_conn_string(url) as saver:
+        with ValkeySaver.from_conn_string(url, pool_size=64) as saver:
             yield saver
 
     return Backend(url, official)

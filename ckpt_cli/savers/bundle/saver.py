@@ -25,7 +25,7 @@ class BundleSaver(ReadOnlySaver):
 
     name: ClassVar[str] = "bundle"
     abilities = frozenset({Ability.MOMENT, Ability.SKIPS, Ability.BRANCHES, Ability.TASK_PATHS})
-    why_not = "it keeps what was exported; change the database that this came from"
+    why_not = "it keeps what was exported; `ckpt copy` makes a database of it, which can be changed"
 
     def __init__(self, path: Path) -> None:
         self._path = path

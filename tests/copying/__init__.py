@@ -1,0 +1,1 @@
+"""Tests of copying threads between databases."""

@@ -1,0 +1,50 @@
+"""Threads copied between any two kinds of databases are what they were, by LangGraph's own savers, and go on there."""
+
+import json
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from ckpt_cli.app import run
+from tests.copying.official import gone_on, records, states
+from tests.cross.backend import Backend
+from tests.graphs import SCENARIOS
+from tests.langgraph.places import PLACES, places
+
+KINDS = list(PLACES)
+RING = [(one, KINDS[(index + 1) % len(KINDS)]) for index, one in enumerate(KINDS)]
+BACK = [(two, one) for one, two in RING]
+USUAL = [*RING, *BACK, ("sqlite", "sqlite"), ("postgres", "postgres"), ("sqlite", "redis"), ("redis", "postgres")]
+
+
+def fresh(request: pytest.FixtureRequest, kind: str) -> Backend:
+    """An empty database."""
+    return places(request, kind)()
+
+
+def copied(source: Backend, target: Backend, capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    """What ``ckpt copy`` says as JSON."""
+    capsys.readouterr()
+    code = run(["copy", source.url, target.url, *words, "--yes", "--json"])
+    printed = capsys.readouterr()
+    assert printed.out, printed.err
+    said = dict(json.loads(printed.out))
+    assert code == 0, [one["problem"] for one in said["threads"] if one["problem"]]
+    return said
+
+
+@pytest.mark.parametrize(("one", "two"), USUAL)
+def test_every_kind_of_graph(request: pytest.FixtureRequest, one: str, two: str, capsys: Any) -> None:
+    """Ids, parents, values, metadata, writes, tasks and what is next are equal; the next runs give the same."""
+    source, target = fresh(request, one), fresh(request, two)
+    with source.official() as here:
+        graphs = [(name, *found) for name in SCENARIOS for found in SCENARIOS[name](here)]
+        assert copied(source, target, capsys)["done"] == len({thread_id for _, thread_id, _ in graphs})
+        with closing(source.saver()) as saver, target.official() as there:
+            for name, thread_id, graph in graphs:
+                for ns in saver.namespaces(thread_id):
+                    assert records(there, thread_id, ns) == records(here, thread_id, ns), (name, ns)
+                other = graph.copy({"checkpointer": there})
+                assert states(other, thread_id) == states(graph, thread_id), name
+                assert gone_on(other, thread_id) == gone_on(graph, thread_id), name
