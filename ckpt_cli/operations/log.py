@@ -18,6 +18,7 @@ from ckpt_cli.operations.operation_list import later_operations_on_threads, read
 from ckpt_cli.operations.operation_rows import insert, mark_by_parts, mark_done, store_changes
 from ckpt_cli.operations.proofs import (
     BEFORE_OPERATIONS,
+    FIRST_PLANNED,
     LEFT_BY_OPERATIONS,
     WITNESSES,
     Witnessing,
@@ -171,7 +172,7 @@ class OperationLog(LogFile):
 
     def evidence(self) -> Iterator[Evidence]:
         """The last logged change of each row that should be in the database, newest first."""
-        for statement in (LEFT_BY_OPERATIONS, BEFORE_OPERATIONS):
+        for statement in (LEFT_BY_OPERATIONS, FIRST_PLANNED, BEFORE_OPERATIONS):
             for number, relation, key, phase in self.rows(statement):
                 yield Evidence(self.change(number, relation, parse_key(key)), Phase(phase))
 

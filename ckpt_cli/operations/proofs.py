@@ -23,10 +23,13 @@ WHERE o.state IN ({states}) AND c.{image} IS NOT NULL AND NOT EXISTS (
 ORDER BY c.operation DESC, c.position DESC LIMIT 100
 """
 LEFT_BY_OPERATIONS = _EVIDENCE.format(states="'done', 'planned'", image="after_hash")
+FIRST_PLANNED = LEFT_BY_OPERATIONS.replace("c.operation DESC, c.position DESC", "c.operation, c.position").replace(
+    "'done', 'planned'", "'planned'"
+)
 BEFORE_OPERATIONS = _EVIDENCE.format(states="'planned', 'abandoned'", image="before_hash")
-"""Two statements: the first selects rows as operations left them.
+"""Three statements: rows as operations left them; those of the first interrupted parts; rows as they were before.
 
-The second one selects rows as they were before interrupted operations.
+The parts of an operation on many threads are applied in their order, so after a crash the first ones may be there.
 """
 
 

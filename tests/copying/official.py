@@ -51,7 +51,9 @@ def states(graph: Graph, thread_id: str) -> list[Any]:
     Some own savers give the writes of a step's tasks in the order in which they were stored, and so rebuild a delta
     channel's list in that order, not in that of the tasks.
     """
-    found = [_state(graph.get_state(one.config)) for one in graph.get_state_history(on(thread_id))]
+    configs = [one.config for one in graph.get_state_history(on(thread_id))]
+    own = [one for one in configs if not one["configurable"].get("checkpoint_ns")]  # Redis' saver gives all namespaces
+    found = [_state(graph.get_state(one)) for one in own]
     return [*found, _state(graph.get_state(on(thread_id), subgraphs=True))]
 
 
