@@ -126,7 +126,7 @@ def _played(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome
         tasks if tasks.complete or tasks.undecided else at.tasks,
         {c: before[c] for c in own if c in before},
         {c: resumed.channels.values[c] for c in own if c in resumed.channels.values},
-        learned.words,
+        [*learned.words, *learned.kept],
         unknown,
         unfit,
         snapshot_after.next if at.channels.unnamed.isdisjoint(goto_nodes(reader.writes(row.ref))) else None,
