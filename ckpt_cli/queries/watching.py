@@ -255,7 +255,7 @@ def _step(reader: Reader, head: Ref) -> StepView | None:
 
 def _statuses(step: StepView) -> list[str]:
     """The statuses of a thread, from the row of its head; a thread waits and has failed if its tasks did either."""
-    halted = {task.status for task in step.tasks} & {"waiting", "failed"}
+    halted = {status for task in step.tasks for status in task.statuses} & {"waiting", "failed"}
     return sorted(halted) or [step.status or "unreadable"]
 
 

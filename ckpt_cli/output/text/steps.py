@@ -20,6 +20,8 @@ _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
 STOPPED = "running, stopped, killed or copied"
 """What a due task may be: a breakpoint, a kill and a copy leave the same data."""
+FAILED_TOO = "failed too, before or after it asked"
+"""Of a task that waits and ended with an error: nothing stored shows which came first."""
 _COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
@@ -228,6 +230,10 @@ def _task_lines(task: TaskView, names: Mapping[str, str], cells: int | None, due
                 yield [("waiting", f"{WAITING} "), *name, ("", "  "), *line]
         if not task.interrupts:
             yield [("waiting", f"{WAITING} "), *name, ("muted", "  waits")]
+        if task.failed_too:
+            when = f"  {FAILED_TOO}:  "
+            shown = error(task.error, room and max(room - cell_len(when), 20))
+            yield [("bad", f"{FAILED} "), *name, ("muted", when), ("bad", shown)]
     elif task.status == "failed":
         handled = f"  its error handler: {task.handler}" if task.handler else ""
         room = room and max(room - cell_len(handled), 20)
