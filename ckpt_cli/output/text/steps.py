@@ -14,7 +14,7 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import short_lines
 from ckpt_cli.output.text.sends import argument, beside_questions
 from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
-from ckpt_cli.views.steps import HaltView, StepView, TaskView
+from ckpt_cli.views.steps import CommandView, HaltView, StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
@@ -102,11 +102,13 @@ def halts(step: StepView, short: Mapping[str, str] | None = None) -> Line:
 
 def pending_command(step: StepView) -> Line:
     """``pending Command: n, goto b``: what a Command wrote that the next run applies; empty if there is none."""
-    if step.command is None:
-        return []
-    goto = ", ".join(node or "a Send" for node in step.command.goto)
-    parts = [*step.command.channels, *([f"goto {goto}"] if goto else [])]
-    return [("changed", f"pending Command: {', '.join(parts)}")]
+    return [] if step.command is None else [("changed", f"pending Command: {command_words(step.command)}")]
+
+
+def command_words(command: CommandView) -> str:
+    """``n, goto b``: the channels and nodes of a Command."""
+    goto = ", ".join(node or "a Send" for node in command.goto)
+    return ", ".join([*command.channels, *([f"goto {goto}"] if goto else [])])
 
 
 def _past_halts(failed: Sequence[HaltView], asked: Sequence[HaltView], short: Mapping[str, str]) -> Iterator[Span]:
