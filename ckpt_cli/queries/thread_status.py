@@ -140,11 +140,11 @@ class ThreadStatus:
             raise LookupError(name)
         if name in self.state.values:
             return self.state.values[name]
-        if name == "values":
-            return dict(self.state.values)
-        if name in deltas(self.state):
-            from ckpt_cli.history.state.filters import Undecided
+        if name == "values" or name in deltas(self.state):
+            from ckpt_cli.history.state.where_values import StoredValues, Undecided
 
+            if name == "values":
+                return StoredValues(self.state.values, deltas(self.state))
             raise Undecided(name)
         return self._of_tasks(name)
 

@@ -24,6 +24,7 @@ _COMMANDS = [
     ["delete", "--dry-run"],
     ["tag", "--at", "@", "--name", "x"],
 ]
+_WHERE = ["len(story) > 0", "not (len(story) > 0)", 'values["story"] == []', "len(values.story) > 0"]
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("where", ["len(story) > 0", "not (len(story) > 0)"])
+@pytest.mark.parametrize("where", _WHERE)
 def test_undecided_threads_are_counted(
     path: Path, capsys: pytest.CaptureFixture[str], command: list[str], where: str
 ) -> None:
@@ -58,6 +59,16 @@ def test_a_watch_says_once_what_it_leaves_out(path: Path, capsys: pytest.Capture
     out, err = capsys.readouterr()
     remark = "--where: threads are left out undecided whose head has story as a delta channel, without a value"
     assert not out and err.count(remark) == 1
+
+
+def test_values_has_a_channel_that_is_not_stored(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether it exists is known, and what another channel holds; no record has a channel that doesn't exist."""
+    for where, count in (('"story" in values', 3), ('values["n"] == 1', 3), ('"no" in values', 0)):
+        assert run(["threads", "--where", where, "-d", str(path)]) == 0
+        out, err = capsys.readouterr()
+        assert len(out.splitlines()) == count and "undecided" not in err
+    assert run(["threads", "--where", 'values["no"] == 1', "-d", str(path)]) == 2
+    assert "fails on every thread: 'no'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("words", "step"), [(["--any"], -1), ([], 1)], ids=["any checkpoint", "the head"])
