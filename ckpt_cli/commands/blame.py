@@ -14,9 +14,11 @@ from ckpt_cli.history.state.paths import follow, parse, spell
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.queries.blamed_values import Question, gone, past, present
+from ckpt_cli.queries.command_writes import command_writes, describe_unheld
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.blame import BlameView, GoneView, PastView
+from ckpt_cli.views.replay import WriteLine
 
 _RANGE = re.compile(r"(?P<path>.*?)(?P<open>\[)?(?P<start>-?\d*):(?P<stop>-?\d*)(?(open)\])", re.DOTALL)
 _PATH_HELP = 'A channel, and a path inside it: messages, messages[-1], messages[3:6], files["a b"].size.'
@@ -92,6 +94,8 @@ def run(
         question = session.read(lambda reader: _forward(reader, thread, asked, at, ns))
         return gone(session, question, question.line[0].checkpoint_id)
     question = session.read(lambda reader: _question(reader, thread, asked, at or "@", ns))
+    if question.command:
+        session.say(describe_unheld(question.command[0].channel))
     if not reverse:
         return past(session, question) if history else present(session, question)
     if any(isinstance(step, int | slice) for step in question.steps):
@@ -167,7 +171,7 @@ def _on_line(reader: Reader, asked: _Asked, start: CheckpointRow, end: Checkpoin
     plain: list[Any] = [asked.path] if asked.path in {**whole.versions, **state} else parse(asked.path)
     channel, absent = plain[0], None
     try:
-        value = channel_value(state, channel)
+        value = channel_value(state, channel, _by_command(reader, start, channel))
         must_be_readable(value, spell([channel]))
         if is_unproven(value):
             raise PayloadCorrupt(f"{channel} isn't stored at this checkpoint, and no reducer is proved to give it")
@@ -179,4 +183,9 @@ def _on_line(reader: Reader, asked: _Asked, start: CheckpointRow, end: Checkpoin
         absent = error
     refs = [start.ref._replace(checkpoint_id=i) for i in line]
     steps = plain if asked.part is None else [*plain, asked.part]
-    return Question(end, reader.state(end.ref).step, refs, steps, channel in marked(whole), absent)
+    is_delta, by_command = channel in marked(whole), _by_command(reader, end, channel)
+    return Question(end, reader.state(end.ref).step, refs, steps, is_delta, absent, by_command)
+
+
+def _by_command(reader: Reader, row: CheckpointRow, channel: Any) -> list[WriteLine]:
+    return [write for write in command_writes(reader, row.ref) if write.channel == channel]

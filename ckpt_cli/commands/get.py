@@ -1,6 +1,7 @@
 """``ckpt get``: prints one value of the state, for scripts."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -12,12 +13,13 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.parameters.options import At, Ns
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
-from ckpt_cli.queries.command_writes import command_writes
+from ckpt_cli.queries.command_writes import command_writes, describe_unheld
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.views.get import EachView, GetView
+from ckpt_cli.views.replay import WriteLine
 
 _PATH_HELP = 'A channel and a path inside it: messages[-1].content, files["a b"].size, ["odd.channel"].'
 
@@ -72,8 +74,7 @@ def get(
             raise UsageError("--group, --csv and the options that choose threads belong to --each")
         one = session.read(lambda reader: run(reader, thread, path, at, ns))
         if one.command:
-            what = f"a Command wrote to {spell([one.command[0].channel])}, which the channel doesn't hold yet"
-            session.say(f"{what}: get_state() shows it applied, `ckpt show` what was written")
+            session.say(describe_unheld(one.command[0].channel))
         return one
     if thread is not None:
         raise UsageError("--each takes no THREAD", hint="--match ID, or ids on stdin with --stdin")
@@ -91,9 +92,9 @@ def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> 
     row = reader.resolve(thread, at, ns)
     state = channels(reader, row.ref)
     steps = [path] if path in state else parse(path)
-    value = follow(channel_value(state, steps[0]), steps[1:], steps[:1])
-    must_be_readable(value, spell(steps))
     by_command = [write for write in command_writes(reader, row.ref) if write.channel == steps[0]]
+    value = follow(channel_value(state, steps[0], by_command), steps[1:], steps[:1])
+    must_be_readable(value, spell(steps))
     return GetView(thread, row.ns, row.checkpoint_id, spell(steps), value, by_command)
 
 
@@ -116,14 +117,16 @@ def channels(reader: Reader, ref: Ref) -> dict[str, Any]:
     return {**reader.state(ref).values, **Inspection(reader, ref).values()}
 
 
-def channel_value(state: dict[str, Any], name: Any) -> Any:
-    """The value of a channel.
+def channel_value(state: dict[str, Any], name: Any, by_command: Sequence[WriteLine] = ()) -> Any:
+    """The value of a channel; `by_command` is what a Command wrote to it.
 
     Raises:
         ChannelNotFound: the checkpoint has no value of it; the nearest names are candidates.
     """
     if name in state:
         return state[name]
+    if by_command:
+        raise ChannelNotFound(f"no channel {name!r} at this checkpoint yet", hint=describe_unheld(name))
     from difflib import get_close_matches
 
     beginning_with_name = [channel for channel in state if channel.startswith(f"{name}.")]

@@ -148,6 +148,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         list(outcome.deferred),
         goto_nodes(reader.writes(row.ref)),
         list(outcome.undecided),
+        outcome.unplayed,
         head=bool(row.ns) or row.checkpoint_id == reader.lineage(row.thread_id, row.ns).head,
     )
 

@@ -81,8 +81,8 @@ def threads(
 
     A thread is done, waiting for an answer, failed, or unfinished, which means that its next nodes have not run yet:
     it runs now, or it was stopped or killed, or it was updated, forked or answered and not run since. A breakpoint and
-    a kill look alike. A thread has two statuses if one task waits and another failed. The status is unknown if the next
-    nodes can't be determined, as in some old or damaged threads.
+    a kill look alike. A thread has two statuses if one task waits and one failed; both may be the same task. The status
+    is unknown if the next nodes can't be determined, as in some old or damaged threads.
 
     --status stuck lists threads that wait or failed, and unfinished ones that had no new checkpoint for --stuck-after.
 

@@ -55,6 +55,7 @@ class _Watcher:
         self._counts = WatchCounts(session.clock(), [*ends.conditions, *ends.alerts])
         self._shown = 0
         self._undecided: list[str] = []
+        self._unread_note = ""
         self.view = WatchView(self._events(self._look()))  # so an error comes before anything is printed
 
     def _events(self, look: Look) -> Iterator[EventView]:
@@ -107,11 +108,17 @@ class _Watcher:
             return look
 
     def _say_undecided(self) -> None:
-        """Say once for which channels ``--where`` leaves threads out because it can't decide."""
+        """Say once for which channels ``--where`` leaves threads out because it can't decide.
+
+        Say also how many threads it leaves out because of metadata that can't be read, again whenever there are more.
+        """
         if (undecided := self._watch.undecided) != self._undecided:
             self._undecided, names = undecided, ", ".join(undecided)
             what = f"threads are left out undecided whose head has {names} as a delta channel, without a value"
             self._session.say(f"--where: {what}")
+        if (note := self._watch.unread_note) != self._unread_note:
+            self._unread_note = note
+            self._session.say(note)
 
     def _wait(self, look: Look) -> None:
         """Show the status line, and wait before the next look: longer if this one took long."""

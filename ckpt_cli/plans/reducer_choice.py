@@ -73,11 +73,15 @@ class Reducers:
 
     @property
     def words(self) -> list[str]:
-        """One text for each reducer that was used, and one about the channels that may have to be emptied."""
-        texts = [f"{channel} {words}" for channel, words in self.used.items()]
+        """One text for each reducer that was used."""
+        return [f"{channel} {words}" for channel, words in self.used.items()]
+
+    @property
+    def kept(self) -> list[str]:
+        """One text about all channels that were kept though the step may have to empty them; none if there are none."""
         unclear = sorted(self._unclear - self.used.keys())
-        kept = f"{', '.join(unclear)} kept (nothing shows if a step empties {_them(unclear)})"
-        return [*texts, kept] if unclear else texts
+        them = "it" if len(unclear) == 1 else "them"
+        return [f"{', '.join(unclear)} kept (nothing shows if a step empties {them})"] if unclear else []
 
     @property
     def doubt(self) -> str:
@@ -87,7 +91,7 @@ class Reducers:
     def empties(self, channel: str) -> bool:
         """Whether a step empties a channel that it doesn't write to: a topic, an ephemeral value, an any value.
 
-        If neither this thread nor another one shows it, the channel is kept, and `words` says so.
+        If neither this thread nor another one shows it, the channel is kept, and `kept` says so.
         """
         if channel in self._chosen or channel in self.history.deltas:
             return channel in self._chosen and self._chosen[channel].fades
@@ -282,10 +286,6 @@ class Reducers:
             f"--reducer {argument(channel + '=NAME')} names it, and --remember keeps that for this database; "
             f"`{command('ckpt edit', *words, options=options)}` needs no reducer; NAME is one of {', '.join(names())}"
         )
-
-
-def _them(channels: Sequence[str]) -> str:
-    return "it" if len(channels) == 1 else "them"
 
 
 def _outcomes(

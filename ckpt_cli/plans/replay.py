@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.errors import NotSupported, Refused, UsageError
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
@@ -72,6 +72,7 @@ class Outcome:
         deferred: the nodes of which ``--commit`` needs to know whether they are deferred.
         undecided: the nodes that a Command's pending ``goto`` starts unless they are deferred; this thread doesn't show
             whether they are.
+        unplayed: why ckpt can't compute the state after the step; "" if it can. Then only `tasks` is known.
     """
 
     tasks: Snapshot
@@ -83,10 +84,21 @@ class Outcome:
     next: Sequence[str] | None
     deferred: Sequence[str]
     undecided: Sequence[str]
+    unplayed: str = ""
 
 
 def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome:
-    """Apply the pending writes of a checkpoint to its state.
+    """What the pending writes of a checkpoint make of its state; only its tasks if ckpt can't make that step."""
+    try:
+        return _played(reader, row, named)
+    except (NotSupported, Refused) as error:
+        tasks = Inspection(reader, row.ref).snapshot()
+        why = error.message if tasks.tasks or not tasks.complete else ""
+        return Outcome(tasks, {}, {}, (), {}, (), None, (), tasks.undecided, why)
+
+
+def _played(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome:
+    """The outcome of the writes of the Command and of all finished tasks.
 
     Raises:
         Refused: not all tasks are known.
@@ -114,7 +126,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) ->
         tasks if tasks.complete or tasks.undecided else at.tasks,
         {c: before[c] for c in own if c in before},
         {c: resumed.channels.values[c] for c in own if c in resumed.channels.values},
-        learned.words,
+        [*learned.words, *learned.kept],
         unknown,
         unfit,
         snapshot_after.next if at.channels.unnamed.isdisjoint(goto_nodes(reader.writes(row.ref))) else None,

@@ -65,7 +65,7 @@ def not_of_state_graph() -> NotSupported:
     """The error for a thread in which ckpt can't make steps, with the commands that work there."""
     return NotSupported(
         "a step can only be made in threads of a StateGraph, not of the functional API (@entrypoint) or of bare Pregel "
-        "nodes; nothing was written",
+        "nodes",
         hint="`ckpt writes` shows what has finished, `ckpt edit` changes what was saved, `ckpt resume` answers a "
         "question, and `ckpt fork` goes back",
     )

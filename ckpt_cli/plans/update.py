@@ -133,6 +133,19 @@ def _describe_unchanged(
         yield f"the same as before: {', '.join(same)}"
 
 
+def _describe_reducers(reducers: Reducers, due: Snapshot) -> Iterator[str]:
+    """Lines about the reducers that were used.
+
+    A channel that the step may have to empty is only named if a task runs next, which would read it. Where nothing
+    runs next, the first step of an input's run empties it before a node reads it.
+    """
+    is_read = bool(due.tasks) or not due.complete
+    if used := [*reducers.words, *(reducers.kept if is_read else ())]:
+        yield f"reducers: {', '.join(used)}"
+    if reducers.doubt:
+        yield reducers.doubt
+
+
 def _notes(
     reader: Reader,
     row: CheckpointRow,
@@ -145,10 +158,9 @@ def _notes(
     yield from writer.notes
     yield from describe_joins(start.origin.state, writer.at.origin.state, writer.at.tasks)
     yield from _describe_unchanged(supersteps, writer.ignored, changes)
-    if used := writer.rules.reducers.words:
-        yield f"reducers: {', '.join(used)}"
-    if doubt := writer.rules.reducers.doubt:
-        yield doubt
+    is_continued = why_not_continued(reader, row.ref) is None
+    due = writer.at.tasks if is_continued else Snapshot([])
+    yield from _describe_reducers(writer.rules.reducers, due)
     before, again = start.tasks, list[Task]()
     if supersteps[0][0].as_node == END:
         yield from describe_end(before)
@@ -161,12 +173,11 @@ def _notes(
         kept = writer.rules.finished is Finished.KEEP
         yield from () if only_inputs else describe_cleared(before, again, kept=kept)
         yield from () if kept else describe_command_left(reader, row)
-    again = again if why_not_continued(reader, row.ref) is None else []
+    again = again if is_continued else []
     memories = find_memories(reader, row)
     anew = without_memory(before.only(again), memories)
     yield from describe_finished_again(anew)
     yield from (f"dropped: the results of {call}" for call in finished_calls(reader, before, row))
     yield from describe_unfinished_again(reader, row, anew)
-    due = writer.at.tasks if why_not_continued(reader, row.ref) is None else Snapshot([])
     is_child = len(supersteps) == 1
     yield from describe_memories(reader, row, due, memories, short_ids(reader, row.ref), is_child=is_child)

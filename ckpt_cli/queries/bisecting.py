@@ -133,6 +133,11 @@ class Search:
         self._session.progress("")
         places, refs = bisection.candidates, self._line.refs
         steps = self._session.read(lambda _: self._views([refs[place].checkpoint_id for place in places]))
+        [end] = self._session.read(lambda _: self._views([refs[-1].checkpoint_id]))
+        if end.command is not None:
+            self._session.say(
+                f"not tested: the Command that waits at {end.short}; no checkpoint holds what it wrote yet"
+            )
         changes = self._session.read(lambda reader: _changes(reader, refs, places[0])) if len(places) == 1 else []
         return BisectView(
             refs[0].thread_id,
@@ -144,6 +149,7 @@ class Search:
             len(refs),
             list(self._tested.values()),
             contrary,
+            end.command,
         )
 
     def _report(self, bisection: Bisection, *, is_asking: bool) -> None:

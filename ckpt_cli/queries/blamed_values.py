@@ -18,6 +18,7 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.values.state import Version
 from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, PastValue, PastView, Unread
+from ckpt_cli.views.replay import WriteLine
 
 _AT_ONCE = 50  # values that are in memory together where a list has no end
 
@@ -31,6 +32,7 @@ class Question(NamedTuple):
         steps: the path, beginning with the channel; the last step may be a slice.
         rebuilt: whether the channel is known to be a delta channel.
         absent: the error if the path leads nowhere at the checkpoint; it may have led somewhere before.
+        command: what a Command wrote to the channel at that checkpoint, which doesn't hold it yet.
     """
 
     row: CheckpointRow
@@ -39,6 +41,7 @@ class Question(NamedTuple):
     steps: Sequence[Any]
     rebuilt: bool
     absent: NotFound | None = None
+    command: Sequence[WriteLine] = ()
 
     @property
     def path(self) -> str:
@@ -254,4 +257,5 @@ def _head(session: Session, question: Question) -> dict[str, Any]:
         "step": question.step,
         "path": question.path,
         "checkpoints": len(question.line),
+        "command": list(question.command),
     }

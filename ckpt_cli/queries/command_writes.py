@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.pending_goto import goto_nodes, has_unread_sends
 from ckpt_cli.history.tasks.step_changes import is_output
 from ckpt_cli.history.tasks.write_attribution import is_command
@@ -20,6 +21,12 @@ def command_writes(reader: Reader, ref: Ref) -> list[WriteLine]:
     """
     by_command = (write for write in reader.writes(ref) if is_command(write) and is_output(write))
     return [WriteLine(write.channel, write.value) for write in by_command if write.channel != TASKS]
+
+
+def describe_unheld(channel: str) -> str:
+    """The remark that a Command's write to a channel is in no checkpoint yet."""
+    what = f"a Command wrote to {spell([channel])}, which the channel doesn't hold yet"
+    return f"{what}: get_state() shows it applied, `ckpt show` what was written"
 
 
 def pending_command(writes: Sequence[TaskWrite]) -> CommandView | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ckpt_cli.history.state.channels import ERROR
 from ckpt_cli.history.tasks.nesting import caller_task, levels, node
-from ckpt_cli.history.tasks.snapshot import Status, Task
+from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
@@ -20,7 +20,7 @@ def failed_inside(reader: Reader, ref: Ref, task: Task) -> tuple[str, ...]:
     The error of a node ends the graphs above it too, so it is stored in each of them. Empty if the task failed in its
     own node, or if what is stored in the subgraph doesn't show the node.
     """
-    if task.status is not Status.FAILED or task.id is None:
+    if not task.has_failed or task.id is None:
         return ()
     return _inside(reader, ref, task.id, task.node, task.error)
 

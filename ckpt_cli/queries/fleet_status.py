@@ -106,7 +106,7 @@ class FleetStatus:
             if status is Status.WAITING:
                 asked = [i for write in own if write.channel == INTERRUPT for i in interrupts(write.value)]
                 waiting += [(node, question_text(one.value, one.response_schema)) for one in asked]
-            elif status is Status.FAILED:
+            if status in (Status.WAITING, Status.FAILED):
                 failed += [(node, write.value) for write in own if write.channel == ERROR][:1]
         self._count(thread, ids.unix_time(thread.head.checkpoint_id), waiting, failed)
 
@@ -118,7 +118,7 @@ class FleetStatus:
         statuses = one.statuses
         asking = [task for task in one.snapshot.all_tasks if task.status is Status.WAITING]
         waiting = [(task.node, question_text(i.value, i.response_schema)) for task in asking for i in task.open]
-        failed = [(task.node, task.error) for task in one.snapshot.failed]
+        failed = [(task.node, task.error) for task in one.snapshot.with_error]
         self._count(
             thread,
             one.updated,

@@ -168,11 +168,12 @@ class StepLines:
     def _task(self, checkpoint_id: str, task: Task) -> TaskView:
         waiting = task.open if task.status is Status.WAITING else []
         questions = [interrupt_view(one.id, one.value, one.response_schema) for one in waiting]
-        error = task.error if task.status is Status.FAILED else None
+        error, failed_too = task.error if task.has_failed else None, task.has_failed and bool(waiting)
         written = self._written(task.writes) if task.status is Status.FINISHED else []
         send = send_view(task.packet)
         inside = failed_inside(self.reader, Ref(self.thread_id, self.ns, checkpoint_id), task)
-        return TaskView(task.id, task.node, str(task.status), error, questions, written, task.answers, send, inside)
+        line = TaskView(task.id, task.node, str(task.status), error, questions, written, task.answers, send, inside)
+        return line._replace(failed_too=failed_too)
 
     def _task_of_writes(self, writes: list[TaskWrite]) -> TaskView:
         """A task as its writes alone show it; used if the checkpoint wasn't decoded."""
@@ -184,7 +185,7 @@ class StepLines:
             return TaskView(task_id, node, str(Status.FINISHED), changes=self._written(writes))
         if INTERRUPT in channels:
             waiting = [interrupt_view(one.id, one.value, one.response_schema) for one in questions]
-            return TaskView(task_id, node, str(Status.WAITING), None, waiting)
+            return TaskView(task_id, node, str(Status.WAITING), error, waiting, failed_too=ERROR in channels)
         return TaskView(task_id, node, str(Status.FAILED if ERROR in channels else Status.DUE), error)
 
     def _written(self, writes: Sequence[TaskWrite]) -> list[ChangeView]:

@@ -140,11 +140,11 @@ class ThreadStatus:
             raise LookupError(name)
         if name in self.state.values:
             return self.state.values[name]
-        if name == "values":
-            return dict(self.state.values)
-        if name in deltas(self.state):
-            from ckpt_cli.history.state.filters import Undecided
+        if name == "values" or name in deltas(self.state):
+            from ckpt_cli.history.state.where_values import StoredValues, Undecided
 
+            if name == "values":
+                return StoredValues(self.state.values, deltas(self.state))
             raise Undecided(name)
         return self._of_tasks(name)
 
@@ -158,10 +158,12 @@ class ThreadStatus:
         if self.snapshot is not None and name in ("error", "errors"):
             from ckpt_cli.output.text.steps import error
 
-            values = [error(task.error, None) for task in self.snapshot.failed]
+            values = [error(task.error, None) for task in self.snapshot.with_error]
         elif self.snapshot is not None and name in ("node", "nodes"):
-            waiting = [task for task in self.snapshot.all_tasks if task.status is Status.WAITING]
-            for task in (*self.snapshot.failed, *waiting):
+            waiting = [
+                task for task in self.snapshot.all_tasks if task.status is Status.WAITING and not task.has_failed
+            ]
+            for task in (*self.snapshot.with_error, *waiting):
                 values += [task.node or "?", *failed_inside(self._reader, self._thread.head, task)]
         if not values:
             raise LookupError(name)
@@ -199,7 +201,7 @@ class ThreadStatus:
                 if task.status is Status.WAITING
                 for one in task.open
             ],
-            errors=[self._failed(task) for task in (snapshot.failed if snapshot is not None else ())],
+            errors=[self._failed(task) for task in (snapshot.with_error if snapshot is not None else ())],
             metadata={key: value for key, value in self.metadata.items() if key not in PLAIN_METADATA},
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,

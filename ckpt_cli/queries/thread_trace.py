@@ -16,6 +16,7 @@ from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally, has_us
 from ckpt_cli.history.tasks.write_attribution import is_command
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso
+from ckpt_cli.queries.command_writes import pending_command
 from ckpt_cli.queries.namespace_walk import NamespaceWalk
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.trace import TaskLine, TraceStep
@@ -108,7 +109,10 @@ class ThreadTrace:
         self._unshown |= set() if recorded else {ns}
         step = walk.reads.attribution.note(made).step if made is not None else None
         started = iso(ids.unix_time(checkpoint_id))
-        own = TraceStep(path, ns, depth, checkpoint_id, made, step, started, seconds, spent, recorded, tuple(tasks))
+        waits = pending_command(stored) if checkpoint_id not in walk.reads.lineage.children else None
+        own = TraceStep(
+            path, ns, depth, checkpoint_id, made, step, started, seconds, spent, recorded, tuple(tasks), waits
+        )
         self.steps.insert(place, own)
 
     def _calls(

@@ -88,6 +88,7 @@ class Watch:
         self._next_whole = 0.0
         self._by_mark = False  # the floor counts only where the mark is lost, and then for all that is late
         self._since = 0.0
+        self._unread = UnreadMetadata()
 
     def look(self, reader: Reader) -> Look:
         """Look for what is new. This changes nothing here, so it may run again after the connection was lost."""
@@ -144,6 +145,11 @@ class Watch:
     def undecided(self) -> list[str]:
         """The delta channels without a value at heads for which ``--where`` has left threads out so far."""
         return [] if self._chosen.where is None else sorted(self._chosen.where.undecided)
+
+    @property
+    def unread_note(self) -> str:
+        """The remark about threads that ``--where`` has left out because metadata can't be read; "" if none was."""
+        return self._unread.note
 
     def look_at_all_next(self) -> None:
         """Let the next look search for all that is late, as after a lost connection."""
@@ -227,8 +233,12 @@ class Watch:
         if chosen.where is None:
             return True
         if chosen.any_checkpoint:
-            return any(threads_that_fit(reader, [thread], chosen.where, UnreadMetadata()))
-        return ThreadStatus(reader, thread).fits(chosen.where)
+            return any(threads_that_fit(reader, [thread], chosen.where, self._unread))
+        one = ThreadStatus(reader, thread)
+        if one.fits(chosen.where):
+            return True
+        self._unread.add(thread.thread_id, one.problem or one.metadata_problem)
+        return False
 
     def _has_status(self, event: Event) -> bool:
         statuses = self._chosen.statuses
@@ -255,7 +265,7 @@ def _step(reader: Reader, head: Ref) -> StepView | None:
 
 def _statuses(step: StepView) -> list[str]:
     """The statuses of a thread, from the row of its head; a thread waits and has failed if its tasks did either."""
-    halted = {task.status for task in step.tasks} & {"waiting", "failed"}
+    halted = {status for task in step.tasks for status in task.statuses} & {"waiting", "failed"}
     return sorted(halted) or [step.status or "unreadable"]
 
 

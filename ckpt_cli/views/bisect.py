@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 
 from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.base import View
-from ckpt_cli.views.steps import StepView
+from ckpt_cli.views.steps import CommandView, StepView
 
 
 class Tested(NamedTuple):
@@ -37,6 +37,8 @@ class BisectView(View):
         line: the number of checkpoints from the good end to the bad end.
         tested: the tests in their order, those of the two ends first.
         contrary: tests whose verdicts one change from good to bad doesn't explain; they are among `tested`.
+        command: a Command that waits at the bad end; no checkpoint holds what it wrote, so it isn't tested. Null if
+            there is none.
     """
 
     verb: ClassVar[str] = "bisect"
@@ -51,3 +53,4 @@ class BisectView(View):
     line: int
     tested: list[Tested]
     contrary: list[Tested] = field(default_factory=list)
+    command: CommandView | None = None

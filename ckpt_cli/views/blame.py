@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.replay import WriteLine
 
 
 class Origin(NamedTuple):
@@ -98,6 +99,7 @@ class _Followed(View):
     Attributes:
         path: what was asked for, in ckpt's own spelling.
         checkpoints: the number of checkpoints on the line.
+        command: what a Command wrote to the channel at the line's end; no checkpoint holds it yet.
     """
 
     verb: ClassVar[str] = "blame"
@@ -109,6 +111,7 @@ class _Followed(View):
     step: int | None
     path: str
     checkpoints: int
+    command: list[WriteLine] = field(default_factory=list, kw_only=True)
 
 
 @dataclass

@@ -62,6 +62,7 @@ class ReplayView(View):
         deferred: the nodes of which ``--commit`` needs to know whether they are deferred.
         goto: the nodes to which a Command's ``goto`` leads that no step has taken in yet.
         undecided: those of them that run next unless they are deferred: this thread doesn't show whether they are.
+        unplayed: why the state after the step, and `next`, can't be computed; "" if they can.
     """
 
     verb: ClassVar[str] = "replay"
@@ -83,7 +84,13 @@ class ReplayView(View):
     deferred: list[str] = field(default_factory=list)
     goto: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
+    unplayed: str = ""
     head: bool = True
+
+    @property
+    def cut(self) -> str:
+        """Why the answer has only the tasks, if it has no more."""
+        return f"the state after the step can't be computed: {self.unplayed}" if self.unplayed else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class TaskView(NamedTuple):
             no failure of the thread: the handler's own task says how it went on.
         unseen: for the task of a Send, whether no task of its node is recorded up to here. Then the graph may lack the
             node; LangGraph ignores such a Send.
+        failed_too: for a waiting task, whether it ended with an error too; nothing stored shows which came first.
     """
 
     id: str | None
@@ -80,6 +81,13 @@ class TaskView(NamedTuple):
     inside: Sequence[str] = ()
     handler: str | None = None
     unseen: bool = False
+    failed_too: bool = False
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """The status, and ``failed`` beside ``waiting``; no ``failed`` of a task whose error handler ran."""
+        failed = ("failed",) if self.failed_too or self.status == "failed" else ()
+        return (*((self.status,) if self.status != "failed" else ()), *(failed if self.handler is None else ()))
 
 
 class HaltView(NamedTuple):

@@ -49,8 +49,8 @@ class ThreadView(NamedTuple):
         step, source: the step and source of the head.
         status: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown`` (the next node of an old thread can't be
             determined), or null if the head can't be read; then `problem` says why.
-        statuses: `status`, and ``failed`` beside ``waiting`` if one task waits and another failed; empty if the head
-            can't be read.
+        statuses: `status`, and ``failed`` beside ``waiting`` if a task waits and one failed, maybe the same one;
+            empty if the head can't be read.
         next: the nodes to run next; null if unknown.
         updated: when the head was made (ISO 8601, UTC); null if neither its id nor its `ts` contains a time.
         created: when the first checkpoint was made.

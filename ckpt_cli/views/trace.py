@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.steps import CommandView
 
 
 class TaskLine(NamedTuple):
@@ -42,6 +43,7 @@ class TraceStep(NamedTuple):
         spent: ``running``; ``waiting``: a task asked, and the time includes the wait for its answer; ``stopped``: a
             task failed, and the time includes that until it ran again; ``between`` runs; ``pending``: the line's end.
         recorded: whether stored writes show what its tasks did.
+        command: a Command that waits at this checkpoint: the next run applies it first. Null if there is none.
     """
 
     path: str
@@ -55,6 +57,7 @@ class TraceStep(NamedTuple):
     spent: str
     recorded: bool
     tasks: tuple[TaskLine, ...]
+    command: CommandView | None = None
 
 
 class NodeSum(NamedTuple):

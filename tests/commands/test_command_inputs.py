@@ -134,6 +134,35 @@ def test_get_says_what_get_state_shows_beyond_the_stored_value(path: Path, capsy
     assert said > 2
 
 
+def test_blame_and_bisect_name_a_command_that_no_step_has_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``get_state`` shows it applied; no checkpoint holds it, so both verbs say that it waits."""
+    path = tmp_path / "late.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph(saver)
+        app.invoke({"log": ["in"], "n": 1}, ON, interrupt_before=["ask"])
+        app.invoke(Command(update={"n": 9, "name": "late"}), ON, interrupt_before=["ask"])
+        assert (app.get_state(ON).values["n"], app.get_state(ON).values["name"]) == (9, "late")
+    where = ["-d", str(path)]
+    assert run(["blame", "t", "n", "--json", *where]) == 0
+    out, err = capsys.readouterr()
+    assert "a Command wrote to n, which the channel doesn't hold yet" in err
+    view = json.loads(out)
+    assert [line["value"] for line in view["lines"]] == [1]
+    assert view["command"] == [{"channel": "n", "value": 9}]
+    for verb in ("get", "blame"):
+        assert run([verb, "t", "name", *where]) == 4
+        assert "a Command wrote to name, which the channel doesn't hold yet" in capsys.readouterr().err
+    assert run(["blame", "t", "log", "--json", *where]) == 0
+    out, err = capsys.readouterr()
+    assert "Command" not in err and json.loads(out)["command"] == []
+    assert run(["bisect", "t", "--good", "step:-1", "--where", "n == 1", "--json", *where]) == 0
+    out, err = capsys.readouterr()
+    assert "not tested: the Command that waits at " in err
+    assert json.loads(out)["command"] == {"channels": ["n", "name"], "goto": []}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -1,7 +1,8 @@
 """Threads of the functional API: what can't be done there, and what is named instead."""
 
+import json
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,11 @@ from langgraph.func import entrypoint
 from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.replay import replay
+from ckpt_cli.output.line import Page, plain
+from ckpt_cli.output.text.replay import render
+from tests import golden
+from tests.commands.asking import at
 from tests.cross.pending import flow
 from tests.graphs.building import on
 
@@ -31,7 +37,7 @@ def _refuse_steps(path: Path, saver: SqliteSaver, capsys: pytest.CaptureFixture[
     flow.invoke(1, on("asks"))
     flow.invoke(2, on("saved"))
     for thread in ("asks", "saved"):
-        for words in (["replay", thread], ["update", thread, "--as-node", "flow", "--next", "END", *GIVEN]):
+        for words in (["replay", thread, "--commit"], ["update", thread, "--as-node", "flow", "--next", "END", *GIVEN]):
             assert run([*words, "-d", str(path)]) == 6
             caught = capsys.readouterr()
             assert "not of the functional API (@entrypoint)" in caught.err
@@ -40,6 +46,36 @@ def _refuse_steps(path: Path, saver: SqliteSaver, capsys: pytest.CaptureFixture[
     assert flow.invoke(2, on("saved")) == 42
     assert run(["resume", "asks", "--value", "5", "--yes", "-d", str(path)]) == 0
     assert flow.invoke(None, on("asks")) == 6
+
+
+def test_a_replay_gives_the_tasks_and_says_what_it_can_not_compute(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who waits and who failed is shown, as the library's next run finds it; the state after it is named as unknown."""
+    path = tmp_path / "flow.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+
+        @entrypoint(checkpointer=SqliteSaver(connection))
+        def flow(given: int) -> int:
+            if given == 0:
+                raise ValueError("no")
+            return given + (interrupt("sure?") if given == 1 else 0)
+
+        with suppress(ValueError):
+            flow.invoke(0, on("failed"))
+        flow.invoke(1, on("waiting"))
+        flow.invoke(2, on("done"))
+        due = {thread: flow.get_state(on(thread)).next for thread in ("failed", "waiting", "done")}
+    for thread, nodes in due.items():
+        assert run(["replay", thread, "--json", "-d", str(path)]) == 0
+        view, said = json.loads((caught := capsys.readouterr()).out), caught.err
+        tasks = [(task["node"], task["status"], task["again"]) for task in view["tasks"]]
+        assert tasks == [(node, thread, True) for node in nodes]
+        assert ("not of the functional API (@entrypoint)" in view["unplayed"]) == bool(nodes)
+        assert "nothing was written" not in said and (view["changes"], view["next"]) == ([], None)
+        text = " ".join(plain(line) for line in render(at(path, replay, thread), Page(width=100, now=golden.NOW)))
+        assert ("The state after the step can't be computed: a step can only" in text) == bool(nodes)
+        assert "--commit" not in text
 
 
 def test_what_was_saved_is_found_by_its_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

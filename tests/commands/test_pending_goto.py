@@ -12,8 +12,10 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from ckpt_cli.app import run
 from ckpt_cli.commands.graph import graph
 from ckpt_cli.commands.resume import resume
+from ckpt_cli.commands.trace import trace
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.text import graph as graph_text
+from ckpt_cli.output.text import trace as trace_text
 from ckpt_cli.output.text.resume import render
 from tests.commands.asking import at
 from tests.twins.goto_threads import Mood, build, make, on
@@ -93,6 +95,27 @@ def test_a_waiting_thread_is_not_deleted_as_done(path: Path, capsys: pytest.Capt
     said(path, capsys, "delete", "--status", "done", "--yes")
     assert "asks" in said(path, capsys, "threads", "--status", "waiting")
     assert "nothing waits" not in said(path, capsys, "resume", "asks", "--value", "yes", "--yes")
+
+
+def test_trace_names_the_goto_that_the_next_run_follows(path: Path) -> None:
+    """At the checkpoint where it waits, and at no step of a run that followed it."""
+    for thread_id, words in (
+        ("asks", "goto b"),
+        ("fails with values", "n, goto b"),
+        ("killed in a known node", "goto b"),
+    ):
+        view = at(path, trace, thread_id, steps=True)
+        *earlier, last = view.steps
+        assert [step.command for step in earlier] == [None] * len(earlier) and last.made is None
+        shown = [plain(line) for line in trace_text.render(view, Page(120, 0.0))]
+        assert [line for line in shown if f"pending Command: {words}" in line] == [
+            line for line in shown if "(Command input)" in line
+        ]
+    with closing(sqlite3.connect(path, check_same_thread=False)) as database:
+        graph = build(SqliteSaver(database), Mood())
+        graph.invoke(None, on("killed in a known node"))
+        assert graph.get_state(on("killed in a known node")).values["log"][-1] == "b"
+    assert [step.command for step in at(path, trace, "killed in a known node", steps=True).steps] == [None] * 4
 
 
 @pytest.mark.parametrize("is_hint", [False, True])

@@ -78,6 +78,41 @@ def _listed(path: Path, capsys: pytest.CaptureFixture[str], *words: str) -> set[
     return {row.split("\t")[0] for row in capsys.readouterr().out.splitlines()}
 
 
+def test_a_task_that_asked_and_failed_is_found_by_both_statuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The library has a question and an error for it; threads, stats, log, tree and --where have both too."""
+    fails, file = [False], tmp_path / "t.sqlite"
+
+    def node(state: _State) -> _State:
+        if fails[0]:
+            raise ValueError("early")
+        return {"log": [interrupt("really?")]}
+
+    with SqliteSaver.from_conn_string(str(file)) as saver:
+        graph = line(saver, "ask", nodes={"ask": node})
+        graph.invoke({"log": []}, on("t"))
+        fails[0] = True
+        with pytest.raises(ValueError, match="early"):
+            graph.invoke(None, on("t"))
+        [task] = graph.get_state(on("t")).tasks
+        assert (task.error, [one.value for one in task.interrupts]) == ("ValueError('early')", ["really?"])
+    for status in ("waiting", "failed", "stuck"):
+        assert _listed(file, capsys, "--status", status) == {"t"}
+    assert _listed(file, capsys, "--where", "'early' in error and node == 'ask'") == {"t"}
+    [thread] = at(file, threads).threads
+    assert (thread.status, thread.statuses) == ("waiting", ["waiting", "failed"])
+    assert [one.error for one in thread.errors] == [task.error]
+    for options in ((), ("--values",)):
+        assert run(["stats", "--json", *options, "-d", str(file)]) == 0
+        counted = json.loads(capsys.readouterr().out)
+        assert (counted["waiting"], counted["failed"]) == (1, 1)
+    drawn = "\n".join(map(plain, render(at(file, tree, "t"), Page(100, golden.NOW))))
+    assert "waiting for you: ask · failed: ask" in drawn
+    assert "⏸ ask  “really?”" in drawn and f"✗ ask  failed too, before or after it asked:  {task.error}" in drawn
+    assert "✗ ask ⏸ ask" in "\n".join(map(plain, render(at(file, log, "t"), Page(100, golden.NOW))))
+
+
 def test_a_thread_is_found_by_each_of_its_statuses(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One with a waiting and a failed task by both; several statuses may be in one option."""
     assert _listed(path, capsys, "--status", "waiting") == {"both", "waiting"}

@@ -1,5 +1,7 @@
 """``--where`` on a delta channel whose value isn't stored at the head: left out, and never in silence."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ _COMMANDS = [
     ["delete", "--dry-run"],
     ["tag", "--at", "@", "--name", "x"],
 ]
+_WHERE = ["len(story) > 0", "not (len(story) > 0)", 'values["story"] == []', "len(values.story) > 0"]
 
 
 @pytest.fixture
@@ -40,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("where", ["len(story) > 0", "not (len(story) > 0)"])
+@pytest.mark.parametrize("where", _WHERE)
 def test_undecided_threads_are_counted(
     path: Path, capsys: pytest.CaptureFixture[str], command: list[str], where: str
 ) -> None:
@@ -56,6 +59,30 @@ def test_a_watch_says_once_what_it_leaves_out(path: Path, capsys: pytest.Capture
     out, err = capsys.readouterr()
     remark = "--where: threads are left out undecided whose head has story as a delta channel, without a value"
     assert not out and err.count(remark) == 1
+
+
+def test_values_has_a_channel_that_is_not_stored(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether it exists is known, and what another channel holds; no record has a channel that doesn't exist."""
+    for where, count in (('"story" in values', 3), ('values["n"] == 1', 3), ('"no" in values', 0)):
+        assert run(["threads", "--where", where, "-d", str(path)]) == 0
+        out, err = capsys.readouterr()
+        assert len(out.splitlines()) == count and "undecided" not in err
+    assert run(["threads", "--where", 'values["no"] == 1', "-d", str(path)]) == 2
+    assert "fails on every thread: 'no'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "step"), [(["--any"], -1), ([], 1)], ids=["any checkpoint", "the head"])
+def test_a_watch_counts_threads_whose_metadata_can_not_be_read(
+    path: Path, capsys: pytest.CaptureFixture[str], words: list[str], step: int
+) -> None:
+    """They are left out, as in `threads`, and both commands say how many."""
+    with closing(sqlite3.connect(path)) as database, database:
+        where = f"json_extract(metadata, '$.step') = {step} AND thread_id != 't3'"
+        assert database.execute(f"UPDATE checkpoints SET metadata = '{{' WHERE {where}").rowcount == 2
+    for command in (["threads"], ["watch", "t1", "t2", "t3", "--stop-when", "idle > 0s"]):
+        assert run([*command, *words, "--where", "step > 90", "-d", str(path)]) == 0
+        out, err = capsys.readouterr()
+        assert not out and err.count("the metadata of 2 threads can't be read, so --where may have missed some") == 1
 
 
 def test_a_side_of_an_or_that_is_true_decides(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state.filter_terms import equality, required_term
+from ckpt_cli.history.state.where_values import StoredValues, Undecided
 from ckpt_cli.values.langgraph_values import items, message, text
 from ckpt_cli.values.node import Form, Node
 
@@ -24,10 +25,6 @@ _BITS = 4096  # the most bits of a product; more than the largest float has
 
 class _Absent(Exception):
     """The record has no such name."""
-
-
-class Undecided(Exception):
-    """The record has the name, but no value of it is stored, so the record can't be decided; the text is the name."""
 
 
 def _contains(whole: Any, part: Any) -> bool:
@@ -225,7 +222,7 @@ def _evaluator() -> Any:
                 raise TypeError(f".{node.attr} of {type(whole).__name__}")
             if node.attr not in whole:
                 raise _Absent(f".{node.attr}")
-            return whole[node.attr]
+            return whole[node.attr]  # or `Undecided`
 
     return partial(Evaluator, operators=simpleeval.DEFAULT_OPERATORS | {ast.Mod: _remainder, ast.Mult: _product})
 
@@ -238,7 +235,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         return "…"
     if isinstance(value, dict):
-        return {key: plain(item, depth + 1) for key, item in value.items()}
+        fields = {key: plain(item, depth + 1) for key, item in value.items()}
+        return StoredValues(fields, value.unstored) if isinstance(value, StoredValues) else fields
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     if not isinstance(value, Node):

@@ -65,6 +65,11 @@ class Snapshot(NamedTuple):
         """The tasks that failed, also error handlers, without those whose failure an error handler handles."""
         return [t for t in self.all_tasks if t.status is Status.FAILED and t.id not in self.handlers]
 
+    @property
+    def with_error(self) -> list[Task]:
+        """The tasks of `failed`, and those that wait and ended with an error too."""
+        return [task for task in self.all_tasks if task.has_failed and task.id not in self.handlers]
+
     def only(self, tasks: Iterable[Task]) -> "Snapshot":
         """The snapshot with these of its tasks and their error handlers."""
         kept = list(tasks)
@@ -94,7 +99,7 @@ class Snapshot(NamedTuple):
     def statuses(self) -> list[Status]:
         """Every status that the thread has, if this is its head; only WAITING and FAILED can come together."""
         of_tasks = {task.status for task in self.all_tasks}
-        halted = [Status.WAITING] * (Status.WAITING in of_tasks) + [Status.FAILED] * bool(self.failed)
+        halted = [Status.WAITING] * (Status.WAITING in of_tasks) + [Status.FAILED] * bool(self.with_error)
         if halted:
             return halted
         if of_tasks - {Status.LEFT}:  # even if all have finished: their writes have not become a checkpoint yet

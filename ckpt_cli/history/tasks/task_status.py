@@ -66,6 +66,12 @@ class Task(NamedTuple):
     by_goto: bool = False
 
     @property
+    def has_failed(self) -> bool:
+        """Whether the task ended with an error and hasn't finished; it may wait too, for a question before or since."""
+        has_error = any(write.channel == ERROR for write in self.writes)
+        return self.status is Status.FAILED or (self.status is Status.WAITING and has_error)
+
+    @property
     def answers(self) -> list[Any]:
         """The answers, as far as they can be read, with which the task continues when the thread is resumed."""
         return [answer for some in self.answered.values() for answer in some]

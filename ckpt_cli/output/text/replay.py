@@ -33,7 +33,7 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
     if view.command or view.goto:
         line = [("node", "input"), ("", f"  {_commanded(view, page)}")]
         yield fit([*line, ("muted", "" if view.consumed else "  kept")], page.width)
-    if not view.tasks and not view.undecided:
+    if not view.tasks and not view.undecided and not view.unplayed:
         yield [("muted", "nothing runs there")]
         return
     column = max((cell_len(_name(task)) for task in view.tasks), default=0)
@@ -95,6 +95,8 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if view.changes or view.unknown:
         yield [("muted", "the state would be")]
         yield from difference_lines(view.changes, page, 2)
+    if view.unplayed:
+        yield from _wrapped("muted", f"The state after the step can't be computed: {view.unplayed}.", page)
     for channel, why in view.unknown.items():
         lines = wrap(f"{channel}  unknown: {why}", max((page.width or 0) - 4, 20))
         yield from ([("muted", f"{'    ' if place else '  ? '}{part}")] for place, part in enumerate(lines))
@@ -107,11 +109,14 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if any(task.status == "left" for task in view.tasks):
         yield [("muted", "The call of this subgraph has finished: no run continues here.")]
         return
-    if view.head:
+    if view.head and (again or not view.unplayed):
         yield from _wrapped("", f"If resumed now: {_runs(view, again)}", page)
         yield from old_answers(view.old_answers, page)
-    else:
+    elif not view.head:
         yield from _wrapped("", "This isn't the head: a run from here runs the whole step again.", page)
+    if view.unplayed:
+        yield from _wrapped("muted", "Nothing written. `ckpt writes` shows what has finished.", page)
+        return
     after = "can't be known" if view.next is None else f"would be {counted(view.next) or 'nothing'}"
     lost = [_name(task) for task in view.tasks if task.by_goto and task.status == "finished"]
     but = f", but not what {', '.join(lost)} wrote, which a Command's goto started," if lost else ""

@@ -14,12 +14,14 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import short_lines
 from ckpt_cli.output.text.sends import argument, beside_questions
 from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
-from ckpt_cli.views.steps import HaltView, StepView, TaskView
+from ckpt_cli.views.steps import CommandView, HaltView, StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
 STOPPED = "running, stopped, killed or copied"
 """What a due task may be: a breakpoint, a kill and a copy leave the same data."""
+FAILED_TOO = "failed too, before or after it asked"
+"""Of a task that waits and ended with an error: nothing stored shows which came first."""
 _COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
@@ -100,11 +102,13 @@ def halts(step: StepView, short: Mapping[str, str] | None = None) -> Line:
 
 def pending_command(step: StepView) -> Line:
     """``pending Command: n, goto b``: what a Command wrote that the next run applies; empty if there is none."""
-    if step.command is None:
-        return []
-    goto = ", ".join(node or "a Send" for node in step.command.goto)
-    parts = [*step.command.channels, *([f"goto {goto}"] if goto else [])]
-    return [("changed", f"pending Command: {', '.join(parts)}")]
+    return [] if step.command is None else [("changed", f"pending Command: {command_words(step.command)}")]
+
+
+def command_words(command: CommandView) -> str:
+    """``n, goto b``: the channels and nodes of a Command."""
+    goto = ", ".join(node or "a Send" for node in command.goto)
+    return ", ".join([*command.channels, *([f"goto {goto}"] if goto else [])])
 
 
 def _past_halts(failed: Sequence[HaltView], asked: Sequence[HaltView], short: Mapping[str, str]) -> Iterator[Span]:
@@ -228,6 +232,10 @@ def _task_lines(task: TaskView, names: Mapping[str, str], cells: int | None, due
                 yield [("waiting", f"{WAITING} "), *name, ("", "  "), *line]
         if not task.interrupts:
             yield [("waiting", f"{WAITING} "), *name, ("muted", "  waits")]
+        if task.failed_too:
+            when = f"  {FAILED_TOO}:  "
+            shown = error(task.error, room and max(room - cell_len(when), 20))
+            yield [("bad", f"{FAILED} "), *name, ("muted", when), ("bad", shown)]
     elif task.status == "failed":
         handled = f"  its error handler: {task.handler}" if task.handler else ""
         room = room and max(room - cell_len(handled), 20)

@@ -95,7 +95,8 @@ def _whole(one: ThreadView, status: str, page: Page, width: int, names: Mapping[
         from ckpt_cli.output.text.tasks import old_answers
 
         yield from old_answers(one.old_answers, page)
-    if one.interrupts and not one.errors:
+    asked = [(interrupt.node, interrupt.send) for interrupt in one.interrupts]
+    if asked and all((failed.node, failed.send) in asked for failed in one.errors):
         from ckpt_cli.output.text.answer_commands import command_lines
 
         yield from command_lines(one.thread_id, one.interrupts, width)

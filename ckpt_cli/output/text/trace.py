@@ -7,6 +7,7 @@ from ckpt_cli.output.cells import cell_len, fit, flow, pad, truncate
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import elapsed, size
 from ckpt_cli.output.text.contributors import KINDS, name_of
+from ckpt_cli.output.text.steps import command_words
 from ckpt_cli.output.theme import BAR, BETWEEN, LEADS_TO, MORE, NOTHING, SHORT_BAR
 from ckpt_cli.views.trace import ChannelSum, NodeSum, TaskLine, TraceStep, TraceView
 
@@ -129,7 +130,8 @@ def _who(step: TraceStep) -> str:
     names = counted(f"{name_of(step.path, task.node, task.kind)}{_mark(task)}" for task in step.tasks)
     wait = _WAITS.get(step.spent, "")
     lost = "" if step.recorded else "left no writes"
-    return f" {BETWEEN} ".join(part for part in (names, wait, lost) if part)
+    command = "" if step.command is None else f"pending Command: {command_words(step.command)}"
+    return f" {BETWEEN} ".join(part for part in (names, wait, lost, command) if part)
 
 
 def _mark(task: TaskLine) -> str:
@@ -174,7 +176,9 @@ def _piped(view: TraceView) -> Iterator[Line]:
         yield row([[("key", "channel")], *([("", _plain(part))] for part in channel)])
     for step in view.steps:
         names = ",".join(name_of("", task.node, task.kind) for task in step.tasks)
-        yield row([[("key", "step")], *([("", _plain(part))] for part in step[:-1]), [("node", names)]])
+        waits = "" if step.command is None else command_words(step.command)
+        parts = [[("", _plain(part))] for part in step[:-2]]
+        yield row([[("key", "step")], *parts, [("node", names)], [("changed", waits)]])
 
 
 def _plain(part: object) -> str:
