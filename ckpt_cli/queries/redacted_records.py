@@ -221,10 +221,7 @@ class RecordRedactor:
         value = self._codec.decode(payload)
         if isinstance(value, Node) and value.needs_key:
             raise KeyMissing(f"a value is encrypted: {value.problem}", hint="--key-env NAME names the key's variable")
-        try:
-            new = change(value)
-        except RecursionError:
-            new = self._redactor.opaque(("state", "nested too deep"))
+        new = change(value)
         if isinstance(value, Node) and value.form in (Form.OPAQUE, Form.PICKLE, Form.BROKEN):
             return self._codec.encode_anew(MASK, Payload("msgpack", b""))
         try:

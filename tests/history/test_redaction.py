@@ -104,6 +104,14 @@ def test_what_cant_be_looked_into() -> None:
     assert redact("x" * 5000, patterns=["ann"]) in ("x" * 5000, MASK)
 
 
+def test_a_value_nested_too_deep() -> None:
+    """It can't be looked into, so all of it is replaced."""
+    value: Any = "ann"
+    for _ in range(3000):
+        value = [value]
+    assert redact(value, patterns=["ann"]) == redact(value, outline=True) == MASK
+
+
 def test_matches_that_overlap_are_one() -> None:
     """Two patterns that match the same characters leave one mask."""
     assert Patterns(["anna", "nab"], Masks()).text("xannabel") == f"x{MASK}el"

@@ -11,6 +11,9 @@ else:
     from backports import zstd
 
 
+_SHORTEST = 5  # bytes; a shorter piece of base64 may be there by chance
+
+
 def contents(path: Path) -> bytes:
     """The bytes of the file, and those of all its frames and its index, decompressed."""
     data = path.read_bytes()
@@ -21,4 +24,5 @@ def contents(path: Path) -> bytes:
 def found(text: str, data: bytes) -> set[str]:
     """In which spellings a text is in these bytes, in any case of its letters."""
     low = data.lower()
-    return {name for name, spelled in spellings(text).items() if spelled in data or spelled.lower() in low}
+    long = {name: spelled for name, spelled in spellings(text).items() if len(spelled) >= _SHORTEST}
+    return {name for name, spelled in long.items() if spelled in data or spelled.lower() in low}

@@ -11,7 +11,10 @@ from collections.abc import Set as AbstractSet
 from ckpt_cli.history.redaction.patterns import Patterns
 
 _SEPARATORS = re.compile(r"(\||:|\+|~|, )")
-_OWN_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-f]{32}|[0-9]{0,10}")
+_OWN_ID = re.compile(
+    r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-f]{32}|[0-9]{0,10}"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,15}(?:Z|\+00:00)"  # langgraph 0.0: when it was made
+)
 _TRIGGERS = ("branch:", "join:", "start:")
 _TRIGGER_WORDS: AbstractSet[str] = frozenset({"branch", "join", "start", "to"})
 _NO_WORDS: AbstractSet[str] = frozenset()

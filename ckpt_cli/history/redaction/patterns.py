@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from ckpt_cli.errors import UsageError
 from ckpt_cli.history.redaction.hidden_texts import Span, opaque_runs, plain_text, views
 from ckpt_cli.history.redaction.masks import MASK, Masks
 from ckpt_cli.history.search.match_watch import MatchWatch
@@ -22,9 +23,9 @@ class Patterns:
     """
 
     def __init__(self, patterns: Iterable[str], masks: Masks) -> None:
-        self._needles = [Needle(pattern) for pattern in patterns]
+        self._needles = [*map(_needle, patterns)]
         self._masks = masks
-        self._watch = MatchWatch()
+        self._watch = MatchWatch("nothing was written")
         for needle in self._needles:
             needle.watch = self._watch
         self.counts = [0] * len(self._needles)
@@ -71,6 +72,13 @@ class Patterns:
         if levels:
             found += [view.original(span) for view in views(text) for span in self._spans(view.text, levels - 1)]
         return _merged(found) if found else found
+
+
+def _needle(pattern: str) -> Needle:
+    try:
+        return Needle(pattern)
+    except UsageError as error:
+        raise UsageError(error.message, candidates=error.candidates) from error
 
 
 def _merged(spans: list[Span]) -> list[Span]:

@@ -57,15 +57,26 @@ class Redactor(SingleValues):
             active = NODE_NAMES
         elif self.outline:
             active = EVERYTHING
-        return self.value(value, (*place, self.identifier(name)), active)
+        return self._bounded(value, (*place, self.identifier(name)), active)
 
     def anywhere(self, value: Any, place: Place) -> Any:
         """A value in which a path may begin at any key, redacted."""
-        return self.value(value, place, EVERYTHING if self.outline else Active(anywhere=bool(self.paths)))
+        return self._bounded(value, place, EVERYTHING if self.outline else Active(anywhere=bool(self.paths)))
 
     def entry(self, key: str, own: str, value: Any, place: Place) -> Any:
         """The value of an entry of the metadata, redacted; `own` is its redacted key."""
-        return self._member(key, own, value, place, EVERYTHING if self.outline else Active(anywhere=bool(self.paths)))
+        active = EVERYTHING if self.outline else Active(anywhere=bool(self.paths))
+        try:
+            return self._member(key, own, value, place, active)
+        except RecursionError:
+            return self.opaque(place)
+
+    def _bounded(self, value: Any, place: Place, active: Active) -> Any:
+        """The value, redacted; one that is nested too deep can't be looked into."""
+        try:
+            return self.value(value, place, active)
+        except RecursionError:
+            return self.opaque(place)
 
     def value(self, value: Any, place: Place, active: Active) -> Any:
         """A value, redacted by the rules that are active for it."""
