@@ -6,7 +6,7 @@ steps, which LangGraph makes itself, stay.
 
 import hashlib
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -66,7 +66,7 @@ class RecordRedactor:
         self._must_be_own(row.checkpoint_id, row.parent_id or "")
         body = must_be_mapping(_decoded(self._codec, one.body, what), what)
         self._learn(body)
-        new_body = self._anew(self._body(body), one.body, what)
+        new_body = self._anew(self._body(body, one.channels or {}), one.body, what)
         metadata = self._metadata(one, f"the metadata of {what}")
         apart = one.channels
         channels = None if apart is None else {self._name(c): self._apart(c, p) for c, p in apart.items()}
@@ -103,8 +103,8 @@ class RecordRedactor:
             for part in ("channel_values", "channel_versions", "versions_seen"):
                 self._redactor.learn(parts_of_names(named(body.get(part))))
 
-    def _body(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The checkpoint object; its ids, times and versions stay."""
+    def _body(self, body: Mapping[str, Any], apart: Collection[str]) -> dict[str, Any]:
+        """The checkpoint object; its ids, times and versions stay, and the marks of channels stored apart from it."""
         new: dict[str, Any] = {}
         for key, value in body.items():
             place = ("state", key)
@@ -112,7 +112,10 @@ class RecordRedactor:
                 new[key] = value if self._is_own(key, value) else self._redactor.anywhere(value, place)
             elif key == "channel_values":
                 values = must_be_mapping(value, key)
-                new[key] = {self._name(c): self._channel(c, one, ("state",)) for c, one in values.items()}
+                new[key] = {
+                    self._name(c): one if one is True and c in apart else self._channel(c, one, ("state",))
+                    for c, one in values.items()
+                }
             elif key == "channel_versions":
                 new[key] = self._versions(value)
             elif key == "versions_seen":
