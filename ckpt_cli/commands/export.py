@@ -7,6 +7,14 @@ import typer
 
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.parameters.options import Threads
+from ckpt_cli.parameters.redaction import (
+    OnlyStructure,
+    RedactionOptions,
+    RedactPaths,
+    RedactPatterns,
+    SaltEnv,
+    parse_redaction,
+)
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.session import Session
@@ -27,6 +35,10 @@ def export(
     selector: SelectorOptions = NOTHING_TYPED,
     skip_refused: _Skip = False,
     dry_run: _Dry = False,
+    redact: RedactPaths = None,
+    redact_pattern: RedactPatterns = None,
+    only_structure: OnlyStructure = False,
+    salt_env: SaltEnv = None,
 ) -> ExportView:
     """Pack threads into a bundle: one file with every checkpoint, subgraph and write, byte for byte.
 
@@ -34,20 +46,32 @@ def export(
     threads are exported. A bundle that exists gets what it lacks; it keeps what the database no longer has. A
     checkpoint with other contents than the bundle's is refused, and nothing is written.
 
-    A bundle holds all that the threads hold, secrets too. Only you may read a new one.
+    A bundle holds all that the threads hold, secrets too, unless you redact them. Only you may read a new one. A
+    redacted bundle says that it is one. What can't be looked into, such as a pickle, is replaced whole or refused.
 
     Examples:
       ckpt export support-42 -o incident.ckpt
       ckpt export --match 'support-*' --since 7d -o week.ckpt
       ckpt export --status failed -o failed.ckpt --dry-run
+      ckpt export support-42 -o shared.ckpt --redact user.email --redact-pattern 'sk-\\w+'
+      ckpt export support-42 -o shape.ckpt --only-structure
     """
     if not output:
         raise UsageError("to which file? -o FILE.ckpt names it")
     chosen = parse_selector(session, selector, threads)
-    return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run)
+    options = parse_redaction(redact_pattern, redact, only_structure=only_structure, salt_env=salt_env)
+    return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run, redact=options)
 
 
-def run(session: Session, chosen: ThreadSelection, path: Path, *, skip_refused: bool, dry_run: bool) -> ExportView:
+def run(
+    session: Session,
+    chosen: ThreadSelection,
+    path: Path,
+    *,
+    skip_refused: bool,
+    dry_run: bool,
+    redact: RedactionOptions | None = None,
+) -> ExportView:
     """The view of an export of the chosen threads."""
     from ckpt_cli.queries.bundle_export import export_threads
 
@@ -57,4 +81,4 @@ def run(session: Session, chosen: ThreadSelection, path: Path, *, skip_refused: 
     ids = [thread.thread_id for thread in heads]
     if not ids:
         raise NotFound("no thread is selected; nothing was written")
-    return export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run)
+    return export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, redact=redact)

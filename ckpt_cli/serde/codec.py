@@ -101,6 +101,25 @@ class Codec:
             return _msgpack(value, old, like)
         raise NotSupported(f"a value stored as {like.tag or 'pickle'} can't be written anew")
 
+    def encode_anew(self, value: Any, like: Payload, nonce: Callable[[bytes], bytes] | None = None) -> Payload:
+        """A value in the encoding of `like`, of which no byte is kept.
+
+        If `like` is encrypted, `nonce` gives the nonce for a plaintext; without it, the nonce is random.
+
+        Raises:
+            UsageError, KeyMissing, NotSupported: as in `encode`.
+        """
+        inner, encrypted, cipher = like.tag.partition("+")
+        if encrypted and cipher == _AES:
+            from ckpt_cli.serde import aes
+
+            coded = self.encode_anew(value, Payload(inner, self._decrypt(like)))
+            beginning = nonce(coded.data) if nonce is not None else b""
+            return Payload(f"{coded.tag}+{_AES}", aes.encrypt(coded.data, self._key, beginning))
+        from ckpt_cli.serde.whole_encoding import encode_whole
+
+        return encode_whole(value, like, self.encode)
+
     def under_nonce(self, payload: Payload, beginning: bytes) -> Payload:
         """An encrypted payload, encrypted anew under a nonce with this beginning; anybody can read the nonce.
 

@@ -9,7 +9,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import NotSupported, UsageError
 from ckpt_cli.model import Payload
 from ckpt_cli.values.node import broken
 from ckpt_cli.values.same import same
@@ -39,6 +39,20 @@ def encode(
     """
     old = json.loads(like or b"{}") or {}
     return json.dumps(_document(values, old, next(_leaves(old), _NEW), value, encoded)).encode()
+
+
+def encode_whole(values: Any, like: bytes, encoded: Callable[[Any, Payload], Payload]) -> bytes:
+    """The bytes of metadata whose values are all encoded anew, like those of `like`.
+
+    Raises:
+        UsageError: a key isn't text.
+        NotSupported: a value of `like` is encrypted.
+    """
+    pattern = next(_leaves(json.loads(like or b"{}") or {}), _NEW)
+    if "+" in pattern.tag:
+        raise NotSupported("encrypted metadata of MongoDB can't be written anew")
+    empty = _NEW if pattern.tag else Payload("", b"null")
+    return json.dumps(_document(values, None, empty, lambda _: None, encoded)).encode()
 
 
 def _values(part: Any, value: Callable[[Payload], Any]) -> Any:

@@ -13,7 +13,7 @@ from ckpt_cli.serde.extension_shapes import PYDANTIC_METHOD, SNAPSHOT
 from ckpt_cli.serde.msgpack_rescue import ENCODING
 from ckpt_cli.serde.splice import splice
 from ckpt_cli.serde.unpack import unpack
-from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.node import Form, Node, Opened
 
 _CODES = {
     Form.VALUE: 0,
@@ -71,6 +71,18 @@ def _object(item: Any) -> Any:
     if item.raw is not None and item.encoding == ENCODING:
         return ormsgpack.Fragment(complete_bytes(item))
     return ormsgpack.Ext(*_ext(item))
+
+
+def packed(node: Node) -> Node:
+    """The same object as the bytes that msgpack stores for it, so that they are made only once; its state is dropped.
+
+    Raises:
+        UsageError: msgpack can't express a part of it.
+    """
+    code, data = _ext(node)
+    return Node(
+        Opened(node.module, node.name, node.form, node.state, node.method), encoding=f"msgpack:{code}", raw=data
+    )
 
 
 def _reserved(code: int, data: bytes) -> bytes:

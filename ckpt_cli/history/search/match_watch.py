@@ -26,11 +26,13 @@ class MatchWatch:
         texts: the number of texts searched so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, advice: str = "-F looks for plain text") -> None:
+        """`advice` ends the hint of the error."""
         self.length = -1
         self.texts = 0
         self._seen = 0
         self._ticks = 0
+        self._advice = advice
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -55,5 +57,5 @@ class MatchWatch:
             what = f"more than {self._ticks * _TICK:g} s for one text of {self.length:,} characters"
             raise UsageError(
                 f"the pattern takes {what}; the search ended there",
-                hint="a repetition inside a repetition, as in (a+)+, can take endless time; -F looks for plain text",
+                hint=f"a repetition inside a repetition, as in (a+)+, can take endless time; {self._advice}",
             )

@@ -95,6 +95,18 @@ class Needle:
         finally:
             watch.length = -1
 
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where each match that is not empty begins and ends."""
+        if self._exact and self._exact not in text:
+            return []
+        watch = self.watch
+        watch.texts += 1
+        watch.length = len(text)
+        try:
+            return [m.span() for m in self._regex.finditer(text) if m.end() > m.start()]
+        finally:
+            watch.length = -1
+
     def _search(self, text: str) -> Match | None:
         matches = (m for m in self._regex.finditer(text) if m.end() > m.start())
         first = next(matches, None)

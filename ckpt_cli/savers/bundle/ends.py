@@ -14,6 +14,7 @@ VERSION = 1
 _SKIP_HEADER, _SKIP_FOOTER = 0x184D2A5C, 0x184D2A5D
 _TITLE, _ENDING = b"ckpt bundle\n", b"ckpt index end\n\0"
 _NOTE = b"see docs/bundle.md\n"
+_REDACTED_NOTE = b"redacted, docs/bundle.md"
 _HEADER = struct.Struct("<II12sI16s24s")
 _FOOTER = struct.Struct("<II16s16sQQQQ32s")
 _START = struct.pack("<II", _SKIP_HEADER, _HEADER.size - 8) + _TITLE
@@ -55,9 +56,10 @@ def is_bundle(start: bytes) -> bool:
     return start.startswith(_START)
 
 
-def make_header(bundle_id: bytes) -> bytes:
+def make_header(bundle_id: bytes, *, redacted: bool = False) -> bytes:
     """The beginning of a bundle; its 16 random bytes are in each of its footers too."""
-    return _HEADER.pack(_SKIP_HEADER, _HEADER.size - 8, _TITLE, VERSION, bundle_id, _NOTE)
+    note = _REDACTED_NOTE if redacted else _NOTE
+    return _HEADER.pack(_SKIP_HEADER, _HEADER.size - 8, _TITLE, VERSION, bundle_id, note)
 
 
 def read_header(data: bytes) -> bytes:

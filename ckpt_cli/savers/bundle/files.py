@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.savers.bundle.ends import make_header
-from ckpt_cli.savers.bundle.index import Index
+from ckpt_cli.savers.bundle.index import Index, Redaction
 from ckpt_cli.savers.bundle.reader import BundleReader
 from ckpt_cli.savers.bundle.writer import BundleWriter
 
@@ -18,25 +18,26 @@ UNFINISHED = ".unfinished"
 
 
 @contextmanager
-def bundle_writer(path: Path) -> Iterator[BundleWriter]:
+def bundle_writer(path: Path, redaction: Redaction | None = None) -> Iterator[BundleWriter]:
     """Add threads to a bundle, which is made if there is none; only its user may read a new one.
 
     What is added is in effect at the end of the block. If the block raises an error, the bundle is what it was.
+    `redaction` says how the threads were redacted.
 
     Raises:
         DatabaseUnreachable: the file can't be made or opened, or isn't a bundle.
         DatabaseDamaged: the bundle's index is damaged, so that nothing can be added to it.
-        Refused: another program adds to it now.
+        Refused: another program adds to it now, or its threads were redacted in another way, or not at all.
     """
     if path.exists():
         with _locked(path) as file:
-            yield from _appending(path, file)
+            yield from _appending(path, file, redaction)
         return
     unfinished = path.with_name(path.name + UNFINISHED)
     with _locked(unfinished) as file:
         file.truncate(0)
         try:
-            yield from _new(file)
+            yield from _new(file, redaction)
         except BaseException:
             unfinished.unlink()
             raise
@@ -44,18 +45,37 @@ def bundle_writer(path: Path) -> Iterator[BundleWriter]:
         _sync_folder(path)
 
 
-def _new(file: BinaryIO) -> Iterator[BundleWriter]:
+def _new(file: BinaryIO, redaction: Redaction | None) -> Iterator[BundleWriter]:
     bundle_id = os.urandom(16)
-    header = make_header(bundle_id)
+    header = make_header(bundle_id, redacted=redaction is not None)
     file.write(header)
-    writer = BundleWriter(file, bundle_id, Index(), len(header))
+    writer = BundleWriter(file, bundle_id, Index(redaction=redaction), len(header))
     yield writer
     writer.finish()
 
 
-def _appending(path: Path, file: BinaryIO) -> Iterator[BundleWriter]:
+def must_be_redacted_alike(old: Redaction | None, new: Redaction | None) -> None:
+    """Refuse to mix records that were redacted in different ways in one bundle.
+
+    Raises:
+        Refused: the ways differ, or nothing shows that they are the same.
+    """
+    if old == new and (new is None or new.key):
+        return
+    hint = "export to a new file"
+    if old is None:
+        raise Refused("the bundle isn't redacted; redacted threads can't be added to it", hint=hint)
+    if new is None:
+        raise Refused("the bundle is redacted; only threads redacted in the same way can be added to it", hint=hint)
+    if not old.key:
+        raise Refused("the bundle was redacted without a salt; nothing can be added to it", hint=hint)
+    raise Refused("the bundle was redacted with another salt, or with other rules", hint=hint)
+
+
+def _appending(path: Path, file: BinaryIO, redaction: Redaction | None) -> Iterator[BundleWriter]:
     reader = BundleReader(path)
     reader.close()
+    must_be_redacted_alike(reader.index.redaction, redaction)
     end = reader.footer.end
     writer = BundleWriter(file, reader.bundle_id, reader.index, end)
     try:

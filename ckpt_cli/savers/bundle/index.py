@@ -29,6 +29,18 @@ class Origin(NamedTuple):
     form: RecordFormat
 
 
+class Redaction(NamedTuple):
+    """What the records lack of those in the databases that they come from.
+
+    Attributes:
+        by: what chose the texts that were replaced: ``pattern``, ``path``, ``structure``.
+        key: equal only for the same rules and salt; "" without a salt, and then it is equal to none.
+    """
+
+    by: tuple[str, ...]
+    key: str
+
+
 @dataclass
 class Entry:
     """A thread in the index.
@@ -55,11 +67,16 @@ class Entry:
 
 @dataclass
 class Index:
-    """Everything that a reader must know before it reads a record."""
+    """Everything that a reader must know before it reads a record.
+
+    Attributes:
+        redaction: None if the records are byte for byte those of their databases.
+    """
 
     origins: list[Origin] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     threads: dict[str, Entry] = field(default_factory=dict)
+    redaction: Redaction | None = None
 
 
 def index_blocks(index: Index) -> Iterator[tuple[bytes, int]]:
@@ -76,6 +93,8 @@ def index_blocks(index: Index) -> Iterator[tuple[bytes, int]]:
 
 def _index_lines(index: Index) -> Iterator[bytes]:
     yield line({"format": "ckpt bundle", "version": VERSION, "columns": COLUMNS})
+    if index.redaction is not None:
+        yield line({"redacted": index.redaction._asdict()})
     for origin in index.origins:
         yield line({"origin": {**origin._asdict(), "form": origin.form._asdict()}})
     for frame in index.frames:
@@ -133,6 +152,9 @@ def _read_line(value: Any, index: Index, footer: Footer) -> None:
         index.threads[entry.thread_id] = entry
     elif "origin" in value:
         index.origins.append(_read_origin(value["origin"]))
+    elif "redacted" in value:
+        found = value["redacted"]
+        index.redaction = Redaction(tuple(map(text, found["by"])), text(found["key"]))
 
 
 def _read_frame(values: Any, footer: Footer) -> Frame:

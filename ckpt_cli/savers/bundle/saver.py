@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
 from ckpt_cli.savers.bundle.ends import VERSION
-from ckpt_cli.savers.bundle.index import Entry, Origin
+from ckpt_cli.savers.bundle.index import Entry, Origin, Redaction
 from ckpt_cli.savers.bundle.reader import BundleReader, Table
 from ckpt_cli.savers.bundle.records import StoredCheckpoint
 from ckpt_cli.savers.contract import Saver
@@ -46,6 +46,11 @@ class BundleSaver(ReadOnlySaver):
         index = self._reader.index
         return index.origins[index.threads[thread_id].origin]
 
+    @property
+    def redaction(self) -> Redaction | None:
+        """What its records lack; None if they are byte for byte those of their databases."""
+        return self._reader.index.redaction
+
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look` on the index in memory; the index is read again first if the file has grown."""
         if self._in_moment:
@@ -67,6 +72,8 @@ class BundleSaver(ReadOnlySaver):
             "threads from": "; ".join(names) or "nowhere",
             "checksum": self._reader.footer.digest.hex(),
         }
+        if self.redaction is not None:
+            facts["redacted"] = f"by {', '.join(self.redaction.by)}: not a byte-for-byte copy"
         if self._reader.unfinished:
             facts["unfinished"] = f"{self._reader.unfinished:,} bytes at its end belong to no index, and are ignored"
         generation = f"bundle, version {VERSION}"

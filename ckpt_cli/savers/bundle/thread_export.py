@@ -1,7 +1,7 @@
 """Adds a thread of another database to a bundle: the records that it lacks; it refuses what differs."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import LOST, Checkpoint, Payload, Record, Ref, Write, in_words, name_of
@@ -12,8 +12,9 @@ from ckpt_cli.savers.contract import Saver
 
 
 class Added(NamedTuple):
-    """What was added of a thread: how many records, and the bytes of their payloads."""
+    """What was added of a thread: its id in the bundle, how many records, and the bytes of their payloads."""
 
+    thread_id: str
     checkpoints: int = 0
     writes: int = 0
     bytes: int = 0
@@ -27,7 +28,30 @@ def origin_of(saver: Saver, thread_id: str) -> Origin:
     return Origin(about.backend, about.generation, about.layout, saver.form)
 
 
-def export_thread(saver: Saver, thread_id: str, writer: BundleWriter | None, old: BundleSaver | None) -> Added:
+class Redact(Protocol):
+    """Makes the records of a thread ready for a bundle that holds less than the database."""
+
+    def start(self, thread_id: str) -> str:
+        """Begin with a thread, and return its id in the bundle."""
+
+    def checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
+        """The checkpoint as it is in the bundle.
+
+        Raises:
+            Refused: it can't be made ready.
+        """
+
+    def write(self, write: Write) -> Write:
+        """The write as it is in the bundle; raises as `checkpoint` does."""
+
+
+def export_thread(
+    saver: Saver,
+    thread_id: str,
+    writer: BundleWriter | None,
+    old: BundleSaver | None,
+    redact: Redact | None = None,
+) -> Added:
     """Add what a bundle lacks of a thread; must run inside a moment of `saver`, and may run again.
 
     Args:
@@ -35,16 +59,19 @@ def export_thread(saver: Saver, thread_id: str, writer: BundleWriter | None, old
         thread_id: the thread.
         writer: adds to the bundle; None to only count.
         old: the bundle as it was, if there was one.
+        redact: changes each record before it is compared with the bundle's and added.
 
     Raises:
         Refused: the bundle has a record with other contents, or a value isn't in the database.
     """
+    own_id = thread_id if redact is None else redact.start(thread_id)
     if writer is not None:
-        writer.begin(thread_id, origin_of(saver, thread_id))
-    added = Added()
-    for record in _missing(saver, thread_id, old):
+        writer.begin(own_id, origin_of(saver, thread_id))
+    added = Added(own_id)
+    for record in _missing(saver, thread_id, own_id, old, redact or _Same()):
         is_checkpoint, size = isinstance(record, Checkpoint), sum(len(one.data) for one in _payloads(record))
-        added = Added(added.checkpoints + is_checkpoint, added.writes + (not is_checkpoint), added.bytes + size)
+        checkpoints, writes = added.checkpoints + is_checkpoint, added.writes + (not is_checkpoint)
+        added = Added(own_id, checkpoints, writes, added.bytes + size)
         if writer is not None:
             writer.add(record)
     if writer is not None:
@@ -52,15 +79,35 @@ def export_thread(saver: Saver, thread_id: str, writer: BundleWriter | None, old
     return added
 
 
-def _missing(saver: Saver, thread_id: str, old: BundleSaver | None) -> Iterator[Record]:
+class _Same:
+    """Leaves records as they are."""
+
+    def start(self, thread_id: str) -> str:
+        """See `Redact`."""
+        return thread_id
+
+    def checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
+        """See `Redact`."""
+        return checkpoint
+
+    def write(self, write: Write) -> Write:
+        """See `Redact`."""
+        return write
+
+
+def _missing(saver: Saver, thread_id: str, own_id: str, old: BundleSaver | None, redact: Redact) -> Iterator[Record]:
     """The records that the bundle doesn't have."""
-    here = old if old is not None and old.thread(thread_id) is not None else None
-    for checkpoint in saver.checkpoints(row.ref for row in saver.rows(thread_id)):
+    here = old if old is not None and old.thread(own_id) is not None else None
+    for found in saver.checkpoints(row.ref for row in saver.rows(thread_id)):
+        _must_be_whole(found)
+        checkpoint = redact.checkpoint(found)
         there = None if here is None else next(here.checkpoints([checkpoint.row.ref]), None)
         if _is_missing(checkpoint, there):
             yield checkpoint
     on, there_by_name = None, dict[object, Write]()
-    for write in saver.writes(thread_id):
+    for one in saver.writes(thread_id):
+        _must_be_whole(one)
+        write = redact.write(one)
         if here is not None and write.ref != on:
             on = write.ref
             there_by_name = {name_of(one): one for one in _writes_on(here, on)}
@@ -72,9 +119,12 @@ def _writes_on(saver: Saver, ref: Ref) -> Iterator[Write]:
     return saver.writes(ref.thread_id, ref.ns, [ref.checkpoint_id])
 
 
-def _is_missing(record: Record, there: Record | None) -> bool:
+def _must_be_whole(record: Record) -> None:
     if any(payload.tag == LOST for payload in _payloads(record)):
         raise Refused(f"{in_words(name_of(record))} has a value that isn't in the database")
+
+
+def _is_missing(record: Record, there: Record | None) -> bool:
     if there is not None and _without_size(there) != _without_size(record):
         what = f"the bundle has {in_words(name_of(record))} with other contents"
         raise Refused(what, hint="export the thread to a new file")

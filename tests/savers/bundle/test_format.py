@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,8 +17,10 @@ from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Record, Write, name_of
 from ckpt_cli.savers.bundle import open_path
 from ckpt_cli.savers.bundle.files import bundle_writer
+from ckpt_cli.savers.bundle.index import Redaction
+from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.bundle.segments import parts
-from tests.savers.bundle.making import make_bundle
+from tests.savers.bundle.making import add, make_bundle
 from tests.savers.bundle.other_program import read_bundle
 
 if sys.version_info >= (3, 14):
@@ -161,3 +164,24 @@ def test_two_programs_dont_add_at_once(tmp_path: Path) -> None:
     for one in (path, tmp_path / "new.ckpt"):
         with bundle_writer(one), pytest.raises(Refused, match="another program"), bundle_writer(one):
             raise AssertionError
+
+
+@pytest.mark.parametrize("key", ["", "0" * 32])
+def test_a_redacted_bundle_says_so(tmp_path: Path, key: str) -> None:
+    """Header and index say it, a reader that doesn't know it reads on, and only what was redacted alike is added."""
+    path, redaction = tmp_path / "some.ckpt", Redaction(("pattern",), key)
+    with bundle_writer(path, redaction) as writer:
+        add(writer, [checkpoint("t", "c1")])
+    assert path.read_bytes()[40:64] == b"redacted, docs/bundle.md" and read_bundle(path).keys() == {"t"}
+    with closing(BundleSaver(path)) as saver:
+        assert saver.redaction == redaction and "not a byte-for-byte copy" in saver.about().facts["redacted"]
+    before = path.read_bytes()
+    for other in (None, Redaction(("pattern",), "1" * 32), Redaction(("path",), key), *([] if key else [redaction])):
+        with pytest.raises(Refused), bundle_writer(path, other):
+            pass
+    assert path.read_bytes() == before
+    with (
+        pytest.raises(Refused),
+        bundle_writer(make_bundle(tmp_path / "plain.ckpt", [checkpoint("t", "c1")]), redaction),
+    ):
+        pass
