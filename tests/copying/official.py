@@ -31,8 +31,8 @@ def records(saver: BaseCheckpointSaver[Any], thread_id: str, ns: str) -> list[An
             one.config["configurable"]["checkpoint_id"],
             ((one.parent_config or {}).get("configurable") or {}).get("checkpoint_id"),
             {
-                name: plain(_REDIS._revive_if_needed(value))
-                for name, value in one.checkpoint["channel_values"].items()
+                name: plain(value)
+                for name, value in _REDIS._revive_if_needed(one.checkpoint["channel_values"]).items()
                 if type(value).__name__ != "_DeltaSnapshot"
             },
             {k: plain(v) for k, v in one.metadata.items()},
