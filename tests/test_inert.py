@@ -41,7 +41,11 @@ COMMANDS: dict[str, list[list[str]]] = {
     "update": [["update", "{thread}", "--values", '{"bad": 1}', "--as-node", "a", "--next", "END", "--dry-run"]],
     "delete": [["delete", "{thread}", "--dry-run"], ["delete", "{thread}", "--after", "@^", "--dry-run"]],
     "repair": [["repair", "--answer", "no"], ["repair", "--drop-calls", "--dry-run"]],
-    "export": [["export", "{thread}", "-o", "incident.ckpt", "--dry-run"]],
+    "export": [
+        ["export", "{thread}", "-o", "incident.ckpt", "--dry-run"],
+        ["export", "{thread}", "-o", "shared.ckpt", "--dry-run", "--skip-refused", "--redact-pattern", "x"],
+        ["export", "{thread}", "-o", "shape.ckpt", "--dry-run", "--skip-refused", "--only-structure"],
+    ],
     "copy": [["copy", "{database}", "{other}", "--dry-run"]],
     "undo": [["undo", "--dry-run"]],
     "operations": [["operations"]],
@@ -111,6 +115,7 @@ READ_WITH = {
         "encodings",
         "hashlib",
         "_hashlib",
+        "hmac",
         "_blake2",
     ),
     *("pickletools", "pickle", "_pickle", "_compat_pickle", "org"),  # org: what pickle tries for the sake of Jython

@@ -5,10 +5,10 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.parameters.redaction import RedactionOptions
-from ckpt_cli.queries.redaction import ThreadRedaction
 from ckpt_cli.savers.bundle.files import bundle_writer, must_be_redacted_alike
 from ckpt_cli.savers.bundle.index import Redaction
 from ckpt_cli.savers.bundle.saver import BundleSaver
@@ -16,6 +16,9 @@ from ckpt_cli.savers.bundle.thread_export import export_thread
 from ckpt_cli.savers.bundle.writer import BundleWriter
 from ckpt_cli.session import Session
 from ckpt_cli.views.export import ExportLine, ExportView
+
+if TYPE_CHECKING:
+    from ckpt_cli.queries.redaction import ThreadRedaction
 
 
 @dataclass
@@ -26,7 +29,7 @@ class _Job:
     path: Path
     skip_refused: bool
     view: ExportView
-    redaction: ThreadRedaction | None = None
+    redaction: "ThreadRedaction | None" = None
     mark: Redaction | None = None
 
 
@@ -48,6 +51,8 @@ def export_threads(
     job = _Job(session, path, skip_refused, ExportView(str(path)))
     job.mark = source = _redaction_of(session)
     if redact:
+        from ckpt_cli.queries.redaction import ThreadRedaction
+
         job.redaction = ThreadRedaction(redact, session.reader.codec, source)
         job.mark = job.redaction.mark
     with job.redaction.running() if job.redaction else nullcontext():

@@ -132,9 +132,7 @@ class RecordRedactor:
     def _is_own(key: str, value: Any) -> bool:
         if key == "v":
             return isinstance(value, int)
-        return isinstance(value, str) and (
-            is_own_id(value) if key == "id" else len(value) <= 40 and value[:2].isdigit()
-        )
+        return isinstance(value, str) and (is_own_id(value) if key == "id" else _TIME.issuperset(value))
 
     def _versions(self, value: Any) -> dict[str, Any]:
         """Versions by channel: numbers, or texts made of numbers."""
@@ -245,6 +243,7 @@ class RecordRedactor:
         return bytes.fromhex(self._redactor.masks.digest("nonce" + hashlib.sha256(plain).hexdigest()))[:16]
 
 
+_TIME = frozenset("0123456789-:.+TZ ")
 _VERSION = frozenset("0123456789abcdefx.-+e")
 
 
