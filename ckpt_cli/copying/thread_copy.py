@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ckpt_cli.copying.recast import Recast
-from ckpt_cli.errors import Refused
+from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import is_snapshot
 from ckpt_cli.layouts import named, read_metadata, whole
-from ckpt_cli.model import LOST, Checkpoint, Payload, Record, Ref, Write, in_words, name_of
+from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Payload, Record, Ref, Write, in_words, name_of
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
 from ckpt_cli.savers.contract import Saver
@@ -25,7 +25,8 @@ def missing_records(source: Reader, target: Saver, thread_id: str, wrote: Record
 
     Raises:
         Refused: the target has a record of the same name with other contents, or the source lacks a value.
-        NotSupported: the target can't hold a record.
+        NotSupported: the target can't hold a record, or its saver couldn't go on from it (MongoDB's finds the writes of
+            a task by the task's path, which Valkey and older tables don't store).
     """
     there = _There(target, source, thread_id)
     recast = Recast(source.codec, wrote, target.form)
@@ -36,8 +37,17 @@ def missing_records(source: Reader, target: Saver, thread_id: str, wrote: Record
         made = recast.checkpoint(stored)
         if there.lacks_checkpoint(made):
             missing.append(made)
+    open_refs = {row.ref for row in rows} - {row.ref._replace(checkpoint_id=row.parent_id or "") for row in rows}
     for write in source.saver.writes(thread_id):
         _must_be_here(write)
+        if (
+            target.finds_writes_by_path
+            and not write.task_path
+            and write.task_id != NULL_TASK
+            and write.ref in open_refs
+        ):
+            what = f"{in_words(name_of(write))} has no path of its task"
+            raise NotSupported(f"{what}, and the target's saver couldn't go on from it")
         made_write = recast.write(write)
         if there.lacks_write(made_write):
             missing.append(made_write)

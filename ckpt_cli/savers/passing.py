@@ -24,6 +24,7 @@ class PassingSaver(Saver):
         self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
         self.unit, self.shrinks = saver.unit, saver.shrinks  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
+        self.finds_writes_by_path = saver.finds_writes_by_path
 
     def one_scan(self) -> AbstractContextManager[None]:
         """See `Saver.one_scan`."""

@@ -49,6 +49,7 @@ class MongoSaver(MeasureMethods):
     """A database of LangGraph's own saver, of its former async variant, or of LangGraph.js."""
 
     name: ClassVar[str] = "mongodb"
+    finds_writes_by_path = True
     out_of_reach: ClassVar[str] = "free space of the collections (until `compact`), the oplog, replicas and backups"
     page = 25
 
