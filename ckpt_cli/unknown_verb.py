@@ -24,7 +24,7 @@ OTHER_WORDS = {
     "grep": "find search rg ack",
     "stats": "metrics top du",
     "info": "status db database schema size ping whoami doctor",
-    "fork": "checkout switch branch",
+    "fork": "checkout switch branch clone duplicate",
     "rollback": "checkout reset restore rewind revert goto back",
     "resume": "answer reply respond approve reject continue",
     "replay": "retry rerun run apply commit",
@@ -32,6 +32,7 @@ OTHER_WORDS = {
     "edit": "set modify change",
     "tag": "label name bookmark mark",
     "delete": "rm remove del drop purge prune clean clear erase forget truncate",
+    "copy": "cp clone duplicate import sync migrate move mv",
     "export": "backup save pack archive bundle",
     "repair": "fix mend heal unstick tool_calls toolcalls",
     "undo": "revert restore back",
@@ -43,15 +44,6 @@ OTHER_WORDS = {
 """Command lines of ckpt, each with the words by which git, databases and shells call something like it."""
 
 
-MISSING = {
-    "copy cp clone duplicate": "`ckpt fork THREAD @ --to NEW --with-pending` copies a thread in the same database; no "
-    "command copies one to another database yet",
-    "import sync move mv": "no command moves threads to another database yet; `ckpt export THREAD -o FILE.ckpt` packs "
-    "them into a file that every command reads, `ckpt fork THREAD @ --to NEW` copies a thread in the same database",
-}
-"""Words for what ckpt can't do, each with what to do instead."""
-
-
 def hint(word: str, verbs: Mapping[str, str]) -> str:
     """What to type instead of an unknown verb.
 
@@ -61,9 +53,6 @@ def hint(word: str, verbs: Mapping[str, str]) -> str:
     """
     from difflib import get_close_matches
 
-    remark = next((remark for words, remark in MISSING.items() if word.lower() in words.split()), None)
-    if remark is not None:
-        return remark
     lines = _lines(word.lower())
     if not lines:
         if near := get_close_matches(word.lower(), verbs, cutoff=0.6):

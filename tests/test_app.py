@@ -21,7 +21,7 @@ from ckpt_cli.installing import install_extra
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.kinds import KINDS
 from ckpt_cli.typer_commands import readable
-from ckpt_cli.unknown_verb import MISSING, OTHER_WORDS
+from ckpt_cli.unknown_verb import OTHER_WORDS
 
 ROOT = Path(__file__).parent.parent
 Database = Callable[[str], Path]
@@ -65,20 +65,8 @@ def test_words_of_other_tools_name_verbs() -> None:
     """Each word leads to a command line that exists; no word is itself a verb, and none leads to more than two."""
     words = Counter(word for words in OTHER_WORDS.values() for word in words.split())
     assert not VERBS.keys() & words.keys()
-    assert not {word for some in MISSING for word in some.split()} & {*words, *VERBS}
     assert max(words.values()) == 2
     assert {line.split()[0] for line in OTHER_WORDS} - {"--help", "--version"} == VERBS.keys()
-
-
-@pytest.mark.parametrize("word", ["copy", "cp", "clone", "import", "move"])
-def test_what_no_command_does_yet(word: str, tmp_path: Path) -> None:
-    """The hint says so, and names the commands that come nearest, with options that exist."""
-    done = ckpt(word, "here", "there", cwd=tmp_path)
-    hint = " ".join(done.stderr.split())
-    assert (done.returncode, "yet" in hint, "`ckpt fork THREAD @ --to NEW" in hint) == (2, True, True)
-    for verb, *words in (line.split() for line in re.findall("`ckpt ([^`]+)`", hint)):
-        options = ckpt(verb, "--help", cwd=tmp_path).stdout
-        assert all(option in options for option in words if option.startswith("--"))
 
 
 def test_alone_where_there_is_no_database(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from ckpt_cli.output.cells import fit
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import size
+from ckpt_cli.output.theme import LEADS_TO
 from ckpt_cli.views.export import ExportLine, ExportView, PlaceLine, RedactionReport
 
 _PLACES = 15  # places that a terminal shows; --json has all
@@ -31,7 +32,8 @@ def render(view: ExportView, page: Page) -> Iterator[Line]:
 
 def _line(one: ExportLine) -> Line:
     if one.renamed:
-        return [("title", one.thread_id), ("muted", " → "), *_line(replace(one, thread_id=one.renamed, renamed=""))]
+        renamed = _line(replace(one, thread_id=one.renamed, renamed=""))
+        return [("title", one.thread_id), ("muted", f" {LEADS_TO} "), *renamed]
     if one.refused:
         return [("title", one.thread_id), ("", "  "), ("bad", f"left out: {one.refused}")]
     if not one.checkpoints and not one.writes:
