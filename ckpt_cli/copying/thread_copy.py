@@ -1,7 +1,7 @@
 """What another database lacks of a thread, as its saver stores it; what it has must be the same."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.copying.recast import Recast
 from ckpt_cli.errors import NotSupported, Refused
@@ -14,8 +14,20 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.values.same import same
 
 
-def missing_records(source: Reader, target: Saver, thread_id: str, wrote: RecordFormat) -> list[Record]:
-    """The records of a thread that another database lacks, in the format of its saver; checkpoints come first.
+class Compared(NamedTuple):
+    """A thread of two databases.
+
+    Attributes:
+        missing: the records that the target lacks, in the format of its saver; checkpoints come first.
+        total: how many records the source has.
+    """
+
+    missing: list[Record]
+    total: int
+
+
+def compare(source: Reader, target: Saver, thread_id: str, wrote: RecordFormat) -> Compared:
+    """Compare a thread with what another database has of it.
 
     Args:
         source: has the thread; called inside a moment of it.
@@ -30,11 +42,12 @@ def missing_records(source: Reader, target: Saver, thread_id: str, wrote: Record
     """
     there = _There(target, source, thread_id)
     recast = Recast(source.codec, wrote, target.form)
-    missing: list[Record] = []
+    missing, total = list[Record](), 0
     rows = sorted(source.saver.rows(thread_id), key=lambda row: (row.ns, row.checkpoint_id))
     for stored in source.saver.checkpoints(row.ref for row in rows):
         _must_be_here(stored)
         made = recast.checkpoint(stored)
+        total += 1
         if there.lacks_checkpoint(made):
             missing.append(made)
     open_refs = {row.ref for row in rows} - {row.ref._replace(checkpoint_id=row.parent_id or "") for row in rows}
@@ -49,9 +62,10 @@ def missing_records(source: Reader, target: Saver, thread_id: str, wrote: Record
             what = f"{in_words(name_of(write))} has no path of its task"
             raise NotSupported(f"{what}, and the target's saver couldn't go on from it")
         made_write = recast.write(write)
+        total += 1
         if there.lacks_write(made_write):
             missing.append(made_write)
-    return missing
+    return Compared(missing, total)
 
 
 class _There:

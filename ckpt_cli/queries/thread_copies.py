@@ -1,12 +1,13 @@
 """Copies threads between databases: plans each thread, applies all, reads them back and compares."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from ckpt_cli.bulk_change import Planned, change_many, refusal_of
-from ckpt_cli.copying.thread_copy import missing_records
+from ckpt_cli.copying.thread_copy import compare
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
-from ckpt_cli.model import Plan, Ref
+from ckpt_cli.model import Record, Ref, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans import copy as plans
 from ckpt_cli.savers.about import RecordFormat
@@ -21,38 +22,45 @@ def copy_threads(source: Session, target: Session, thread_ids: Iterable[str], *,
     Raises:
         Failed: a copied thread isn't in the target what it is in the source.
     """
-    known = 0
+    known, totals = 0, dict[str, int]()
 
     def planned() -> Iterator[Planned]:
         nonlocal known
         for thread_id in thread_ids:
-            plan = _plan(source, target, thread_id)
-            if plan is None:
-                known += 1
+            found = _compare(source, target, thread_id)
+            if isinstance(found, str):
+                yield thread_id, found
+            elif found.missing:
+                totals[thread_id] = found.total
+                yield thread_id, plans.plan(thread_id, found.missing, found.basis)
             else:
-                yield thread_id, plan
+                known += 1
 
-    view = change_many(
-        target, "copy", f"from {source.reader.saver.about().location}", planned(), skip_refused=skip_refused
-    )
+    summary = f"from {source.reader.saver.about().location}"
+    view = change_many(target, "copy", summary, planned(), skip_refused=skip_refused)
     if known:
         target.say(f"{known:,} {'thread is' if known == 1 else 'threads are'} there already, whole and the same")
     if view.applied:
-        _check(source, target, view)
+        _check(source, target, view, totals)
     return view
 
 
-def _plan(source: Session, target: Session, thread_id: str) -> Plan | str | None:
-    """The plan for one thread, or why it can't be copied; None if nothing of it is missing."""
+class _Found(NamedTuple):
+    missing: list[Record]
+    total: int
+    basis: Seen
+
+
+def _compare(source: Session, target: Session, thread_id: str) -> _Found | str:
+    """What the target lacks of one thread, or why the thread can't be copied."""
     reader, saver = source.reader, target.reader.saver
 
-    def make() -> Plan | None:
+    def look() -> _Found:
         basis = basis_of(saver, Ref(thread_id, ANY_NS, ""))
-        missing = missing_records(reader, saver, thread_id, _written_as(source, thread_id))
-        return plans.plan(thread_id, missing, basis) if missing else None
+        return _Found(*compare(reader, saver, thread_id, _written_as(source, thread_id)), basis)
 
     try:
-        return reader.moment(partial(saver.moment, make))
+        return reader.moment(partial(saver.moment, look))
     except (DatabaseUnreachable, Failed):
         raise
     except CkptError as error:
@@ -65,15 +73,17 @@ def _written_as(source: Session, thread_id: str) -> RecordFormat:
     return saver.origin(thread_id).form if isinstance(saver, BundleSaver) else saver.form
 
 
-def _check(source: Session, target: Session, view: BulkView) -> None:
-    """Read the copied threads back, and compare them with the source."""
+def _check(source: Session, target: Session, view: BulkView, totals: Mapping[str, int]) -> None:
+    """Read the copied threads back, and compare them with the source, which may have gone on."""
     for line in view.threads:
         if line.state != "applied":
             continue
         target.progress(f"{view.command}: checking {line.thread_id}")
-        left = _plan(source, target, line.thread_id)
-        if left is not None:
-            why = left if isinstance(left, str) else f"{left.summary} are missing; the source may have gone on"
+        found = _compare(source, target, line.thread_id)
+        if not isinstance(found, str) and found.missing and found.total > totals[line.thread_id]:
+            target.say(f"thread {line.thread_id!r} went on meanwhile; the same command again copies what is new")
+        elif isinstance(found, str) or found.missing:
+            why = found if isinstance(found, str) else "records that were copied are missing"
             what = f"thread {line.thread_id!r} was copied, but isn't what it is in the source: {why}"
             raise Failed(what, hint=f"`{view.undo}` takes the copy back")
     target.progress("")

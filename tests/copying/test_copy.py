@@ -11,6 +11,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.conformance.samples import everything
+from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.url import open_database
@@ -162,3 +163,24 @@ def _read(saver: Saver, thread_id: str, key: bytes | None) -> list[str]:
             repr((one.ref, one.parent_id, one.values, one.versions, one.seen, one.metadata) if is_state else one)
         )
     return found + [repr((*one[:6], reader.value(one.payload))) for one in saver.writes(thread_id) if one.payload]
+
+
+def test_a_source_that_goes_on(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """What the application wrote while its thread was copied is said, and copied by the same command."""
+    with SqliteSaver.from_conn_string("one.sqlite") as saver:
+        graph = line(saver, "a", "b")
+        graph.invoke({"log": ["go"]}, on("t"))
+        done = OperationLog.mark_by_parts
+
+        def late(log: OperationLog, number: int) -> None:
+            done(log, number)
+            graph.invoke({"log": ["again"]}, on("t"))
+
+        monkeypatch.setattr(OperationLog, "mark_by_parts", late)
+        capsys.readouterr()
+        assert run(["copy", "one.sqlite", "two.sqlite", "--yes"]) == 0
+        assert "thread 't' went on meanwhile" in capsys.readouterr().err
+        monkeypatch.setattr(OperationLog, "mark_by_parts", done)
+        assert run(["copy", "one.sqlite", "two.sqlite", "--yes"]) == 0
+        assert capsys.readouterr().err == ""
+        assert contents("two.sqlite") == contents("one.sqlite")
