@@ -49,7 +49,7 @@ def _replaced(tables: Tables) -> Planted:
     def change(one: Stored, _: Stored) -> None:
         one.body["channel_values"]["log"] = ["forged"]
 
-    return Planted("value", "differs", "log", at_step(tables, change, node="end", turn=4), ("changed-without-version",))
+    return Planted("value", "suspect", "log", at_step(tables, change, node="end", turn=4), ("changed-without-version",))
 
 
 def _unversioned(tables: Tables) -> Planted:

@@ -2,6 +2,7 @@
 
 import operator
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ from langgraph.channels import DeltaChannel, Topic
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Overwrite, interrupt
 
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.session import Session
@@ -293,3 +294,47 @@ def test_a_fork_stores_a_delta_channel_whole(recorded: Recorded) -> None:
     with closing(Session(str(recorded.path))) as session:
         [step] = replay(session, "t", f"{at}~", to=at).steps
     assert (step.verdict, step.why) == ("unknown", f"big: {found.why}")
+
+
+class Slow(SqliteSaver):
+    """Stores a checkpoint when the next step has run, as a busy database does."""
+
+    def put(self, *args: Any) -> Any:
+        time.sleep(0.1)
+        return super().put(*args)
+
+
+def _extended(old: list[str], new: list[str]) -> list[str]:
+    old.extend(new)
+    return old
+
+
+def _higher(old: int, new: int) -> int:
+    return max(old, new)
+
+
+class Extended(TypedDict, total=False):
+    """A list that its reducer changes in place, and a number."""
+
+    q: str
+    log: Annotated[list[str], _extended]
+    best: Annotated[int, _higher]
+
+
+def test_an_overwrite_that_the_next_step_changes_in_place(recorded: Recorded) -> None:
+    """The list is stored while the next step extends it: that is honest, so it is no more than suspect."""
+    recorded.saver = Slow(recorded.saver.conn)
+    nodes = {"a": lambda _: {"log": Overwrite(["a"]), "best": Overwrite(3)}, "b": lambda _: {"log": ["b"]}}
+    graph = recorded.graph(Extended, nodes)
+    graph.invoke({"q": "go"}, CONFIG)
+    [found] = [one for one in recorded.findings() if one.channel == "log" and one.verdict != "unknown"]
+    assert (found.verdict, found.why.partition(";")[0]) == ("suspect", "not the value that replaced it")
+    sql = "SELECT checkpoint_id, type, checkpoint FROM checkpoints WHERE json_extract(metadata, '$.step') = 1"
+    [(checkpoint_id, form, body)] = recorded.saver.conn.execute(sql).fetchall()
+    stored = recorded.saver.serde.loads_typed((form, body))
+    stored["channel_values"]["best"] = 4
+    new = recorded.saver.serde.dumps_typed(stored)[1]
+    recorded.saver.conn.execute("UPDATE checkpoints SET checkpoint = ? WHERE checkpoint_id = ?", (new, checkpoint_id))
+    recorded.saver.conn.commit()
+    proven = [one.why for one in recorded.findings() if one.channel == "best" and one.verdict == "differs"]
+    assert "not the value that replaced it" in proven

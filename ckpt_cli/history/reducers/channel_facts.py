@@ -62,6 +62,7 @@ class ChannelFacts(NamedTuple):
         undecided: the bits of those reducers that leave open what they make of the writes.
         replaced: whether an ``Overwrite`` wrote the recorded value.
         not_replaced: whether an ``Overwrite`` wrote another value, which decides whatever the reducer.
+        mutable: whether code can change the recorded value in place, also while it is being stored.
         recoded: whether the step stored the objects in another encoding: then equal objects may look different.
     """
 
@@ -72,6 +73,7 @@ class ChannelFacts(NamedTuple):
     undecided: int = 0
     replaced: bool = False
     not_replaced: bool = False
+    mutable: bool = False
     recoded: bool = False
 
 
@@ -129,6 +131,7 @@ def _written(step: ChannelStep, reducers: Collection[Reducer], fits: int | None)
         undecided=_bits(is_undecided, reducers, step),
         replaced=len(replaced) == 1 and same(step.after, replaced[0]),
         not_replaced=_is_not_replaced(step),
+        mutable=isinstance(step.after, list | dict | Node),
         recoded=_is_recoded(step),
     )
 

@@ -111,6 +111,9 @@ def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verd
     if channel in reducers.deltas and facts.replaced:
         return None  # an Overwrite decides, whatever the reducer
     if facts.not_replaced:
+        if facts.mutable:
+            why = "not the value that replaced it; a reducer that changes values in place does so too"
+            return Verdict.SUSPECT, why
         return Verdict.DIFFERS, "not the value that replaced it"
     if not known:
         return Verdict.UNKNOWN, _by_none(channel, facts, reducers)
