@@ -52,6 +52,7 @@ CHANGING = {
     "tag": ["tag", "--list"],
     "delete": ["delete", "subgraphs", "--dry-run"],
     "repair": ["repair"],
+    "import": ["import", "no-such-bundle.ckpt"],
     "copy": ["copy", "{database}", "new.sqlite", "no-such-thread"],
     "undo": ["undo", "--dry-run"],
     "operations": ["operations"],
