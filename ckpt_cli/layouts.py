@@ -7,7 +7,6 @@ gives the checkpoint object with all its values, and `placed` gives an edited ob
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from itertools import chain
 from operator import is_
 from typing import Any, Protocol
 
@@ -33,7 +32,6 @@ _DICTS = frozenset({"channel_values", "channel_versions", "versions_seen"})
 _KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
 _VERSIONS = frozenset({int, str, float})
 _TEXT = frozenset({str})
-_DICT = frozenset({dict})
 
 
 def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[[Ref], list[Any]]) -> State:
@@ -119,14 +117,8 @@ def _versions(value: Any) -> dict[str, Version]:
 
 
 def _versions_by_node(stored: Mapping[str, Any]) -> Mapping[str, Mapping[str, Version]]:
-    nodes = stored.values()
-    if (
-        _DICT.issuperset(map(type, nodes))
-        and _TEXT.issuperset(map(type, chain.from_iterable(nodes)))
-        and _VERSIONS.issuperset(map(type, chain.from_iterable(map(dict.values, nodes))))
-    ):
-        return stored
-    return {node: _versions(node_versions) for node, node_versions in stored.items()}
+    versions = [_versions(one) for one in stored.values()]
+    return stored if all(map(is_, versions, stored.values())) else dict(zip(stored, versions, strict=True))
 
 
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:

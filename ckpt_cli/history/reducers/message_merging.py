@@ -1,4 +1,4 @@
-"""`Merging`: whether the reducer `MESSAGES` explains a channel's steps; the ids of a growing list are remembered."""
+"""`Merging`: whether `MESSAGES` explains a channel's steps; the ids of a growing list are remembered."""
 
 from operator import is_
 from typing import Any
