@@ -1,4 +1,4 @@
-"""`Merging`: whether `MESSAGES` explains a channel's steps; the ids of a growing list are remembered."""
+"""Whether `MESSAGES` explains the steps of a channel; it remembers the ids of a list that grows."""
 
 from operator import is_
 from typing import Any
