@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.parameters.redaction import RedactionOptions
+from ckpt_cli.queries.bundle_removal import rows_of
 from ckpt_cli.savers.bundle.files import bundle_writer, must_be_redacted_alike
 from ckpt_cli.savers.bundle.index import Redaction
 from ckpt_cli.savers.bundle.saver import BundleSaver
@@ -31,6 +32,7 @@ class _Job:
     view: ExportView
     redaction: "ThreadRedaction | None" = None
     mark: Redaction | None = None
+    rows: bool = False
 
 
 def export_threads(
@@ -41,14 +43,15 @@ def export_threads(
     skip_refused: bool,
     dry_run: bool,
     redact: RedactionOptions | None = None,
+    rows: bool = False,
 ) -> ExportView:
-    """Add threads to a bundle; a dry run only reads.
+    """Add threads to a bundle; a dry run only reads. With `rows`, the bundle gets the database's rows, too.
 
     Raises:
         Refused: a thread can't be exported, and such threads aren't skipped; the bundle is what it was.
         PathNotFound: a path that is redacted leads nowhere; the bundle is what it was.
     """
-    job = _Job(session, path, skip_refused, ExportView(str(path)))
+    job = _Job(session, path, skip_refused, ExportView(str(path)), rows=rows)
     job.mark = source = _redaction_of(session)
     if redact:
         from ckpt_cli.queries.redaction import ThreadRedaction
@@ -96,8 +99,9 @@ def _add_all(job: _Job, thread_ids: Iterable[str], writer: BundleWriter | None) 
 def _add(job: _Job, thread_id: str, writer: BundleWriter | None, old: BundleSaver | None) -> ExportLine:
     saver, redaction = job.session.reader.saver, job.redaction
     records = None if redaction is None else redaction.records
+    rows = rows_of(job.session, thread_id) if job.rows else tuple
     try:
-        added = saver.moment(partial(export_thread, saver, thread_id, writer, old, records))
+        added = saver.moment(partial(export_thread, saver, thread_id, writer, old, records, rows))
     except Refused as error:
         if not job.skip_refused:
             hint = error.hint or "--skip-refused leaves such threads out"
