@@ -1,5 +1,6 @@
 """``ckpt export``: packs threads into a bundle, a file that every command reads as a database."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -95,12 +96,12 @@ def run(
 def run_removal(session: Session, chosen: ThreadSelection, path: Path, *, skip_refused: bool) -> BulkView:
     """The view of a move of the chosen threads to a bundle."""
     from ckpt_cli.queries.bundle_export import export_threads
-    from ckpt_cli.queries.bundle_removal import preview, remove_packed
+    from ckpt_cli.queries.bundle_removal import preview, remove_packed, rows_of
 
     session.must_be_writable()
     ids = _selected(session, chosen)
-    dry_run = session.options.dry_run
-    packed = export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, rows=True)
+    dry_run, rows = session.options.dry_run, partial(rows_of, session)
+    packed = export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, rows=rows)
     if dry_run:
         return preview(session, ids, path, skip_refused=skip_refused)
     whole = [line.thread_id for line in packed.threads if not line.refused]

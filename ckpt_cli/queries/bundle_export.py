@@ -1,6 +1,6 @@
 """Exports threads to a bundle: each is read in one moment, and all are in effect at once."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ckpt_cli.errors import Refused
+from ckpt_cli.model import RowChange
 from ckpt_cli.parameters.redaction import RedactionOptions
-from ckpt_cli.queries.bundle_removal import rows_of
 from ckpt_cli.savers.bundle.files import bundle_writer, must_be_redacted_alike
 from ckpt_cli.savers.bundle.index import Redaction
 from ckpt_cli.savers.bundle.saver import BundleSaver
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ckpt_cli.queries.redaction import ThreadRedaction
 
 
+RowsOf = Callable[[str], Callable[[], Iterable[RowChange]]]
+
+
 @dataclass
 class _Job:
     """An export: from where, how, and to which file."""
@@ -32,7 +35,7 @@ class _Job:
     view: ExportView
     redaction: "ThreadRedaction | None" = None
     mark: Redaction | None = None
-    rows: bool = False
+    rows: RowsOf | None = None
 
 
 def export_threads(
@@ -43,9 +46,9 @@ def export_threads(
     skip_refused: bool,
     dry_run: bool,
     redact: RedactionOptions | None = None,
-    rows: bool = False,
+    rows: RowsOf | None = None,
 ) -> ExportView:
-    """Add threads to a bundle; a dry run only reads. With `rows`, the bundle gets the database's rows, too.
+    """Add threads to a bundle; a dry run only reads. `rows` gives the rows of a thread, for the bundle too.
 
     Raises:
         Refused: a thread can't be exported, and such threads aren't skipped; the bundle is what it was.
@@ -99,7 +102,7 @@ def _add_all(job: _Job, thread_ids: Iterable[str], writer: BundleWriter | None) 
 def _add(job: _Job, thread_id: str, writer: BundleWriter | None, old: BundleSaver | None) -> ExportLine:
     saver, redaction = job.session.reader.saver, job.redaction
     records = None if redaction is None else redaction.records
-    rows = rows_of(job.session, thread_id) if job.rows else tuple
+    rows = job.rows(thread_id) if job.rows else tuple
     try:
         added = saver.moment(partial(export_thread, saver, thread_id, writer, old, records, rows))
     except Refused as error:
