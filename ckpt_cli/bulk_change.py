@@ -4,6 +4,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ckpt_cli.errors import CkptError, NotFound, NotSupported, Refused
@@ -15,6 +16,7 @@ from ckpt_cli.operations.operation import Heading, Operation, Phase
 from ckpt_cli.operations.operation_list import read_parts
 from ckpt_cli.operations.plan_spool import PlanSpool, ThreadPlan
 from ckpt_cli.operations.recent_writes import is_live
+from ckpt_cli.operations.row_images import BundledRow
 from ckpt_cli.operations.side_effects import kind_of
 from ckpt_cli.operations.undo import describe
 from ckpt_cli.operations.witnesses import is_provable
@@ -26,12 +28,21 @@ from ckpt_cli.views.bulk import BulkView, RowCount, ThreadLine
 
 _ROW = 600  # bytes of the log for a row, beside its images: key, hashes, names, indexes
 
+Expand = Callable[[Plan], Iterator[RowChange]]
+"""Gives the row changes of a plan."""
+
 Planned = tuple[str, Plan | str]
 """A thread with its plan, or with the reason why it can't be changed."""
 
 
 def change_many(
-    session: Session, verb: str, summary: str, planned: Iterable[Planned], *, skip_refused: bool = False
+    session: Session,
+    verb: str,
+    summary: str,
+    planned: Iterable[Planned],
+    *,
+    skip_refused: bool = False,
+    expand: Expand | None = None,
 ) -> BulkView:
     """Plan a change of many threads, show the plan, ask once, and apply it as one operation.
 
@@ -41,6 +52,7 @@ def change_many(
         summary: what is done to each thread, in a few words; the number of threads is put before it.
         planned: gives each thread with its plan or the reason why it is refused.
         skip_refused: change the others if some threads are refused; otherwise nothing is written.
+        expand: gives the rows of a plan; None for the saver's own `expand`.
     """
     session.must_be_writable()
     saver, log, spool = session.reader.saver, session.logs.for_writing(), PlanSpool()
@@ -52,7 +64,7 @@ def change_many(
         if isinstance(plan, str):
             one = ThreadPlan(thread_id, None, plan)
         else:
-            one = _measured(saver, thread_id, plan)
+            one = _measured(saver, thread_id, plan, expand)
             live += any(is_live(saver, log, ref) for ref in plan.recent)
         spool.add(one)
         _count(view, one)
@@ -67,7 +79,8 @@ def change_many(
             if one.plan is None:
                 yield RefusedPart(one.thread_id, one.problem)
             else:
-                yield part_of_plan(saver, one.thread_id, one.plan, one.size)
+                part = part_of_plan(saver, one.thread_id, one.plan, one.size)
+                yield part if expand is None else part._replace(expand=partial(expand, one.plan))
 
     return _confirm_and_apply(session, view, log, parts, skip_refused=skip_refused)
 
@@ -113,10 +126,10 @@ def _must_stand(log: OperationLog, operation: Operation, threads: Sequence[str])
             raise Refused(f"{part.name} is {state} already; nothing was written")
 
 
-def _measured(saver: Saver, thread_id: str, plan: Plan) -> ThreadPlan:
+def _measured(saver: Saver, thread_id: str, plan: Plan, expand: Expand | None) -> ThreadPlan:
     """A plan with the rows that it changes, or why the database refuses it."""
     try:
-        rows, size = saver.moment(lambda: _count_rows(saver.expand(plan)))
+        rows, size = saver.moment(lambda: _count_rows((expand or saver.expand)(plan)))
     except (Refused, NotSupported) as error:
         return ThreadPlan(thread_id, None, refusal_of(error))
     return ThreadPlan(thread_id, plan, "", size, rows)
@@ -152,7 +165,7 @@ def _count_rows(changes: Iterable[RowChange]) -> tuple[tuple[tuple[str, str, int
 
 
 def _size(image: object) -> int:
-    values = image.values() if isinstance(image, dict) else ()
+    values = image.values() if isinstance(image, dict) and not isinstance(image, BundledRow) else ()
     return sum(len(value) for value in values if isinstance(value, bytes | str))
 
 

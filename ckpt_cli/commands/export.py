@@ -1,5 +1,6 @@
 """``ckpt export``: packs threads into a bundle, a file that every command reads as a database."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from ckpt_cli.parameters.redaction import (
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.session import Session
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.export import ExportView
 
 _File = Annotated[
@@ -25,7 +27,9 @@ _File = Annotated[
     typer.Option("--output", "-o", metavar="FILE.ckpt", help="The bundle: a new or an old one.", show_default=False),
 ]
 _Skip = Annotated[bool, typer.Option("--skip-refused", help="Leave out threads that can't be exported.")]
-_Dry = Annotated[bool, typer.Option("--dry-run", help="Read everything, and write nothing.")]
+_Remove = Annotated[
+    bool, typer.Option("--remove", help="Then take the threads out of the database; undo reads the bundle.")
+]
 
 
 def export(
@@ -34,12 +38,12 @@ def export(
     output: _File = None,
     selector: SelectorOptions = NOTHING_TYPED,
     skip_refused: _Skip = False,
-    dry_run: _Dry = False,
+    remove: _Remove = False,
     redact: RedactPaths = None,
     redact_pattern: RedactPatterns = None,
     only_structure: OnlyStructure = False,
     salt_env: SaltEnv = None,
-) -> ExportView:
+) -> ExportView | BulkView:
     """Pack threads into a bundle: one file with every checkpoint, subgraph and write, byte for byte.
 
     Every command reads a bundle as a database: ckpt tree support-42 -d incident.ckpt. Without THREAD and options, all
@@ -49,10 +53,14 @@ def export(
     A bundle holds all that the threads hold, secrets too, unless you redact them. Only you may read a new one. A
     redacted bundle says that it is one. What can't be looked into, such as a pickle, is replaced whole or refused.
 
+    --remove moves threads from the database to the bundle: they are packed with all their rows, read back, compared,
+    and then removed as one operation. ckpt undo and ckpt import bring them back; both need the bundle.
+
     Examples:
       ckpt export support-42 -o incident.ckpt
       ckpt export --match 'support-*' --since 7d -o week.ckpt
       ckpt export --status failed -o failed.ckpt --dry-run
+      ckpt export --until 90d -o archive/2026.ckpt --remove
       ckpt export support-42 -o shared.ckpt --redact user.email --redact-pattern 'sk-\\w+'
       ckpt export support-42 -o shape.ckpt --only-structure
     """
@@ -60,7 +68,13 @@ def export(
         raise UsageError("to which file? -o FILE.ckpt names it")
     chosen = parse_selector(session, selector, threads)
     options = parse_redaction(redact_pattern, redact, only_structure=only_structure, salt_env=salt_env)
-    return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run, redact=options)
+    session.may_change = remove
+    if not remove:
+        dry_run = session.options.dry_run
+        return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run, redact=options)
+    if options:
+        raise UsageError("--remove needs a bundle with all that the threads hold; it can't be redacted")
+    return run_removal(session, chosen, Path(output), skip_refused=skip_refused)
 
 
 def run(
@@ -75,10 +89,33 @@ def run(
     """The view of an export of the chosen threads."""
     from ckpt_cli.queries.bundle_export import export_threads
 
+    ids = _selected(session, chosen)
+    return export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, redact=redact)
+
+
+def run_removal(session: Session, chosen: ThreadSelection, path: Path, *, skip_refused: bool) -> BulkView:
+    """The view of a move of the chosen threads to a bundle."""
+    from ckpt_cli.queries.bundle_export import export_threads
+    from ckpt_cli.queries.bundle_removal import preview, remove_packed, rows_of
+
+    session.must_be_writable()
+    ids = _selected(session, chosen)
+    dry_run, rows = session.options.dry_run, partial(rows_of, session)
+    packed = export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, rows=rows)
+    if dry_run:
+        return preview(session, ids, path, skip_refused=skip_refused)
+    whole = [line.thread_id for line in packed.threads if not line.refused]
+    session.say(
+        f"{path} has {len(whole):,} thread{'' if len(whole) == 1 else 's'} now; the plan removes them from the database"
+    )
+    return remove_packed(session, whole, path, skip_refused=skip_refused)
+
+
+def _selected(session: Session, chosen: ThreadSelection) -> list[str]:
     heads, remarks = session.read(lambda reader: selected_heads(reader, chosen))
     for remark in remarks:
         session.say(remark)
     ids = [thread.thread_id for thread in heads]
     if not ids:
         raise NotFound("no thread is selected; nothing was written")
-    return export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, redact=redact)
+    return ids

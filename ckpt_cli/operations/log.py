@@ -7,8 +7,10 @@ Witnesses are digests of checkpoints. They prove later that the log belongs to t
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
+from ckpt_cli.errors import Refused
 from ckpt_cli.model import Ref, Row, RowChange
 from ckpt_cli.operations.changed_threads import ThreadCounts
 from ckpt_cli.operations.log_file import LogFile
@@ -25,8 +27,11 @@ from ckpt_cli.operations.proofs import (
     add_place,
     store_witnesses,
 )
-from ckpt_cli.operations.row_images import from_sqlite, key_text, parse_key, to_sqlite, unpack
+from ckpt_cli.operations.row_images import BUNDLED, from_sqlite, key_text, parse_key, to_sqlite, unpack
 from ckpt_cli.savers.about import Place
+
+if TYPE_CHECKING:
+    from ckpt_cli.operations.bundles import Bundles
 
 REWRITE_NEEDED = "INSERT INTO forgetting VALUES (NULL, NULL)"
 """Marks that rows were wiped, so that `LogFile.scrub` must rewrite the file."""
@@ -40,6 +45,7 @@ class OperationLog(LogFile):
     """
 
     is_trusted = False
+    _bundles: "Bundles | None" = None
 
     def begin(
         self,
@@ -134,15 +140,32 @@ class OperationLog(LogFile):
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
         """The row changes of an operation, one in memory at a time."""
-        for relation, key, before, after in self._read_one_by_one("before, after", number, backwards):
-            yield RowChange(relation, parse_key(key), unpack(before), unpack(after))
+        columns = "before, after, before_hash"
+        for relation, key, before, after, digest in self._read_one_by_one(columns, number, backwards):
+            row_key = parse_key(key)
+            yield RowChange(relation, row_key, self._image(before, relation, row_key, digest), unpack(after))
 
     def change(self, number: int, relation: str, key: Row) -> RowChange:
         """The first change of a row in an operation."""
         where = "operation = ? AND relation = ? AND key = ? ORDER BY position LIMIT 1"
-        statement = f"SELECT before, after FROM changes WHERE {where}"  # noqa: S608 - constants
-        ((before, after),) = self.rows(statement, (number, relation, key_text(key)))
-        return RowChange(relation, key, unpack(before), unpack(after))
+        statement = f"SELECT before, after, before_hash FROM changes WHERE {where}"  # noqa: S608 - constants
+        ((before, after, digest),) = self.rows(statement, (number, relation, key_text(key)))
+        return RowChange(relation, key, self._image(before, relation, key, digest), unpack(after))
+
+    def _image(self, image: bytes | None, relation: str, key: Row, digest: bytes | None) -> Row | None:
+        """The row of an image, which may be in a bundle."""
+        if image is None or not image.startswith(BUNDLED):
+            return unpack(image)
+        from ckpt_cli.operations.bundles import Bundles
+
+        self._bundles = self._bundles or Bundles()
+        return self._bundles.row(image, relation, key, digest)
+
+    def close(self) -> None:
+        """Close the file, and the bundles that images were read from."""
+        if self._bundles is not None:
+            self._bundles.close()
+        super().close()
 
     def hashes(self, number: int) -> Iterator[tuple[str, Row, bytes | None, bytes | None]]:
         """Relation, key, and the hashes of before-image and after-image of every row of an operation."""
@@ -174,7 +197,8 @@ class OperationLog(LogFile):
         """The last logged change of each row that should be in the database, newest first."""
         for statement in (LEFT_BY_OPERATIONS, FIRST_PLANNED, BEFORE_OPERATIONS):
             for number, relation, key, phase in self.rows(statement):
-                yield Evidence(self.change(number, relation, parse_key(key)), Phase(phase))
+                with suppress(Refused):  # its bundle is gone, and other rows prove as much
+                    yield Evidence(self.change(number, relation, parse_key(key)), Phase(phase))
 
     @property
     def last_unwitnessed(self) -> int:

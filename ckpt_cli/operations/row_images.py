@@ -6,12 +6,24 @@ from base64 import b64decode, b64encode
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.model import Row, RowChange
+from ckpt_cli.model import Row, RowChange, Scalar
 
 if TYPE_CHECKING:
     import sqlite3
 
+BUNDLED = b"bundle\0"
+"""How an image begins that is in a bundle; a compressed one begins with another byte."""
 _END = b"\x00"  # JSON in ASCII has no such byte
+
+
+class BundledRow(dict[str, Scalar]):
+    """A row that a bundle has. The log keeps where it is, and no image of it.
+
+    Attributes:
+        reference: names the bundle and the thread; see `operations.bundles`.
+    """
+
+    reference: bytes = BUNDLED
 
 
 def digest(row: Row | None) -> bytes | None:
@@ -20,7 +32,9 @@ def digest(row: Row | None) -> bytes | None:
 
 
 def pack(row: Row | None) -> bytes | None:
-    """The compressed image of a row."""
+    """The compressed image of a row; of one that a bundle has, where it is."""
+    if isinstance(row, BundledRow):
+        return row.reference
     return None if row is None else zlib.compress(_image(row), 1)
 
 

@@ -1,6 +1,6 @@
 """Exports threads to a bundle: each is read in one moment, and all are in effect at once."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ckpt_cli.errors import Refused
+from ckpt_cli.model import RowChange
 from ckpt_cli.parameters.redaction import RedactionOptions
 from ckpt_cli.savers.bundle.files import bundle_writer, must_be_redacted_alike
 from ckpt_cli.savers.bundle.index import Redaction
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from ckpt_cli.queries.redaction import ThreadRedaction
 
 
+RowsOf = Callable[[str], Callable[[], Iterable[RowChange]]]
+
+
 @dataclass
 class _Job:
     """An export: from where, how, and to which file."""
@@ -31,6 +35,7 @@ class _Job:
     view: ExportView
     redaction: "ThreadRedaction | None" = None
     mark: Redaction | None = None
+    rows: RowsOf | None = None
 
 
 def export_threads(
@@ -41,14 +46,15 @@ def export_threads(
     skip_refused: bool,
     dry_run: bool,
     redact: RedactionOptions | None = None,
+    rows: RowsOf | None = None,
 ) -> ExportView:
-    """Add threads to a bundle; a dry run only reads.
+    """Add threads to a bundle; a dry run only reads. `rows` gives the rows of a thread, for the bundle too.
 
     Raises:
         Refused: a thread can't be exported, and such threads aren't skipped; the bundle is what it was.
         PathNotFound: a path that is redacted leads nowhere; the bundle is what it was.
     """
-    job = _Job(session, path, skip_refused, ExportView(str(path)))
+    job = _Job(session, path, skip_refused, ExportView(str(path)), rows=rows)
     job.mark = source = _redaction_of(session)
     if redact:
         from ckpt_cli.queries.redaction import ThreadRedaction
@@ -96,8 +102,9 @@ def _add_all(job: _Job, thread_ids: Iterable[str], writer: BundleWriter | None) 
 def _add(job: _Job, thread_id: str, writer: BundleWriter | None, old: BundleSaver | None) -> ExportLine:
     saver, redaction = job.session.reader.saver, job.redaction
     records = None if redaction is None else redaction.records
+    rows = job.rows(thread_id) if job.rows else tuple
     try:
-        added = saver.moment(partial(export_thread, saver, thread_id, writer, old, records))
+        added = saver.moment(partial(export_thread, saver, thread_id, writer, old, records, rows))
     except Refused as error:
         if not job.skip_refused:
             hint = error.hint or "--skip-refused leaves such threads out"

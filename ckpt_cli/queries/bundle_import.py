@@ -1,11 +1,15 @@
 """Imports threads from a bundle: the same as a copy, under other ids if a person gives some."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from ckpt_cli.bulk_change import Expand
 from ckpt_cli.copying.renamed_threads import RenamedThreads
 from ckpt_cli.errors import NotFound, Refused, UsageError
+from ckpt_cli.model import Checkpoint, Plan, Record, RowChange
 from ckpt_cli.queries.thread_copies import copy_threads
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.bundle.saver import BundleSaver
+from ckpt_cli.savers.bundle.thread_export import home_of
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
@@ -48,8 +52,38 @@ def import_threads(
     if len(set(ids)) < len(ids):
         raise UsageError("two threads would have the same id; nothing was written")
     return copy_threads(
-        origin, target, ids, skip_refused=skip_refused, verb="import", must_fit=_must_be_the_same_history
+        origin,
+        target,
+        ids,
+        skip_refused=skip_refused,
+        verb="import",
+        must_fit=_must_be_the_same_history,
+        expand=_with_rows(reader.saver, target),
     )
+
+
+def _with_rows(bundle: Saver, target: Session) -> Expand | None:
+    """Gives the rows of a plan as they were, where the bundle took them out of this very database.
+
+    Such a row has columns that an application added, too. That it stores the same record is checked afterwards, as of
+    every copy.
+    """
+    if not isinstance(bundle, BundleSaver):
+        return None
+
+    def expand(plan: Plan) -> Iterator[RowChange]:
+        saver = target.reader.saver
+        home, table = home_of(saver), bundle.row_table(_thread_of(plan.add[0]))
+        for change in saver.expand(plan):
+            stored = table.find(change.relation, change.key) if change.before is None else ()
+            row = next((row for where, row in stored if where == home), None)
+            yield change if row is None else change._replace(after=saver.restored(change.relation, row, None))
+
+    return expand
+
+
+def _thread_of(record: Record) -> str:
+    return record.row.thread_id if isinstance(record, Checkpoint) else record.thread_id
 
 
 def _parse(renames: Iterable[str], thread_ids: Sequence[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from ckpt_cli.bulk_change import Planned, change_many, refusal_of
+from ckpt_cli.bulk_change import Expand, Planned, change_many, refusal_of
 from ckpt_cli.copying.thread_copy import compare
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
 from ckpt_cli.model import Record, Ref, Seen
@@ -26,6 +26,7 @@ def copy_threads(
     skip_refused: bool,
     verb: str = "copy",
     must_fit: MustFit = lambda *_: None,
+    expand: Expand | None = None,
 ) -> BulkView:
     """Copy what the target lacks of these threads: plans are shown, confirmed, applied as one operation, and checked.
 
@@ -36,6 +37,7 @@ def copy_threads(
         skip_refused: copy the others if some can't be copied.
         verb: the command, as the log names it.
         must_fit: is asked of each thread before it is compared.
+        expand: gives the rows of a plan; None for the target's own `expand`.
 
     Raises:
         Failed: a copied thread isn't in the target what it is in the source.
@@ -57,7 +59,7 @@ def copy_threads(
     about = source.reader.saver.about()
     redacted = ", which is redacted: its threads are not what they were" if "redacted" in about.facts else ""
     summary = f"from {about.location}{redacted}"
-    view = change_many(target, verb, summary, planned(), skip_refused=skip_refused)
+    view = change_many(target, verb, summary, planned(), skip_refused=skip_refused, expand=expand)
     if known:
         target.say(f"{known:,} {'thread is' if known == 1 else 'threads are'} there already, whole and the same")
     if view.applied:

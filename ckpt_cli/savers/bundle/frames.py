@@ -27,11 +27,14 @@ class Kind(StrEnum):
     WRITE = "write"
     LONG = "long"
     """Long values, each once."""
+    ROW = "row"
+    """Values of whole rows, where they differ from those of records."""
     RECORDS = "records"
-    """The lines that name checkpoints and writes."""
+    """The lines that name checkpoints, writes and rows."""
 
 
-_FULL = {Kind.STATE: 20 << 20, Kind.METADATA: 1 << 21, Kind.WRITE: 1 << 23, Kind.LONG: 1 << 22, Kind.RECORDS: 1 << 22}
+_FULL = {Kind.STATE: 20 << 20, Kind.METADATA: 1 << 21, Kind.WRITE: 1 << 23, Kind.LONG: 1 << 22}
+_FULL |= {Kind.ROW: 1 << 23, Kind.RECORDS: 1 << 22}
 """A frame is closed before it has more bytes than this, unless one segment alone has."""
 
 

@@ -52,6 +52,7 @@ class Entry:
         newest: the highest one.
         size: the bytes of its payloads, each counted as often as it is there.
         pages: where the lines of its records are.
+        rows: where the lines of its rows are, if it was taken out of its database.
     """
 
     thread_id: str
@@ -63,6 +64,7 @@ class Entry:
     writes: int = 0
     size: int = 0
     pages: list[Segment] = field(default_factory=list)
+    rows: list[Segment] = field(default_factory=list)
 
 
 @dataclass
@@ -105,7 +107,8 @@ def _index_lines(index: Index) -> Iterator[bytes]:
         counts = {"checkpoints": one.checkpoints, "writes": one.writes, "size": one.size}
         head = [one.head.ns, one.head.checkpoint_id]
         ids = {"head": head, "oldest": one.oldest, "newest": one.newest, "origin": one.origin}
-        yield line({"thread": one.thread_id, **ids, **counts, "pages": one.pages})
+        rows = {"rows": one.rows} if one.rows else {}
+        yield line({"thread": one.thread_id, **ids, **counts, "pages": one.pages, **rows})
 
 
 def read_index(read_at: ReadAt, footer: Footer) -> Index:
@@ -178,6 +181,7 @@ def _read_entry(value: Any) -> Entry:
         number(value["writes"]),
         number(value["size"]),
         [Segment(*map(number, page)) for page in value["pages"]],
+        [Segment(*map(number, page)) for page in value.get("rows", ())],
     )
 
 

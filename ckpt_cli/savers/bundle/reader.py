@@ -2,6 +2,7 @@
 
 import os
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ckpt_cli.errors import DatabaseDamaged, DatabaseUnreachable
@@ -18,6 +19,8 @@ from ckpt_cli.savers.bundle.records import (
     read_record,
     read_write,
 )
+from ckpt_cli.savers.bundle.rows import RowTable
+from ckpt_cli.savers.bundle.segments import Segment
 
 _KEPT = 32 << 20  # bytes of the lines of threads that are kept
 _RATIO, _FREE = 200, 1 << 26  # a thread whose lines claim more than this many times the file's size is refused
@@ -124,17 +127,25 @@ class BundleReader:
             self._tables.popitem(last=False)
         return table
 
+    def row_table(self, thread_id: str) -> RowTable:
+        """The rows of a thread that was taken out of its database; none of another thread."""
+        entry = self.index.threads.get(thread_id)
+        return RowTable(iter(()) if entry is None else self._lines(entry, entry.rows), self._frames.read)
+
     def _read_table(self, entry: Entry) -> Table:
-        claimed = sum(page.length for page in entry.pages)
+        table = Table(entry)
+        for one in self._lines(entry, entry.pages):
+            table.add(one)
+        table.finish(entry)
+        return table
+
+    def _lines(self, entry: Entry, pages: Sequence[Segment]) -> Iterator[bytes]:
+        claimed = sum(page.length for page in pages)
         if claimed > max(_FREE, self.size * _RATIO):
             what = f"the records of thread {entry.thread_id!r} claim {claimed:,} bytes"
             raise DatabaseDamaged(f"{what} in a file of {self.size:,}; they are refused")
-        table = Table(entry)
-        for page in entry.pages:
-            for one in lines(self._frames.read(page)):
-                table.add(one)
-        table.finish(entry)
-        return table
+        for page in pages:
+            yield from lines(self._frames.read(page))
 
     def payload(self, stored: StoredPayload) -> Payload:
         """A payload with its bytes."""

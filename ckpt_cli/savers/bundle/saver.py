@@ -10,6 +10,7 @@ from ckpt_cli.savers.bundle.ends import VERSION
 from ckpt_cli.savers.bundle.index import Entry, Origin, Redaction
 from ckpt_cli.savers.bundle.reader import BundleReader, Table
 from ckpt_cli.savers.bundle.records import StoredCheckpoint
+from ckpt_cli.savers.bundle.rows import RowTable
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver
 from ckpt_cli.savers.measures import Space
@@ -49,6 +50,10 @@ class BundleSaver(ReadOnlySaver):
         """The database that a thread of the bundle was copied from."""
         index = self._reader.index
         return index.origins[index.threads[thread_id].origin]
+
+    def row_table(self, thread_id: str) -> RowTable:
+        """The rows of a thread that was taken out of its database."""
+        return self._reader.row_table(thread_id)
 
     @property
     def redaction(self) -> Redaction | None:

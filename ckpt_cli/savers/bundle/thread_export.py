@@ -1,10 +1,11 @@
 """Adds a thread of another database to a bundle: the records that it lacks; it refuses what differs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import LOST, Checkpoint, Payload, Record, Ref, Write, in_words, name_of
+from ckpt_cli.model import LOST, Checkpoint, Payload, Record, Ref, RowChange, Write, in_words, name_of
 from ckpt_cli.savers.bundle.index import Origin
 from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.bundle.writer import BundleWriter
@@ -51,6 +52,7 @@ def export_thread(
     writer: BundleWriter | None,
     old: BundleSaver | None,
     redact: Redact | None = None,
+    rows: Callable[[], Iterable[RowChange]] = tuple,
 ) -> Added:
     """Add what a bundle lacks of a thread; must run inside a moment of `saver`, and may run again.
 
@@ -60,6 +62,7 @@ def export_thread(
         writer: adds to the bundle; None to only count.
         old: the bundle as it was, if there was one.
         redact: changes each record before it is compared with the bundle's and added.
+        rows: gives the removal of the thread's rows, which are added as they are.
 
     Raises:
         Refused: the bundle has a record with other contents, or a value isn't in the database.
@@ -75,8 +78,25 @@ def export_thread(
         if writer is not None:
             writer.add(record)
     if writer is not None:
+        _add_rows(saver, own_id, writer, old, rows())
         writer.end()
     return added
+
+
+def _add_rows(
+    saver: Saver, thread_id: str, writer: BundleWriter, old: BundleSaver | None, removed: Iterable[RowChange]
+) -> None:
+    home, there = home_of(saver), None if old is None else old.row_table(thread_id)
+    for change in removed:
+        if change.before is None:
+            continue
+        if there is None or (home, change.before) not in there.find(change.relation, change.key):
+            writer.add_row(home, change.relation, change.key, change.before)
+
+
+def home_of(saver: Saver) -> str:
+    """A hash of a database's address, by which a row's own database is known again."""
+    return blake2b(saver.identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class _Same:

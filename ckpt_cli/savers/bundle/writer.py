@@ -5,12 +5,13 @@ import os
 from typing import Any, BinaryIO
 
 from ckpt_cli.errors import Failed, Refused
-from ckpt_cli.model import Checkpoint, Payload, Record, Ref
+from ckpt_cli.model import Checkpoint, Payload, Record, Ref, Row
 from ckpt_cli.savers.bundle.ends import Footer, make_footer
 from ckpt_cli.savers.bundle.frames import FrameWriter, Kind
 from ckpt_cli.savers.bundle.index import Entry, Index, Origin, index_blocks
 from ckpt_cli.savers.bundle.known_values import KnownValues
 from ckpt_cli.savers.bundle.records import LARGEST_PAYLOAD, record_line
+from ckpt_cli.savers.bundle.rows import row_line
 from ckpt_cli.savers.bundle.segments import Segment, parts
 
 KEPT_ONCE = 4096
@@ -33,6 +34,7 @@ class BundleWriter:
         self._frames = FrameWriter(self._append, list(index.frames))
         self._values = KnownValues()
         self._page = bytearray()
+        self._row_page = bytearray()
         self._entry: Entry | None = None
 
     def begin(self, thread_id: str, origin: Origin) -> None:
@@ -42,13 +44,18 @@ class BundleWriter:
             Refused: the bundle has the thread in another layout.
         """
         self._page.clear()
+        self._row_page.clear()
         if origin not in self.index.origins:
             self.index.origins.append(origin)
         number = self.index.origins.index(origin)
         old = self.index.threads.get(thread_id)
         if old is not None and self.index.origins[old.origin].form != origin.form:
             raise Refused(f"the bundle has thread {thread_id!r} in another layout; nothing was written")
-        self._entry = Entry(thread_id, number) if old is None else Entry(**{**vars(old), "pages": [*old.pages]})
+        self._entry = (
+            Entry(thread_id, number)
+            if old is None
+            else Entry(**{**vars(old), "pages": [*old.pages], "rows": [*old.rows]})
+        )
 
     def add(self, record: Record) -> None:
         """Add a record to the thread; the bundle must not have one of the same name."""
@@ -62,11 +69,19 @@ class BundleWriter:
         if len(self._page) >= _PAGE:
             self._close_page(entry)
 
+    def add_row(self, home: str, relation: str, key: Row, row: Row) -> None:
+        """Add a row of the thread as its database has it; `home` is a hash of the database's address."""
+        self._row_page += row_line(home, relation, key, row, self._store)
+        if len(self._row_page) >= _PAGE:
+            self._close_row_page(self._open_entry())
+
     def end(self) -> None:
         """Finish the thread. A thread without checkpoints is left out."""
         entry = self._open_entry()
         if self._page:
             self._close_page(entry)
+        if self._row_page:
+            self._close_row_page(entry)
         if entry.head is not None:
             self.index.threads[entry.thread_id] = entry
         self._entry = None
@@ -98,6 +113,10 @@ class BundleWriter:
     def _close_page(self, entry: Entry) -> None:
         entry.pages.append(self._frames.add(Kind.RECORDS, bytes(self._page)))
         self._page.clear()
+
+    def _close_row_page(self, entry: Entry) -> None:
+        entry.rows.append(self._frames.add(Kind.RECORDS, bytes(self._row_page)))
+        self._row_page.clear()
 
     def _store(self, kind: Kind, payload: Payload) -> tuple[Segment, ...]:
         data = payload.data

@@ -1,0 +1,75 @@
+"""`Bundles`: reads rows for the log whose image only a bundle has; a bundle that is gone or another one."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ckpt_cli.errors import DatabaseDamaged, DatabaseUnreachable, Refused
+from ckpt_cli.model import Row, RowChange
+from ckpt_cli.operations.row_images import BUNDLED, BundledRow, digest
+from ckpt_cli.savers.bundle.reader import BundleReader
+from ckpt_cli.savers.bundle.rows import RowTable
+from ckpt_cli.savers.bundle.saver import BundleSaver
+
+
+def bundled(changes: Iterable[RowChange], bundle: BundleSaver, path: Path, thread_id: str) -> Iterator[RowChange]:
+    """These changes of a thread; the log will keep where their before-images are in the bundle, and no image.
+
+    Raises:
+        Refused: the bundle doesn't have a row as it is now.
+    """
+    place = [str(path.resolve()), bundle.about().facts["checksum"], thread_id]
+    reference, table = BUNDLED + json.dumps(place).encode(), bundle.row_table(thread_id)
+    for change in changes:
+        if change.before is None:
+            yield change
+            continue
+        now = digest(change.before)
+        if all(digest(row) != now for _, row in table.find(change.relation, change.key)):
+            raise Refused(f"thread {thread_id!r} changed since it was packed in {path}")
+        row = BundledRow(change.before)
+        row.reference = reference
+        yield change._replace(before=row)
+
+
+class Bundles:
+    """Reads rows of bundles; keeps the last bundle open, and the names of one thread's rows."""
+
+    def __init__(self) -> None:
+        self._path = ""
+        self._reader: BundleReader | None = None
+        self._table: tuple[str, RowTable] | None = None
+
+    def row(self, image: bytes, relation: str, key: Row, expected: bytes | None) -> Row:
+        """The row that an image in the log stands for.
+
+        Raises:
+            Refused: the bundle is gone, or doesn't have the row as it was.
+        """
+        path, checksum, thread_id = json.loads(image[len(BUNDLED) :])
+        try:
+            for _, row in self._rows(path, thread_id).find(relation, key):
+                if digest(row) == expected:
+                    return row
+        except (DatabaseUnreachable, DatabaseDamaged) as error:
+            raise _refusal(path, thread_id, checksum, error.message) from error
+        raise _refusal(path, thread_id, checksum, "it doesn't have them as they were")
+
+    def close(self) -> None:
+        """Close the bundle that is open."""
+        if self._reader is not None:
+            self._reader.close()
+        self._path, self._reader, self._table = "", None, None
+
+    def _rows(self, path: str, thread_id: str) -> RowTable:
+        if self._reader is None or self._path != path:
+            self.close()
+            self._reader, self._path = BundleReader(Path(path)), path
+        if self._table is None or self._table[0] != thread_id:
+            self._table = thread_id, self._reader.row_table(thread_id)
+        return self._table[1]
+
+
+def _refusal(path: str, thread_id: str, checksum: str, why: str) -> Refused:
+    what = f"the rows of thread {thread_id!r} were moved to {path}: {why}; nothing was written"
+    return Refused(what, hint=f"put that bundle back; its checksum was {checksum}")
