@@ -36,7 +36,7 @@ def joined_inputs(steps: Iterable[StepView]) -> dict[str, StepView]:
 
 def is_plain_input(step: StepView) -> bool:
     """Whether the row of an input has nothing to show but what was given."""
-    marked = step.tags or step.halts or step.head or step.missing or step.problem
+    marked = step.tags or step.halts or step.head or step.missing or step.problem or step.unstored_steps
     changed = any(change.kind == "cleared" or change.unwritten for change in step.changes or ())
     return step.children == 1 and not marked and not changed
 
@@ -65,12 +65,15 @@ def nodes(counts: Mapping[str, int]) -> Line:
 
 
 def marks(step: StepView, branches: int) -> Line:
-    """The marks of a checkpoint: ``@`` for the head, ``branch:2`` for a tip if there are several branches, tags."""
+    """The marks of a checkpoint: ``@`` for the head, ``branch:2`` for a tip among several, tags, a gap before it."""
     spans = [("head", "@")] if step.head else []
     if step.branch is not None and branches > 1:
         spans.append(("head", f"branch:{step.branch}"))
     spans += [("head", f"tag:{name}") for name in step.tags]
     spans += [("bad", f"{UNREADABLE} unreadable")] if step.problem else []
+    if step.unstored_steps:
+        are = "step before it isn't" if step.unstored_steps == 1 else "steps before it aren't"
+        spans.append(("muted", f"{step.unstored_steps:,} {are} stored"))
     return _spaced(spans)
 
 
