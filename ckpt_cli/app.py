@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -62,12 +63,18 @@ VERBS = {
     "delete": Verb(KEEP, "Delete threads, a branch, a run, or the last turn, with all that belongs to them."),
     "prune": Verb(KEEP, "Remove old checkpoints from inside threads, by policies; the threads go on."),
     "export": Verb(KEEP, "Pack threads into a bundle: one file that every command reads as a database."),
+    "import": Verb(KEEP, "Unpack threads from a bundle into this database, for agents to go on there."),
     "copy": Verb(KEEP, "Copy threads into another database of any kind, for agents to go on there.", reads=False),
     "repair": Verb(MEND, "Find threads whose next run must fail (tool calls without results), and mend them."),
     "undo": Verb(KEEP, "Take back what ckpt did to this database."),
     "operations": Verb(KEEP, "List what ckpt did to this database, or forget it."),
     "demo": Verb(START, "Write a small example database and look around in it.", reads=False),
 }
+
+
+def function_of(verb: str) -> Any:
+    """The function of a verb, in the file of its name; ``import_`` for a verb that is a keyword of Python."""
+    return getattr(import_module(f"ckpt_cli.commands.{verb}"), f"{verb}_" if iskeyword(verb) else verb)
 
 
 class _LazyCommand(TyperCommand):
@@ -78,8 +85,7 @@ class _LazyCommand(TyperCommand):
         from ckpt_cli.typer_commands import wire
 
         name = self.name or ""
-        function = getattr(import_module(f"ckpt_cli.commands.{name}"), name)
-        return wire(name, function, reads=VERBS[name].reads).make_context(info_name, args, parent, **extra)
+        return wire(name, function_of(name), reads=VERBS[name].reads).make_context(info_name, args, parent, **extra)
 
 
 class _VerbGroup(TyperGroup):

@@ -7,6 +7,7 @@ gives the checkpoint object with all its values, and `placed` gives an edited ob
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import chain
 from operator import is_
 from typing import Any, Protocol
 
@@ -32,6 +33,7 @@ _DICTS = frozenset({"channel_values", "channel_versions", "versions_seen"})
 _KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
 _VERSIONS = frozenset({int, str, float})
 _TEXT = frozenset({str})
+_DICT = frozenset({dict})
 
 
 def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[[Ref], list[Any]]) -> State:
@@ -50,7 +52,7 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
     body = must_be_mapping(decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
     v, ts, updated, own_id = body.get("v"), body.get("ts"), body.get("updated_channels"), body.get("id")
     versions = _versions(body.get("channel_versions"))
-    seen = {node: _versions(node_versions) for node, node_versions in named(body.get("versions_seen")).items()}
+    seen = _versions_by_node(named(body.get("versions_seen")))
     metadata, problem = read_metadata(decode(checkpoint.metadata))
     return State(
         ref=row.ref,
@@ -92,8 +94,9 @@ def _is_sound(
     stored_seen = body.get("versions_seen")
     if versions is not body.get("channel_versions") or type(stored_seen) is not dict or len(stored_seen) != len(seen):
         return False
-    flat = (type(value) for key, value in body.items() if key not in _DICTS)
-    return all(map(is_, seen.values(), stored_seen.values())) and not any(kind is dict or kind is Node for kind in flat)
+    flat = [type(value) for key, value in body.items() if key not in _DICTS]
+    is_corrected = seen is not stored_seen and not all(map(is_, seen.values(), stored_seen.values()))
+    return not is_corrected and dict not in flat and Node not in flat
 
 
 def _damage(body: Mapping[str, Any]) -> str:
@@ -113,6 +116,17 @@ def _versions(value: Any) -> dict[str, Version]:
     if _VERSIONS.issuperset(map(type, versions.values())):
         return versions
     return {channel: version for channel, version in versions.items() if isinstance(version, int | str | float)}
+
+
+def _versions_by_node(stored: Mapping[str, Any]) -> Mapping[str, Mapping[str, Version]]:
+    nodes = stored.values()
+    if (
+        _DICT.issuperset(map(type, nodes))
+        and _TEXT.issuperset(map(type, chain.from_iterable(nodes)))
+        and _VERSIONS.issuperset(map(type, chain.from_iterable(map(dict.values, nodes))))
+    ):
+        return stored
+    return {node: _versions(node_versions) for node, node_versions in stored.items()}
 
 
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:

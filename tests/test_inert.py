@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.app import VERBS
+from ckpt_cli.app import VERBS, run
 from tests import hostile
 
 COMMANDS: dict[str, list[list[str]]] = {
@@ -47,6 +47,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["export", "{thread}", "-o", "shared.ckpt", "--dry-run", "--skip-refused", "--redact-pattern", "x"],
         ["export", "{thread}", "-o", "shape.ckpt", "--dry-run", "--skip-refused", "--only-structure"],
     ],
+    "import": [["import", "{bundle}", "--dry-run", "--skip-refused"]],
     "copy": [["copy", "{database}", "{other}", "--dry-run"]],
     "undo": [["undo", "--dry-run"]],
     "operations": [["operations"]],
@@ -54,7 +55,7 @@ COMMANDS: dict[str, list[list[str]]] = {
 }
 """Each verb that opens a database, and how it is asked; ``{thread}`` goes through all threads.
 
-``{other}`` is a second database.
+``{other}`` is a second database, ``{bundle}`` a bundle of threads.
 """
 
 WATCHED = """
@@ -132,6 +133,7 @@ READ_WITH = {
         "_string",
         "html",
     ),
+    *("backports", "compression", "_zstd"),  # Python's zstandard, for bundles
     *("heapq", "_heapq", "bisect", "_bisect", "difflib", "ast", "_ast", "tomllib", "shlex"),
 }
 """The modules that reading may import: our own, the codecs' and the engine's, and nothing that a payload names."""
@@ -155,6 +157,7 @@ CHANGING = {
     "delete",
     "prune",
     "copy",
+    "import",
     "undo",
 }
 
@@ -166,6 +169,8 @@ def attack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hostile.canary(folder)
     hostile.write(folder / "hostile.sqlite", folder / "MARK")
     hostile.write_untyped(folder / "old.sqlite", folder / "MARK")
+    packed = ["export", "-o", str(folder / "hostile.ckpt"), "-d", str(folder / "hostile.sqlite"), "--skip-refused"]
+    assert run(packed) == 0
     return folder
 
 
@@ -177,7 +182,8 @@ def test_every_verb_that_reads_is_watched() -> None:
 def watched(folder: Path, database: str, verb: str, threads: list[str]) -> tuple[list[str], list[tuple[int, str, str]]]:
     """What an audit hook saw while a verb read every thread, and how each command line ended."""
     other = "old.sqlite" if database == "hostile.sqlite" else "hostile.sqlite"
-    question = json.dumps([str(folder / database), str(folder / other), COMMANDS[verb], threads])
+    commands = [[word.replace("{bundle}", str(folder / "hostile.ckpt")) for word in words] for words in COMMANDS[verb]]
+    question = json.dumps([str(folder / database), str(folder / other), commands, threads])
     quiet = {"PYTHONDONTWRITEBYTECODE": "1"}  # what Python itself compiles is no file of the attack's
     env = {**os.environ, **quiet, "PYTHONPATH": f"{folder}:{Path(__file__).parent.parent}"}
     command = [sys.executable, "-c", WATCHED]
@@ -218,7 +224,7 @@ def test_nothing_is_run(verb: str, database: str, attack: Path) -> None:
         whole = 1 if verb == "verify" else 0  # their second steps have no new version, which it finds
         assert any(code == whole for code, _, _ in codes)
     assert Counter(path.name for path in attack.iterdir()) == Counter(
-        [f"{hostile.CANARY}.py", "hostile.sqlite", "old.sqlite"]
+        [f"{hostile.CANARY}.py", "hostile.sqlite", "old.sqlite", "hostile.ckpt"]
     )
 
 

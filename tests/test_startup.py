@@ -53,6 +53,7 @@ CHANGING = {
     "delete": ["delete", "subgraphs", "--dry-run"],
     "prune": ["prune", "subgraphs", "--keep-last", "1", "--dry-run"],
     "repair": ["repair"],
+    "import": ["import", "no-such-bundle.ckpt"],
     "copy": ["copy", "{database}", "new.sqlite", "no-such-thread"],
     "undo": ["undo", "--dry-run"],
     "operations": ["operations"],

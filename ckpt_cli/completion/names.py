@@ -240,7 +240,8 @@ def _offers(ctx: typer.Context, names: "Callable[[Session], Iterable[Offer]]") -
     """The offers that are read from the database; none if anything fails."""
     from ckpt_cli.session import KEY_ENV, Session
 
-    session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or KEY_ENV)
+    database = ctx.params.get("bundle") or ctx.params.get("db")
+    session = Session(database=database, key_env=ctx.params.get("key_env") or KEY_ENV)
     with _budget():
         try:
             return session.read(lambda _: list(islice(names(session), _OFFERED)))

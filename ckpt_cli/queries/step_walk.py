@@ -35,7 +35,7 @@ from ckpt_cli.values.state import State, TaskWrite
 AT_ONCE = 50
 """The number of checkpoints that are read in one transaction."""
 
-_BYTES = 8_000_000  # of checkpoints that are in memory together
+_BYTES = 16_000_000  # of checkpoints that are in memory together
 _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
 
 

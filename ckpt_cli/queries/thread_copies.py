@@ -1,6 +1,6 @@
 """Copies threads between databases: plans each thread, applies all, reads them back and compares."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -10,14 +10,32 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
 from ckpt_cli.model import Record, Ref, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans import copy as plans
-from ckpt_cli.savers.about import RecordFormat
-from ckpt_cli.savers.bundle.saver import BundleSaver
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 
+MustFit = Callable[[Saver, Saver, str], None]
+"""Raises `Refused` if a thread of one database may not be added to what another has of it."""
 
-def copy_threads(source: Session, target: Session, thread_ids: Iterable[str], *, skip_refused: bool) -> BulkView:
+
+def copy_threads(
+    source: Session,
+    target: Session,
+    thread_ids: Iterable[str],
+    *,
+    skip_refused: bool,
+    verb: str = "copy",
+    must_fit: MustFit = lambda *_: None,
+) -> BulkView:
     """Copy what the target lacks of these threads: plans are shown, confirmed, applied as one operation, and checked.
+
+    Args:
+        source: has the threads.
+        target: gets them.
+        thread_ids: the threads.
+        skip_refused: copy the others if some can't be copied.
+        verb: the command, as the log names it.
+        must_fit: is asked of each thread before it is compared.
 
     Raises:
         Failed: a copied thread isn't in the target what it is in the source.
@@ -27,17 +45,19 @@ def copy_threads(source: Session, target: Session, thread_ids: Iterable[str], *,
     def planned() -> Iterator[Planned]:
         nonlocal known
         for thread_id in thread_ids:
-            found = _compare(source, target, thread_id)
+            found = _compare(source, target, thread_id, must_fit)
             if isinstance(found, str):
                 yield thread_id, found
             elif found.missing:
                 totals[thread_id] = found.total
-                yield thread_id, plans.plan(thread_id, found.missing, found.basis)
+                yield thread_id, plans.plan(thread_id, found.missing, found.basis)._replace(verb=verb)
             else:
                 known += 1
 
-    summary = f"from {source.reader.saver.about().location}"
-    view = change_many(target, "copy", summary, planned(), skip_refused=skip_refused)
+    about = source.reader.saver.about()
+    redacted = ", which is redacted: its threads are not what they were" if "redacted" in about.facts else ""
+    summary = f"from {about.location}{redacted}"
+    view = change_many(target, verb, summary, planned(), skip_refused=skip_refused)
     if known:
         target.say(f"{known:,} {'thread is' if known == 1 else 'threads are'} there already, whole and the same")
     if view.applied:
@@ -51,13 +71,14 @@ class _Found(NamedTuple):
     basis: Seen
 
 
-def _compare(source: Session, target: Session, thread_id: str) -> _Found | str:
+def _compare(source: Session, target: Session, thread_id: str, must_fit: MustFit = lambda *_: None) -> _Found | str:
     """What the target lacks of one thread, or why the thread can't be copied."""
     reader, saver = source.reader, target.reader.saver
 
     def look() -> _Found:
+        must_fit(reader.saver, saver, thread_id)
         basis = basis_of(saver, Ref(thread_id, ANY_NS, ""))
-        return _Found(*compare(reader, saver, thread_id, _written_as(source, thread_id)), basis)
+        return _Found(*compare(reader, saver, thread_id, reader.saver.form_of(thread_id)), basis)
 
     try:
         return reader.moment(partial(saver.moment, look))
@@ -65,12 +86,6 @@ def _compare(source: Session, target: Session, thread_id: str) -> _Found | str:
         raise
     except CkptError as error:
         return refusal_of(error)
-
-
-def _written_as(source: Session, thread_id: str) -> RecordFormat:
-    """How the records of a thread were written; a bundle has threads of several databases."""
-    saver = source.reader.saver
-    return saver.origin(thread_id).form if isinstance(saver, BundleSaver) else saver.form
 
 
 def _check(source: Session, target: Session, view: BulkView, totals: Mapping[str, int]) -> None:

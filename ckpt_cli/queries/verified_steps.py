@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.reducers.agreement import explains
-from ckpt_cli.history.reducers.channel_facts import Change, ChannelFacts, channel_facts, channel_step, unreadable
+from ckpt_cli.history.reducers.channel_facts import (
+    Change,
+    ChannelFacts,
+    channel_facts,
+    channel_step,
+    unreadable,
+    untouched,
+)
 from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.names import NamedReducers
@@ -129,11 +136,14 @@ class VerifiedSteps:
             fits = self.reducers.learn(step.before, step.after, written, unordered, by_command, moved)
         doubt = step.doubt or step.task_doubt
         blobless = step.state.blobless if step.state is not None else frozenset()
-        for channel in dict.fromkeys([*step.before, *step.after, *written, *by_command]):
-            self.reducers.channels.add(channel)
-            if channel in step.rebuilt:
+        before, after, touched = step.before, step.after, {*written, *by_command, *moved}
+        channels = dict.fromkeys([*before, *after, *written, *by_command])
+        self.reducers.channels.update(channels)
+        for channel in channels:
+            is_same = channel not in touched and untouched(before.get(channel, ABSENT), after.get(channel, ABSENT))
+            if is_same or channel in step.rebuilt:
                 continue
-            part = channel_step(channel, step.before, written, step.after, by_command, moved=moved, kept=kept)
+            part = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
             gone = part.moved and part.after is ABSENT and channel in blobless
             cause = Kind.BLOB_GONE if gone else Kind.BLOB_SHARED if channel in shared else None
             tasks = step.by_task if channel in unordered else []

@@ -47,6 +47,10 @@ class Saver(Selector, Measurer, RowRecords, ABC):
     def about(self) -> About:
         """A description of this database, made from its schema alone."""
 
+    def form_of(self, thread_id: str) -> RecordFormat:  # noqa: ARG002
+        """How the records of a thread were written; only a bundle has threads of several databases."""
+        return self.form
+
     @abstractmethod
     def totals(self) -> Totals:
         """Count everything; this may take as long as reading the whole key index."""

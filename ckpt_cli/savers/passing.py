@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import About, Place, SideEffect, Totals
+from ckpt_cli.savers.about import About, Place, RecordFormat, SideEffect, Totals
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.measures import Advice, Figures, Group, Space, ThreadSize
@@ -51,6 +51,10 @@ class PassingSaver(Saver):
     def with_channels(self, refs: Iterable[Ref], channels: Collection[str]) -> Iterator[Checkpoint]:
         """See `Selector.with_channels`."""
         return self._saver.with_channels(refs, channels)
+
+    def form_of(self, thread_id: str) -> RecordFormat:
+        """See `Saver.form_of`."""
+        return self._saver.form_of(thread_id)
 
     def about(self) -> About:
         """See `Saver.about`."""

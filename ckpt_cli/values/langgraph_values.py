@@ -275,10 +275,12 @@ def overwrite(value: Any) -> Overwrite | None:
 
     langgraph 1.2 ``channels/binop.py: _get_overwrite``; the second form is an ``Overwrite`` that went through JSON.
     """
-    if isinstance(value, dict) and value.keys() == {"__overwrite__"}:
-        return Overwrite(value["__overwrite__"])
-    if isinstance(value, dict) and value.get("type") == "__overwrite__" and "value" in value:
-        return Overwrite(value["value"])
+    if isinstance(value, dict):
+        if value.keys() == {"__overwrite__"}:
+            return Overwrite(value["__overwrite__"])
+        return Overwrite(value["value"]) if value.get("type") == "__overwrite__" and "value" in value else None
+    if not isinstance(value, Node):
+        return None
     fields = _class_fields(value, "Overwrite")
     return Overwrite(fields["value"]) if fields is not None and "value" in fields else None
 

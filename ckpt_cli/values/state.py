@@ -70,25 +70,23 @@ class State(NamedTuple):
 
 
 class TaskWrite:
-    """A write whose value is decoded at the first use."""
+    """A write whose value is decoded at the first use.
 
-    __slots__ = ("_decode", "_value", "row")
+    Attributes:
+        row: the write as stored.
+        channel: the channel written to, or a special one (``__interrupt__``, ``__error__``, …).
+        task_id: the id of the task that wrote this.
+    """
+
+    __slots__ = ("_decode", "_value", "channel", "row", "task_id")
     _UNREAD = object()
 
     def __init__(self, row: Write, decode: Callable[[Payload], Any]) -> None:
         self.row = row
+        self.channel = row.channel
+        self.task_id = row.task_id
         self._decode = decode
         self._value: Any = TaskWrite._UNREAD
-
-    @property
-    def channel(self) -> str:
-        """The channel written to, or a special one (``__interrupt__``, ``__error__``, …)."""
-        return self.row.channel
-
-    @property
-    def task_id(self) -> str:
-        """The id of the task that wrote this."""
-        return self.row.task_id
 
     @property
     def read(self) -> bool:

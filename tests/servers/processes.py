@@ -83,3 +83,13 @@ def listens(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def serves_redis(port: int) -> bool:
+    """Whether a Redis or Valkey on a loopback port has loaded its data; it listens before."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as probe:
+            probe.sendall(b"PING\r\n")
+            return probe.recv(64).startswith(b"+PONG")
+    except OSError:
+        return False

@@ -10,7 +10,7 @@ from langgraph.checkpoint.redis import RedisSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from tests.servers import mysql, postgres, redis, valkey
-from tests.servers.processes import ServerProcess, free_port, listens
+from tests.servers.processes import ServerProcess, free_port, serves_redis
 
 
 class Restartable(NamedTuple):
@@ -48,7 +48,7 @@ def restartable_redis(config: pytest.Config, folder: Path) -> Iterator[Restartab
 
     def start() -> None:
         running.append(ServerProcess([home / "bin" / "redis-server", *place, *modules], folder / "log"))
-        running[-1].wait_until(lambda: listens(port))
+        running[-1].wait_until(lambda: serves_redis(port))
 
     start()
     with RedisSaver.from_conn_string(f"redis://127.0.0.1:{port}") as saver:
@@ -72,7 +72,7 @@ def restartable_valkey(_: pytest.Config, folder: Path) -> Iterator[Restartable]:
     def start() -> None:
         options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--appendonly", "yes"]
         running.append(ServerProcess([found, *options], folder / "log"))
-        running[-1].wait_until(lambda: listens(port))
+        running[-1].wait_until(lambda: serves_redis(port))
 
     start()
     yield Restartable(f"valkey://127.0.0.1:{port}", start, lambda: running[-1].stop())

@@ -1,7 +1,6 @@
 """Whether a reducer explains a recorded step: what it makes of the writes is the recorded value."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from ckpt_cli.history.reducers.reducers import (
@@ -34,9 +33,9 @@ def _begun(reducer: Reducer, step: ChannelStep) -> Iterator[ChannelStep]:
 
     A channel whose type has no value to begin with takes the first write as it is (1.2 ``channels/binop.py: update``).
     """
-    yield from (replace(step, before=start) for start in reducer.starts)
+    yield from (step._replace(before=start) for start in reducer.starts)
     if len(step.writes) > 1 and not step.command and overwrite(step.writes[0]) is None:
-        yield replace(step, before=step.writes[0], writes=step.writes[1:])
+        yield step._replace(before=step.writes[0], writes=step.writes[1:])
 
 
 def _explains(reducer: Reducer, step: ChannelStep, *, replayed: bool) -> bool:

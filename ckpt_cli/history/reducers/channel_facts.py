@@ -77,6 +77,14 @@ class ChannelFacts(NamedTuple):
     recoded: bool = False
 
 
+def untouched(old: Any, new: Any) -> bool:
+    """A quick check that a value is the same before and after a step; False also if it would take long to say."""
+    return old is new or (type(old) in _SIMPLE and type(old) is type(new) and bool(old == new))
+
+
+_SIMPLE = frozenset({str, int, bool})
+
+
 def channel_step(
     channel: str,
     before: Mapping[str, Any],
@@ -127,8 +135,8 @@ def _written(step: ChannelStep, reducers: Collection[Reducer], fits: int | None)
     return ChannelFacts(
         Change.WRITTEN,
         fits=_bits(explains, reducers, step) if fits is None else fits,
-        ties=_bits(is_tie, reducers, step),
-        undecided=_bits(is_undecided, reducers, step),
+        ties=_bits(is_tie, reducers, step) if reducers else 0,
+        undecided=_bits(is_undecided, reducers, step) if reducers else 0,
         replaced=len(replaced) == 1 and same(step.after, replaced[0]),
         not_replaced=_is_not_replaced(step),
         mutable=isinstance(step.after, list | dict | Node),

@@ -1,7 +1,6 @@
 """A value forged between two steps breaks both; finds the second, which goes on from the true value."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from ckpt_cli.history.reducers.agreement import explains
@@ -24,7 +23,7 @@ class TrueValues:
         """The bits of the reducers that explain the step if it began with the value that each of them made."""
         if not self._made or not same(step.before, self._recorded):
             return 0
-        begun = {place: replace(step, before=value) for place, value in self._made.items()}
+        begun = {place: step._replace(before=value) for place, value in self._made.items()}
         return sum(1 << place for place, one in begun.items() if explains(REDUCERS[place], one))
 
     def keep(self, step: ChannelStep, places: Iterable[int]) -> None:

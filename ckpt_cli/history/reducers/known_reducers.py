@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step
+from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step, untouched
 from ckpt_cli.history.reducers.learning import Tally, joined
-from ckpt_cli.history.reducers.reducers import Evidence, Reducer, count_steps
+from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer, count_steps
 
 
 @dataclass
@@ -41,11 +41,20 @@ class Reducers:
         Returns the bits of the reducers that explain the step of each channel from which something was learned.
         """
         explaining: dict[str, int] = {}
-        for channel in dict.fromkeys([*before, *after, *written, *by_command]):
-            self.channels.add(channel)
+        touched, tallies = {*written, *by_command, *moved}, self.tallies
+        channels = dict.fromkeys([*before, *after, *written, *by_command])
+        self.channels.update(channels)
+        for channel in channels:
+            if (
+                channel not in touched
+                and untouched(before.get(channel, ABSENT), after.get(channel, ABSENT))
+                and channel in tallies
+                and tallies[channel].kept
+            ):
+                continue  # nothing more to learn from it
             if channel not in self.deltas and channel not in self.named and channel not in without:
                 step = channel_step(channel, before, written, after, by_command, moved=moved)
-                explaining[channel] = self.tallies.setdefault(channel, Tally()).add(step)
+                explaining[channel] = tallies.setdefault(channel, Tally()).add(step)
         return explaining
 
     def learn_deltas(self, deltas: Mapping[str, Evidence | Reducer | None]) -> None:

@@ -4,28 +4,27 @@ Its memory doesn't grow with the history.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from operator import is_
+from functools import cache, lru_cache
 from typing import Any
 
-from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
+from ckpt_cli.history.reducers.agreement import explains, folds_to, is_empty
 from ckpt_cli.history.reducers.cases import cases
 from ckpt_cli.history.reducers.forged_values import TrueValues
+from ckpt_cli.history.reducers.message_merging import Merging
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     MESSAGES,
     REDUCERS,
     ChannelStep,
     Evidence,
-    Shorthand,
+    Reducer,
     TooManyWrites,
     Undecided,
     Unfit,
-    as_message,
 )
 from ckpt_cli.values.langgraph_values import overwrite
-from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 
 BITS = {reducer.name: 1 << place for place, reducer in enumerate(REDUCERS)}
@@ -61,17 +60,19 @@ class Tally:
     threads: int = 0
     met: set[str] = field(default_factory=set)
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
-    _merging: "Merging" = field(default_factory=lambda: Merging())
+    _merging: Merging = field(default_factory=Merging)
     _holding: int = (1 << len(REDUCERS)) - 1  # the bits of the reducers that explain all steps so far
     _true: TrueValues = field(default_factory=TrueValues)
 
     def explaining(self, step: ChannelStep) -> int:
         """The bits of the reducers that explain a step with writes, whether or not it is added."""
-        fits = folds_to if _is_plain(step) else explains
+        is_plain = _is_plain(step)
+        fits: Callable[[Reducer, ChannelStep], bool] = folds_to if is_plain else explains
+        tried = _that_make(type(step.after)) if is_plain else _BY_BIT  # type: ignore[arg-type]
         bits = 0
-        for place, reducer in enumerate(REDUCERS):
-            is_fit = self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step)
-            bits |= is_fit << place
+        for bit, reducer in tried:
+            if self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step):
+                bits |= bit
         return bits
 
     def add(self, step: ChannelStep) -> int:
@@ -85,9 +86,9 @@ class Tally:
             explaining = self.explaining(step) | self._true.explain(step)
             self._counts[explaining] += 1
             failed, self._holding = self._holding & ~explaining, self._holding & explaining
-            self._true.keep(step, [place for place in range(len(REDUCERS)) if failed >> place & 1])
+            self._true.keep(step, [place for place in range(len(REDUCERS)) if failed >> place & 1] if failed else ())
             if _is_plain(step):
-                fitting = [one for place, one in enumerate(REDUCERS) if explaining >> place & 1]
+                fitting = _reducers_of(explaining)
                 self.met |= cases(fitting, step.before, step.writes, proving=True)
             return explaining
         self.moved += step.moved and not is_empty(step.after)
@@ -173,6 +174,20 @@ class Tally:
         return min((sum(n for mask, n in own if not mask >> at & 1) for at in others), default=self._explained(place))
 
 
+_BY_BIT = [(1 << place, reducer) for place, reducer in enumerate(REDUCERS)]
+
+
+@cache
+def _that_make(kind: type) -> list[tuple[int, Reducer]]:
+    """The reducers that may give a value of this type, each with its bit."""
+    return [(bit, reducer) for bit, reducer in _BY_BIT if reducer.makes is None or kind in reducer.makes]
+
+
+@lru_cache(maxsize=1000)
+def _reducers_of(bits: int) -> list[Reducer]:
+    return [reducer for bit, reducer in _BY_BIT if bits & bit]
+
+
 def _is_plain(step: ChannelStep) -> bool:
     return not step.command and not any(overwrite(write) is not None for write in step.writes)
 
@@ -190,63 +205,6 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total.moved += tally.moved
         total._counts.update(tally._counts)
     return total
-
-
-class Merging:
-    """Checks, step by step, whether the reducer `MESSAGES` ("message merge") explains a channel's steps.
-
-    While a list only grows, its ids are remembered, so that a long conversation isn't parsed again at each step.
-    """
-
-    def __init__(self) -> None:
-        self._last_list: Any = None
-        self._ids: set[str] = set()
-
-    def explains(self, step: ChannelStep) -> bool:
-        """Like `agreement.explains` with `MESSAGES`."""
-        if step.command:
-            return explains(MESSAGES, step)
-        if type(step.after) is not list and not any(overwrite(write) is not None for write in step.writes):
-            return False
-        before = [] if step.before is ABSENT else step.before
-        if not self._is_last_list(before) and not self._remember(before):
-            return explains(MESSAGES, step)
-        if (added := self._added(before, step)) is not None:
-            self._last_list, self._ids = step.after, self._ids | added
-            return True
-        self._last_list = None
-        return explains(MESSAGES, step)
-
-    def _is_last_list(self, before: Any) -> bool:
-        last = self._last_list
-        return type(before) is list and last is not None and len(before) == len(last) and all(map(is_, before, last))
-
-    def _remember(self, before: Any) -> bool:
-        if type(before) is not list:
-            return False
-        parsed = [as_message(item) if isinstance(item, Node) else None for item in before]
-        if any(one is None or one.role == "remove" for one in parsed):
-            return False
-        ids = [one.id for one in parsed if one is not None and one.id]
-        if len(set(ids)) < len(ids):
-            return False
-        self._last_list, self._ids = before, set(ids)
-        return True
-
-    def _added(self, before: list[Any], step: ChannelStep) -> set[str] | None:
-        """The ids of the messages that were added at the end of the list; None if the step did something else."""
-        new = [item for write in step.writes for item in (write if isinstance(write, list) else [write])]
-        after, end = step.after, len(before)
-        if not isinstance(after, list) or len(after) != end + len(new) or not all(map(is_, before, after)):
-            return None
-        parsed = [as_message(item) for item in new]
-        ids = [one.id for one in parsed if one is not None and one.id]
-        if any(one is None or one.role == "remove" for one in parsed) or not self._ids.isdisjoint(ids):
-            return None
-        expected = [item if isinstance(item, Node) else Shorthand(item) for item in new]
-        if len(set(ids)) < len(ids) or not agree(expected, after[end:]):
-            return None
-        return {one.id for item in after[end:] if (one := as_message(item)) is not None and one.id}
 
 
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.values.langgraph_values import overwrite
 
@@ -28,7 +28,7 @@ class TooManyWrites(Unfit):
     """A reducer can't take several writes in one step, whatever their values."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Reducer:
     """One way to fold writes into a value; `fold` raises `Unfit` if it can't take the values."""
 
@@ -63,8 +63,7 @@ class Reducer:
         return self.fold(base, writes[start:]) if writes[start:] else base
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelStep:
+class ChannelStep(NamedTuple):
     """One recorded step of a channel.
 
     Attributes:

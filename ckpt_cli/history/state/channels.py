@@ -55,8 +55,12 @@ def counter(version: Version | None) -> int:
     return order(version)[0]
 
 
+@lru_cache(maxsize=4096)
 def order(version: Version | None) -> tuple[int, str]:
-    """The sort key of versions of any kind, also of mixed kinds in one thread; None sorts before all others."""
+    """The sort key of versions of any kind, also of mixed kinds in one thread; None sorts before all others.
+
+    A version is compared with several others, at several checkpoints.
+    """
     if version is None:
         return (-1, "")
     if isinstance(version, str):
@@ -101,17 +105,24 @@ def target(channel: str) -> str | None:
 
 def is_control(channel: str, state: State) -> bool:
     """Whether this channel of this checkpoint belongs to the graph itself, not to the user's state."""
+    by_name = _is_control(channel, PREVIOUS in state.versions, state.v < 3)
+    return is_edge(channel, state) if by_name is None else by_name
+
+
+@lru_cache(maxsize=1000)
+def _is_control(channel: str, has_previous: bool, is_old: bool) -> bool | None:
+    """Whether a channel belongs to the graph itself; None if its name doesn't say so: it may be a plain edge."""
     if channel == "__root__":
         return False
     if channel in (END, PREVIOUS):
-        return PREVIOUS not in state.versions and channel == END
+        return not has_previous and channel == END
     if channel.startswith("__") and (channel in _RESERVED or channel.startswith("__pregel_")):
         return True
     if channel.startswith((BRANCH_TO, "join:")):
         return True
-    if state.v < 3 and (target(channel) is not None or channel == "is_last_step"):
-        return True
-    return is_edge(channel, state)
+    if is_old:
+        return True if target(channel) is not None or channel == "is_last_step" else None
+    return False  # only old formats have plain edges
 
 
 _RESERVED = frozenset({START, ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED, NO_WRITES, RETURN, "__input__"})
@@ -127,8 +138,16 @@ def is_edge(channel: str, state: State) -> bool:
 
 def user_channels(state: State) -> list[str]:
     """The channels of the user's state that were ever written, whether or not they hold a value, in stored order."""
-    names = dict.fromkeys([*state.values, *state.versions])
-    return [channel for channel in names if not is_control(channel, state)]
+    if state.v < 3:
+        names = dict.fromkeys([*state.values, *state.versions])
+        return [channel for channel in names if not is_control(channel, state)]
+    return [*_user_channels((*state.values, *state.versions), PREVIOUS in state.versions)]
+
+
+@lru_cache(maxsize=32)
+def _user_channels(names: tuple[str, ...], has_previous: bool) -> tuple[str, ...]:
+    """Those of these channels that the user has, in a format where names alone decide; most steps have the same."""
+    return tuple(channel for channel in dict.fromkeys(names) if not _is_control(channel, has_previous, False))
 
 
 def missing(state: State) -> list[str]:

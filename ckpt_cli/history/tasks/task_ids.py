@@ -9,6 +9,7 @@ prepare_single_task``, and ``pregel/algo.ts`` of LangGraph.js). The hashes of tw
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, combinations
 from typing import NamedTuple
 from uuid import UUID, uuid5
@@ -24,6 +25,7 @@ _MANY = 5  # for a node with more triggers, only the likely sets of triggers are
 _SIBLINGS = 8  # positions in the list of tasks that are tried; langgraph 0.1 and 0.2.3 hashed the position
 
 
+@lru_cache(maxsize=1000)
 def pulled(task_path: str) -> str | None:
     """The node of a task that an edge started; None for Sends, calls, error handlers and rows without a path."""
     head = f"~{PULL}, "
@@ -32,6 +34,7 @@ def pulled(task_path: str) -> str | None:
     return task_path[len(head) :]
 
 
+@lru_cache(maxsize=1000)
 def sent(task_path: str) -> int | None:
     """The index of the Send that started a task; None for a task that no Send started, an error handler too."""
     match = re.fullmatch(_SEND_PATH, task_path) if task_path.startswith(f"~{PUSH}, ") else None
@@ -66,6 +69,7 @@ def handler_names(failed_node: str) -> tuple[str, str]:
     return f"__error_handler__{failed_node}", "__default_error_handler__"
 
 
+@lru_cache(maxsize=1000)
 def caller(task_path: str) -> str | None:
     """The entrypoint that called this task (functional API), None for tasks of other kinds."""
     head = f"~{PUSH}, ~{PULL}, "
@@ -133,9 +137,14 @@ class Place(NamedTuple):
         """The id under which ``update_state`` records its writes."""
         return str(uuid5(UUID(self.checkpoint_id), "__interrupt__"))
 
+    @property
+    def synthetic_beginnings(self) -> tuple[str, str]:
+        """How the ids begin that belong to no task; see `synthetic`."""
+        return f"{self.step:08d}-", "ffffffff-"
+
     def synthetic(self, task_id: str) -> bool:
         """Whether this id belongs to no task: with ``durability="exit"``, the writes of delta channels get such ids."""
-        return task_id.startswith((f"{self.step:08d}-", "ffffffff-"))
+        return task_id.startswith(self.synthetic_beginnings)
 
     def _inside(self, node: str) -> str:
         return f"{self.ns}|{node}" if self.ns else node

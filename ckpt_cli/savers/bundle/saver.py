@@ -37,6 +37,10 @@ class BundleSaver(ReadOnlySaver):
         """The format of its first origin."""
         return self._origin.form
 
+    def form_of(self, thread_id: str) -> RecordFormat:
+        """The format of the database that the thread was copied from."""
+        return self.origin(thread_id).form
+
     @property
     def _origin(self) -> Origin:
         return next(iter(self._reader.index.origins), _EMPTY)
