@@ -61,6 +61,7 @@ VERBS = {
     "edit": Verb(TRAVEL, "Edit the state itself, in your editor or by paths, without reducers."),
     "tag": Verb(TRAVEL, "Name a checkpoint; the name is a revision: tag:NAME."),
     "delete": Verb(KEEP, "Delete threads, a branch, a run, or the last turn, with all that belongs to them."),
+    "prune": Verb(KEEP, "Remove old checkpoints from inside threads, by policies; the threads go on."),
     "export": Verb(KEEP, "Pack threads into a bundle: one file that every command reads as a database."),
     "import": Verb(KEEP, "Unpack threads from a bundle into this database, for agents to go on there."),
     "copy": Verb(KEEP, "Copy threads into another database of any kind, for agents to go on there.", reads=False),

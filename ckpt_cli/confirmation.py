@@ -30,7 +30,7 @@ def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: 
     config = None if plan.result is None else {"configurable": _configurable(plan.result)}
     notes = [*plan.notes, *(recent_writes.notes(saver, log, plan.recent, session.clock()) if plan.recent else ())]
     view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
-    if plan.verb == "delete":
+    if plan.verb in ("delete", "prune"):
         view.log, view.forgets = (None, True) if forget else (str(log.path), False)
     threads = forget.threads if forget else ()
     return _confirm_and_apply(

@@ -31,11 +31,17 @@ class Inspection:
     """One checkpoint and the checkpoints around it, each read only when it is needed.
 
     `snapshot`, `names`, `values` and `deltas` raise CheckpointNotFound and PayloadCorrupt as `Reader.state` does.
+
+    Args:
+        reader: the database.
+        ref: the checkpoint.
+        lineage: the tree of its namespace if it isn't the stored one.
     """
 
-    def __init__(self, reader: Reader, ref: Ref) -> None:
+    def __init__(self, reader: Reader, ref: Ref, lineage: Lineage | None = None) -> None:
         self._reader = reader
         self._ref = ref
+        self._other_lineage = lineage
 
     def snapshot(self, *, goto: bool = True) -> Snapshot:
         """The next nodes, the tasks and the interrupts, as a run finds them.
@@ -80,13 +86,22 @@ class Inspection:
 
     def deltas(self) -> "dict[str, Rebuilt]":
         """The delta channels whose value the checkpoint doesn't store, each rebuilt from an older value and writes."""
+        return self.deltas_with_sources()[0]
+
+    def deltas_with_sources(self) -> "tuple[dict[str, Rebuilt], set[str]]":
+        """The same, and the ids of the checkpoints that were read for it."""
         state = self._reader.state(self._ref)
-        unstored = missing(state)
+        unstored, read = missing(state), set[str]()
         if not unstored:
-            return {}
+            return {}, read
         from ckpt_cli.history.reducers.delta import rebuild
 
-        return rebuild(state, unstored, self._ancestors(), self._descendants)
+        def noted(stations: "Iterable[Station]") -> "Iterator[Station]":
+            for station in stations:
+                read.add(station.state.ref.checkpoint_id)
+                yield station
+
+        return rebuild(state, unstored, noted(self._ancestors()), lambda: noted(self._descendants())), read
 
     def taken(self, parent: State, stored: Sequence[TaskWrite]) -> BranchWrites:
         """The writes stored on the parent that are in this checkpoint; `stored` are all of them."""
@@ -114,7 +129,7 @@ class Inspection:
 
     @property
     def _lineage(self) -> Lineage:
-        return self._reader.lineage(self._ref.thread_id, self._ref.ns)
+        return self._other_lineage or self._reader.lineage(self._ref.thread_id, self._ref.ns)
 
     def namespaces(self) -> Sequence[str]:
         """The namespaces of the subgraphs inside this checkpoint's namespace, at any depth."""
@@ -205,7 +220,7 @@ class Inspection:
         if child is None:
             return Station(state, (), self.grown(state))
         stored = self._reader.writes(state.ref)
-        own = Inspection(self._reader, child.ref).taken(state, stored)
+        own = Inspection(self._reader, child.ref, self._other_lineage).taken(state, stored)
         repeated = any(write.channel in (ERROR, INTERRUPT) for write in stored)
         return Station(state, own.writes, self.grown(state), own.lost, repeated)
 

@@ -40,6 +40,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "edit": [["edit", "{thread}", "--set", "bad=1", "--dry-run"], ["edit", "{thread}", "--unset", "bad", "--dry-run"]],
     "update": [["update", "{thread}", "--values", '{"bad": 1}', "--as-node", "a", "--next", "END", "--dry-run"]],
     "delete": [["delete", "{thread}", "--dry-run"], ["delete", "{thread}", "--after", "@^", "--dry-run"]],
+    "prune": [["prune", "{thread}", "--keep-tips", "--dry-run"], ["prune", "{thread}", "--keep-inputs", "--dry-run"]],
     "repair": [["repair", "--answer", "no"], ["repair", "--drop-calls", "--dry-run"]],
     "export": [
         ["export", "{thread}", "-o", "incident.ckpt", "--dry-run"],
@@ -154,6 +155,7 @@ CHANGING = {
     "edit",
     "update",
     "delete",
+    "prune",
     "copy",
     "import",
     "undo",

@@ -19,6 +19,7 @@ from tests.cross.forget import Forget
 from tests.cross.listing import Listing
 from tests.cross.look import Look, Run, mine, theirs
 from tests.cross.memories import Memories
+from tests.cross.pruned import Pruned
 from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
@@ -75,6 +76,12 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """SQLite."""
+
+
+class TestPruned(Pruned):
+    """SQLite."""
+
+    plans = 2
 
 
 class TestMemories(Memories):

@@ -51,6 +51,7 @@ CHANGING = {
     "edit": ["edit", "subgraphs", "--unset", "path", "--dry-run"],
     "tag": ["tag", "--list"],
     "delete": ["delete", "subgraphs", "--dry-run"],
+    "prune": ["prune", "subgraphs", "--keep-last", "1", "--dry-run"],
     "repair": ["repair"],
     "import": ["import", "no-such-bundle.ckpt"],
     "copy": ["copy", "{database}", "new.sqlite", "no-such-thread"],

@@ -1,7 +1,7 @@
 """The plans of ``ckpt delete``: threads, a branch, runs, descendants; orphans, ``--reparent``, counts, sizes."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 
@@ -10,13 +10,14 @@ from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.layouts import named
-from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
 from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories
+from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
 from ckpt_cli.plans.wording import describe_next, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
@@ -35,22 +36,6 @@ class OrphanAction(StrEnum):
     """They become children of the nearest ancestor that stays, and store values that deleted ancestors stored."""
 
 
-@dataclass(slots=True)
-class _Count:
-    checkpoints: int = 0
-    writes: int = 0
-    size: int | None = 0
-
-    def __str__(self) -> str:
-        parts = [_count_text(self.checkpoints, "checkpoint")] if self.checkpoints else []
-        parts += [_count_text(self.writes, "write")] if self.writes else []
-        return " and ".join(parts) + ("" if self.size is None else f", {self.size:,} bytes")
-
-    def add_size(self, size: int | None) -> None:
-        """Add some bytes; one unknown size makes the sum unknown."""
-        self.size = None if self.size is None or size is None else self.size + size
-
-
 def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
     """The plan that deletes whole threads: all namespaces, checkpoints and writes, also writes without a checkpoint.
 
@@ -58,18 +43,18 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
         ThreadNotFound: there is no thread with this id.
         NotFound: `thread_ids` is empty.
     """
-    total, notes = _Count(), []
+    total, notes = RemovedCount(), []
     remove: list[Ref | WriteKey] = []
     basis, recent = [], list[Ref]()
     for thread, seen in basis_of_threads(reader.saver, thread_ids):
         if not thread.rows:
             reader.thread(thread.thread_id)  # raises ThreadNotFound, unless the thread has writes only
-        count = _Count()
-        remove += _count_removed(thread.rows, thread.writes, count)
+        count = RemovedCount()
+        remove += count_removed(thread.rows, thread.writes, count)
         basis.append(seen)
         recent += recently_written(reader, thread.rows)
         notes.append(f"{thread.thread_id}: {count}")
-        _add_count(total, count)
+        total.add(count)
     if not remove:
         raise NotFound("no thread fits; nothing to delete", hint="`ckpt threads` lists what there is")
     more = len(notes) - _NAMED
@@ -79,7 +64,7 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
         basis=tuple(basis),
         recent=tuple(recent),
         verb="delete",
-        summary=f"of {_count_text(len(basis), 'thread')}: {total}",
+        summary=f"of {count_text(len(basis), 'thread')}: {total}",
         notes=(*notes[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])),
     )
 
@@ -209,13 +194,13 @@ def _plan_for_part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanA
     short = short_ids(reader, Ref(thread_id, "", ""))
     if deletion.orphans and orphans is OrphanAction.NOTHING:
         raise Refused(
-            f"{_count_text(len(deletion.orphans), 'checkpoint')} would stay without a parent; nothing was written",
+            f"{count_text(len(deletion.orphans), 'checkpoint')} would stay without a parent; nothing was written",
             hint="--with-children deletes them too, --reparent makes them children of the nearest ancestor that stays",
             candidates=[_describe_orphan(row, short(row.checkpoint_id)) for row in deletion.orphans[:_NAMED]],
         )
     rows = (row for row in reader.rows(thread_id) if row.checkpoint_id in deletion.checkpoints.get(row.ns, ()))
-    count = _Count()
-    remove = tuple(_count_removed(rows, deletion.writes(reader), count))
+    count = RemovedCount()
+    remove = tuple(count_removed(rows, deletion.writes(reader), count))
     changed = tuple(_reparent(reader, deletion, row) for row in deletion.orphans)
     return Plan(
         reason="",
@@ -230,19 +215,6 @@ def _plan_for_part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanA
         summary=f"{what} in {thread_id}: {count}",
         notes=tuple(_notes(deletion, chosen, changed)),
     )
-
-
-def _count_removed(rows: Iterable[CheckpointRow], writes: Iterable[Write], count: _Count) -> Iterator[Ref | WriteKey]:
-    """Give the names of the deleted records, and add the number and the sizes of these records to `count`."""
-    refs: dict[Ref, Ref] = {}  # so that each name is in memory once, also as a part of the names of writes
-    for row in rows:
-        count.checkpoints += 1
-        count.add_size(row.size)
-        yield refs.setdefault(row.ref, row.ref)
-    for write in writes:
-        count.writes += 1
-        count.add_size(write.size)
-        yield WriteKey(refs.setdefault(write.ref, write.ref), write.task_id, write.idx)
 
 
 def _describe_orphan(row: CheckpointRow, short: str) -> str:
@@ -274,17 +246,7 @@ def _reparent(reader: Reader, deletion: DeletionSet, row: CheckpointRow) -> Chec
 
 def _notes(deletion: DeletionSet, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterator[str]:
     for ns in sorted(deletion.checkpoints.keys() - {""} - chosen.keys()):
-        yield f"subgraph {ns}: {_count_text(len(deletion.checkpoints[ns]), 'checkpoint')}"
+        yield f"subgraph {ns}: {count_text(len(deletion.checkpoints[ns]), 'checkpoint')}"
     if changed:
         are = "is" if len(changed) == 1 else "are"
-        yield f"{_count_text(len(changed), 'checkpoint')} whose parent is deleted {are} kept"
-
-
-def _add_count(total: _Count, count: _Count) -> None:
-    total.checkpoints += count.checkpoints
-    total.writes += count.writes
-    total.add_size(count.size)
-
-
-def _count_text(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+        yield f"{count_text(len(changed), 'checkpoint')} whose parent is deleted {are} kept"

@@ -67,7 +67,8 @@ class Moments:
             return False
         if last is None:
             return is_root and (step is None or step < 1)
-        return source != "loop" or step is None or last.note.step is None or step <= last.note.step + 1
+        is_run = source in ("loop", "input")
+        return not is_run or step is None or last.note.step is None or step <= last.note.step + 1
 
 
 class Origins:
@@ -135,6 +136,8 @@ class Origins:
         begins_late = self._begins_late(reads, checkpoint_id)
         if why := _gap(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
             return Credit(why=why)
+        if source == "input" and attribution.spans_steps(checkpoint_id):
+            return Credit(why="the checkpoints between it and the one before it aren't stored")
         if number and _has_kept_version(moment.reading, self._moments[number - 1].reading):
             return _candidates(ran, "the channel has no new version here, so no write made it")
         if source == "update":
@@ -159,7 +162,7 @@ class Origins:
         """
         inner = [w for w in self._own(reads, checkpoint_id) if w.row.task_path.startswith("~~")]
         fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if explains(one.values or ())]
-        why = "only the last of several steps is stored (durability exit), without their writes"
+        why = "only the last of several steps is stored, without their writes"
         return credit(fitting, explains) if len(fitting) == 1 else _candidates(ran, why)
 
     def _begins_late(self, reads: StepReads, checkpoint_id: str) -> bool:

@@ -8,6 +8,7 @@ from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.values.state import TaskWrite
 
+_SEVERAL = "only the last of several steps is stored"
 _NO_RESULT = frozenset({INTERRUPT, RESUME, ERROR})
 
 
@@ -40,7 +41,9 @@ def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[Task
             return "its parent has run several times, so some writes may come from another run"
         if why := why_incomplete(step_writes, own_note.step):
             return why
-        return "only the last of several steps is stored" if attribution.spans_steps(ref.checkpoint_id) else ""
+        return _SEVERAL if attribution.spans_steps(ref.checkpoint_id) else ""
+    if attribution.unstored_steps(ref.checkpoint_id) and (parent is not None or own_note.source == "input"):
+        return _SEVERAL
     if own_note.outputs is not None:
         return "only its metadata shows what was written"
     if own_note.source == "fork":

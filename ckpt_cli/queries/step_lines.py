@@ -138,6 +138,7 @@ class StepLines:
             problem=self.problems.get(checkpoint_id),
             input_id=self.input_taken(checkpoint_id),
             command=self._command(checkpoint_id),
+            unstored_steps=self.attribution.unstored_steps(checkpoint_id),
         )
 
     def _command(self, checkpoint_id: str) -> CommandView | None:

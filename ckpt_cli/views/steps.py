@@ -146,6 +146,8 @@ class StepView(NamedTuple):
         input_id: if the step did nothing but take in an input, the input's checkpoint, its parent; else null. A
             terminal shows both in one row.
         command: for a checkpoint without children, the pending Command that is stored on it; null if there is none.
+        unstored_steps: the number of steps between its parent and itself, or before a first checkpoint, that aren't
+            stored: they were pruned or deleted, or a run stored only its last step. `changes` are theirs too.
     """
 
     checkpoint_id: str
@@ -170,3 +172,4 @@ class StepView(NamedTuple):
     problem: str | None = None
     input_id: str | None = None
     command: CommandView | None = None
+    unstored_steps: int = 0

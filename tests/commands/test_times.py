@@ -18,7 +18,7 @@ from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
-from ckpt_cli.output.text.steps import Clock
+from ckpt_cli.output.text.time_column import Clock
 from tests import golden
 from tests.commands.asking import at, look
 from tests.commands.listing import threads

@@ -20,7 +20,8 @@ KILLS = int(os.environ.get("CKPT_KILLS", "3"))
 THREADS = [f"t-{number}" for number in range(12)]
 
 
-def _killed_after(seconds: float, words: list[str]) -> None:
+def killed_after(seconds: float, words: list[str]) -> None:
+    """Run a command line in a process of its own, and kill it."""
     child = os.fork()
     if child == 0:
         code = 70
@@ -47,7 +48,7 @@ def test_killed_and_run_again(
     command = ["copy", source.url, target.url, "--yes"]
     chance = random.Random(kind)
     for _ in range(KILLS):
-        _killed_after(chance.uniform(0.05, 2.5), command)
+        killed_after(chance.uniform(0.05, 2.5), command)
     assert run(["operations", "--settle", "-d", target.url]) == 0
     assert run(command) == 0, capfd.readouterr().err
     with source.official() as here, target.official() as there:

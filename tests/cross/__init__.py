@@ -13,6 +13,7 @@ pytest.register_assert_rewrite(
     "tests.cross.identity",
     "tests.cross.look",
     "tests.cross.memories",
+    "tests.cross.pruned",
     "tests.cross.since",
     "tests.cross.steps",
     "tests.cross.travel",

@@ -67,6 +67,7 @@ PLANS = (
     ("edit", "{thread}", "--set", "messages=1", "--dry-run"),
     ("replay", "{thread}", "--commit", "--dry-run"),
     ("delete", "{thread}", "--dry-run"),
+    ("prune", "{thread}", "--keep-last", "2", "--keep-inputs", "--dry-run"),
     ("delete", "{thread}", "--after", "@^", "--dry-run"),
 )
 """Changes that are planned and not made."""

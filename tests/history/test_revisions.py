@@ -23,7 +23,7 @@ from ckpt_cli.history.lineage.revisions import (
 )
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.model import CheckpointRow
-from ckpt_cli.output.text.steps import Clock
+from ckpt_cli.output.text.time_column import Clock
 
 START = 1_790_000_000  # 2026-09-21T14:13:20Z
 

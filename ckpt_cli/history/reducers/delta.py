@@ -22,7 +22,8 @@ COUNTERS = "counters_since_delta_snapshot"
 
 _SPANS = 2  # older snapshots that a reducer is tested on
 _DOUBTFUL = 4  # spans with repeated steps that are read in search of others
-_AHEAD = 300  # checkpoints searched for a later snapshot if there is no older one
+AHEAD = 300
+"""So many checkpoints are searched for a later snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def _learn_ahead(deltas: dict[str, Rebuilt], stations: Iterable[Station]) -> Non
     """
     writes = {channel: list(rebuilt.writes) for channel, rebuilt in deltas.items()}
     repeated = False
-    for place, station in enumerate(islice(stations, _AHEAD)):
+    for place, station in enumerate(islice(stations, AHEAD)):
         for channel in list(writes):
             stored = station.state.values.get(channel, ABSENT) if place else ABSENT
             if stored is not ABSENT:

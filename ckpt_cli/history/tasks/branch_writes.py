@@ -11,16 +11,12 @@ from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.tasks.write_attribution import is_update
+from ckpt_cli.history.tasks.write_attribution import is_of_run, is_update
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import State, TaskWrite
 
 Siblings = Callable[[], Iterable[State]]
 """Gives the children of a checkpoint, oldest first."""
-
-# The ids under which `durability="exit"` stores writes begin with the step or with this word (langgraph 1.2
-# ``pregel/_checkpoint.py: exit_delta_task_id``).
-_LATE = "ffffffff-"
 
 
 class BranchWrites(NamedTuple):
@@ -89,10 +85,9 @@ def _channels(writes: Iterable[TaskWrite]) -> frozenset[str]:
 def of_task(write: TaskWrite) -> bool:
     """Whether a task of the next step made this write, not an input, a command, or a run that stored it at its end."""
     row = write.row
-    if row.task_id == NULL_TASK or row.task_path.startswith("~~") or row.task_id.startswith(_LATE):
+    if row.task_id == NULL_TASK or is_of_run(write):
         return False
-    at_exit = row.task_id.startswith("000") and row.task_id[:8].isdecimal()
-    return not at_exit and not (ids.is_uuid6(row.checkpoint_id) and row.task_id == _input_task(row.checkpoint_id))
+    return not (ids.is_uuid6(row.checkpoint_id) and row.task_id == _input_task(row.checkpoint_id))
 
 
 def _input_task(checkpoint_id: str) -> str:

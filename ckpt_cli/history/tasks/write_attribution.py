@@ -154,7 +154,7 @@ class WriteAttribution:
         at the parent; releases before 1.1 don't record which of them got the Command.
         """
         parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id)
-        if parent is None or source not in _RUNS:
+        if parent is None or source not in _RUNS or self.spans_steps(checkpoint_id):
             return []
         own = [write for write in self.writes.get(parent, ()) if is_command(write)]
         return own if own and self._runs(parent) == [checkpoint_id] else []
@@ -174,7 +174,8 @@ class WriteAttribution:
             return [w for w in stored if is_update(w)] if first else []
         if self.first_with_source(parent, LOOPS) != checkpoint_id:
             return []
-        return [w for w in stored if (w.task_id != NULL_TASK or w.row.task_path) and not is_update(w)]
+        made = [w for w in stored if (w.task_id != NULL_TASK or w.row.task_path) and not is_update(w)]
+        return [w for w in made if is_of_run(w)] if self.spans_steps(checkpoint_id) else made
 
     def _input_writes(self, checkpoint_id: str) -> list[TaskWrite]:
         """The writes of an input.
@@ -198,14 +199,25 @@ class WriteAttribution:
     def spans_steps(self, checkpoint_id: str) -> bool:
         """Whether a run made more than one step between a checkpoint's parent and the checkpoint.
 
+        Then the parent's writes made another checkpoint, which isn't stored. Only those of a whole run count.
+        """
+        return self.lineage.parent(checkpoint_id) is not None and self.unstored_steps(checkpoint_id) > 0
+
+    def unstored_steps(self, checkpoint_id: str) -> int:
+        """The number of steps between a checkpoint's parent, or the thread's beginning, and the checkpoint.
+
         With ``durability="exit"`` only a run's last checkpoint is stored. Of the steps before it, only the writes to
         delta channels are stored (langgraph 1.2 ``pregel/_loop.py: _put_exit_delta_writes``), so they don't show which
-        nodes made the last step. It is the same if the checkpoints between were deleted.
+        nodes made the last step. It is the same if the checkpoints between were pruned or deleted.
         """
-        parent = self.lineage.parent(checkpoint_id)
-        own, before = self.note(checkpoint_id), self.note(parent) if parent is not None else None
-        steps = (before.step if before is not None else None, own.step)
-        return own.source == "loop" and steps[0] is not None and steps[1] is not None and steps[0] + 1 < steps[1]
+        own, parent = self.note(checkpoint_id), self.lineage.parent(checkpoint_id)
+        if own.source not in ("loop", "input") or own.step is None:
+            return 0
+        if parent is None:
+            is_first = self.lineage.rows[checkpoint_id].parent_id is None and ids.is_uuid6(checkpoint_id)
+            return own.step + 1 if is_first else 0
+        before = self.note(parent).step
+        return max(own.step - before - 1, 0) if before is not None else 0
 
     def takes_input(self, checkpoint_id: str) -> bool:
         """Whether the step that made a checkpoint took in an input, by metadata alone (up to langgraph 0.2.28)."""
@@ -259,6 +271,13 @@ def path(write: TaskWrite) -> str:
     """The task's path; ``durability="exit"`` puts the step in front of it (``~~0000000001~__pregel_pull, a``)."""
     stored = write.row.task_path
     return stored[stored.index("~", 2) :] if stored.startswith("~~") and "~" in stored[2:] else stored
+
+
+def is_of_run(write: TaskWrite) -> bool:
+    """Whether a run stored this write at its end, for all its steps (1.2 ``_checkpoint.py: exit_delta_task_id``)."""
+    task_id = write.task_id
+    is_numbered = task_id.startswith("000") and task_id[:8].isdecimal() and task_id != NULL_TASK
+    return write.row.task_path.startswith("~~") or task_id.startswith("ffffffff-") or is_numbered
 
 
 def is_call(writes: Iterable[TaskWrite]) -> bool:

@@ -6,7 +6,8 @@ from ckpt_cli.history.state.channels import counter
 from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.steps import Clock, pad_line
+from ckpt_cli.output.text.steps import pad_line
+from ckpt_cli.output.text.time_column import Clock
 from ckpt_cli.output.theme import LEADS_TO
 from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, Origin, PastValue, PastView
 

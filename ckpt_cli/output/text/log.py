@@ -6,7 +6,6 @@ from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.short_names import short_cells
 from ckpt_cli.output.text.steps import (
-    Clock,
     change_summary,
     halts,
     join_lines,
@@ -19,6 +18,7 @@ from ckpt_cli.output.text.steps import (
     short_halts,
     strip_line,
 )
+from ckpt_cli.output.text.time_column import Clock
 from ckpt_cli.output.theme import BETWEEN, MORE, TIMES
 from ckpt_cli.views.log import LogView
 from ckpt_cli.views.steps import StepView

@@ -61,7 +61,7 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
         yield from ([("waiting", f"  {part}")] for part in _wrapped(text, page, 2))
     yield from break_between_spans(_row_counts(view), page.width)
     if view.log and view.rows:
-        intro = "The log keeps them for undo (--forget does not):"
+        intro = f"The log keeps them for undo{' (--forget does not)' if view.command == 'delete' else ''}:"
         if page.width is None:
             yield [("muted", f"{intro} {view.log}")]
         else:

@@ -1,11 +1,9 @@
-"""Parts of the line about a checkpoint in `log` and `tree`: made by, marks, tags, questions, tips, times."""
+"""Parts of the line about a checkpoint in `log` and `tree`: made by, marks, tags, questions, tips."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ckpt_cli.history.lineage.printed_times import zone
 from ckpt_cli.history.tasks.task_names import counted, nested, numbered
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Span
@@ -38,7 +36,7 @@ def joined_inputs(steps: Iterable[StepView]) -> dict[str, StepView]:
 
 def is_plain_input(step: StepView) -> bool:
     """Whether the row of an input has nothing to show but what was given."""
-    marked = step.tags or step.halts or step.head or step.missing or step.problem
+    marked = step.tags or step.halts or step.head or step.missing or step.problem or step.unstored_steps
     changed = any(change.kind == "cleared" or change.unwritten for change in step.changes or ())
     return step.children == 1 and not marked and not changed
 
@@ -67,12 +65,15 @@ def nodes(counts: Mapping[str, int]) -> Line:
 
 
 def marks(step: StepView, branches: int) -> Line:
-    """The marks of a checkpoint: ``@`` for the head, ``branch:2`` for a tip if there are several branches, tags."""
+    """The marks of a checkpoint: ``@`` for the head, ``branch:2`` for a tip among several, tags, a gap before it."""
     spans = [("head", "@")] if step.head else []
     if step.branch is not None and branches > 1:
         spans.append(("head", f"branch:{step.branch}"))
     spans += [("head", f"tag:{name}") for name in step.tags]
     spans += [("bad", f"{UNREADABLE} unreadable")] if step.problem else []
+    if step.unstored_steps:
+        are = "step before it isn't" if step.unstored_steps == 1 else "steps before it aren't"
+        spans.append(("muted", f"{step.unstored_steps:,} {are} stored"))
     return _spaced(spans)
 
 
@@ -257,44 +258,3 @@ def error(value: Any, cells: int | None) -> str:
         value = f"{value.get('name') or 'Error'}: {value['message']}"
     text = value if isinstance(value, str) else "error not read" if value is None else brief(value, cells)
     return brief(text, None if cells is None else cells + 2)[1:-1] if isinstance(text, str) else text
-
-
-class Clock:
-    """Writes the times of a column; the parts that all times share are left out.
-
-    Args:
-        times: the times of the column (ISO 8601).
-        wide: write each time in full and without a zone, for a pipe.
-
-    Attributes:
-        beside: the text to write once beside the column: the date or year that all times share, and their zone.
-    """
-
-    def __init__(self, times: Iterable[str | None], wide: bool = False) -> None:
-        dates, zones = set[date](), set[str]()
-        for moment in (datetime.fromisoformat(time).astimezone() for time in times if time):
-            dates.add(moment.date())
-            if not wide:
-                zones.add(zone(moment))
-        shared = _shared_date(dates, wide)
-        self._zoned = len(zones) > 1  # before and after a change to summer time
-        short = "%m-%d %H:%M" if shared else "%Y-%m-%d %H:%M:%S"
-        self._format = "%H:%M:%S" if len(shared) > 4 else short
-        self.beside = " ".join([*([shared] if shared else []), *(zones if len(zones) == 1 else [])])
-        example = datetime(2000, 1, 1).strftime(self._format)
-        self.cells = len(example) + (7 if self._zoned else 0) if dates else 0
-
-    def __call__(self, time: str | None) -> str:
-        """One time, in `cells` cells; blank if it isn't known."""
-        if time is None:
-            return " " * self.cells
-        moment = datetime.fromisoformat(time).astimezone()
-        words = moment.strftime(self._format)
-        return f"{words} {zone(moment)}".ljust(self.cells) if self._zoned else words
-
-
-def _shared_date(dates: Collection[date], wide: bool) -> str:
-    """The date that all times share, else their year, unless they are to be written in full; "" if neither."""
-    if len(dates) == 1:
-        return f"{next(iter(dates)):%Y-%m-%d}"
-    return f"{next(iter(dates)):%Y}" if not wide and len({one.year for one in dates}) == 1 else ""

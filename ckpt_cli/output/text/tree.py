@@ -7,7 +7,6 @@ from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.short_names import short_cells
 from ckpt_cli.output.text.steps import (
-    Clock,
     change_summary,
     halts,
     join_lines,
@@ -20,6 +19,7 @@ from ckpt_cli.output.text.steps import (
     strip_line,
     tip_lines,
 )
+from ckpt_cli.output.text.time_column import Clock
 from ckpt_cli.output.text.turns import joined
 from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE, RAIL, SUBGRAPH, UNKNOWN, thread_style
 from ckpt_cli.views.steps import StepView

@@ -7,7 +7,6 @@ from ckpt_cli.history.lineage.printed_times import printed_time
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, plain, row
 from ckpt_cli.output.text.steps import (
-    Clock,
     change_summary,
     halts,
     join_lines,
@@ -18,6 +17,7 @@ from ckpt_cli.output.text.steps import (
     strip_line,
     tip_lines,
 )
+from ckpt_cli.output.text.time_column import Clock
 from ckpt_cli.output.theme import FAILED, MORE, TIMES
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.watch import EventView, WatchView

@@ -19,6 +19,7 @@ from tests.cross.identity import Identity
 from tests.cross.listing import Listing
 from tests.cross.look import Look
 from tests.cross.memories import SomeMemories
+from tests.cross.pruned import Pruned
 from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.tool_calls import ToolCalls
@@ -62,6 +63,12 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestPruned(Pruned):
+    """Old checkpoints removed."""
+
+    plans = 1
 
 
 class TestMemories(SomeMemories):

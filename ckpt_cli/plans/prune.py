@@ -1,0 +1,124 @@
+"""The plan of ``ckpt prune``: what no policy keeps goes; kept checkpoints get the nearest kept ancestor."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ckpt_cli.model import Checkpoint, Plan, Ref
+from ckpt_cli.operations.apply import ANY_NS, basis_of
+from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
+from ckpt_cli.plans.retention import Retention
+from ckpt_cli.plans.retention_policies import Policies
+from ckpt_cli.plans.wording import recently_written, short_ids
+from ckpt_cli.reading import Reader
+
+_NAMED = 20  # at most so many kept checkpoints are named one by one
+_UNKEPT = "kept by no policy, and needed by nothing that stays"
+_UNCALLED = "called by a checkpoint that goes"
+
+
+class Decision(NamedTuple):
+    """Whether a checkpoint stays, and why."""
+
+    ref: Ref
+    stays: bool
+    reasons: tuple[str, ...]
+
+
+class Pruning(NamedTuple):
+    """A plan, and what it decides of each checkpoint of the thread; the plan is empty if nothing goes."""
+
+    plan: Plan
+    decisions: list[Decision]
+
+
+def plan(reader: Reader, thread_id: str, policies: Policies) -> Pruning:
+    """The plan that removes the checkpoints of a thread that no policy keeps, and that nothing that stays needs.
+
+    Raises:
+        ThreadNotFound: there is no thread with this id.
+    """
+    reader.thread(thread_id)
+    retention = Retention(reader, thread_id)
+    retention.keep(policies)
+    decisions = list(_decide(reader, retention))
+    gone = {one.ref for one in decisions if not one.stays}
+    if not gone:
+        return Pruning(
+            Plan("", verb="prune", summary=f"of {thread_id}: nothing to remove, {_stay(len(decisions))}"), decisions
+        )
+    orphans = list(_moved(reader, retention))
+    count = RemovedCount()
+    rows = [row for row in reader.rows(thread_id) if row.ref in gone]
+    writes = (write for write in reader.saver.writes(thread_id, values=0) if write.ref in gone)
+    remove = tuple(count_removed(rows, writes, count))
+    refs = [one.row.ref for one in orphans]
+    made = Plan(
+        reason="",
+        replace=tuple(orphans),
+        remove=remove,
+        basis=(
+            basis_of(reader.saver, Ref(thread_id, ANY_NS, "")),
+            *(basis_of(reader.saver, ref, writes=False) for ref in refs),
+        ),
+        recent=recently_written(reader, reader.rows(thread_id)),
+        verb="prune",
+        summary=f"of {thread_id} to {count_text(len(decisions) - len(gone), 'checkpoint')}: {count}",
+        notes=tuple(_notes(reader, retention, decisions, orphans)),
+    )
+    return Pruning(made, decisions)
+
+
+def _decide(reader: Reader, retention: Retention) -> Iterator[Decision]:
+    for row in reader.rows(retention.thread_id):
+        reasons = retention.kept[row.ns].get(row.checkpoint_id)
+        if reasons is None:
+            yield Decision(row.ref, False, (_UNCALLED if row.ns else _UNKEPT,))
+        else:
+            yield Decision(row.ref, True, tuple(reasons))
+
+
+def _moved(reader: Reader, retention: Retention) -> Iterator[Checkpoint]:
+    """The kept checkpoints whose parent goes, byte for byte, as children of the nearest ancestor that stays."""
+    parents = {
+        Ref(retention.thread_id, ns, orphan): parent
+        for ns in retention.lineages
+        for orphan, parent in retention.orphans(ns).items()
+    }
+    for stored in reader.saver.checkpoints(list(parents)):
+        yield stored._replace(row=stored.row._replace(parent_id=parents[stored.row.ref]))
+
+
+def _notes(reader: Reader, retention: Retention, decisions: list[Decision], moved: list[Checkpoint]) -> Iterator[str]:
+    short = short_ids(reader, Ref(retention.thread_id, "", ""))
+    yield from _removed(decisions, short)
+    root = [one for one in decisions if one.stays and not one.ref.ns]
+    named = root if len(root) <= _NAMED else []
+    counted = [one for one in decisions if one.stays and (one.ref.ns or not named)]
+    for one in reversed(named):
+        step = retention.steps.get(one.ref)
+        place = "" if step is None else f" (step {step})"
+        yield f"{short(one.ref.checkpoint_id)}{place} stays: {', '.join(one.reasons)}"
+    for reason, count in Counter(reason for one in counted for reason in one.reasons).most_common():
+        yield f"{_stay(count)}: {reason}"
+    first = sum(one.row.parent_id is None for one in moved)
+    if len(moved) > first:
+        get = "gets" if len(moved) - first == 1 else "get"
+        yield f"{count_text(len(moved) - first, 'checkpoint')} {get} the nearest ancestor that stays as parent"
+    if first:
+        yield f"{count_text(first, 'checkpoint')} {'has' if first == 1 else 'have'} no parent then: no ancestor stays"
+
+
+def _removed(decisions: list[Decision], short: Callable[[str], str]) -> Iterator[str]:
+    """How many checkpoints go for each reason, and the names of a few."""
+    by_reason = defaultdict[str, list[Ref]](list)
+    for one in decisions:
+        if not one.stays:
+            by_reason[", ".join(one.reasons)].append(one.ref)
+    for reason, refs in by_reason.items():
+        names = f": {', '.join(short(ref.checkpoint_id) for ref in refs)}" if len(refs) <= _NAMED else ""
+        yield f"{count_text(len(refs), 'checkpoint')} {'goes' if len(refs) == 1 else 'go'}, {reason}{names}"
+
+
+def _stay(count: int) -> str:
+    return f"{count_text(count, 'checkpoint')} {'stays' if count == 1 else 'stay'}"

@@ -1,0 +1,78 @@
+"""The checkpoints that show delta channels' reducers; without them, kept ones would show less.
+
+No database stores a reducer: `history.reducers.delta` learns it from the writes between two stored values. LangGraph
+has it in the graph, and needs none of this.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+
+from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.delta import AHEAD
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.retained_chains import Chains
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.same import same
+
+
+class ReducerEvidence:
+    """The evidence for the reducers of a thread's delta channels."""
+
+    def __init__(self, reader: Reader, thread_id: str, lineages: Mapping[str, Lineage], chains: Chains) -> None:
+        self._reader = reader
+        self._thread_id = thread_id
+        self._lineages = lineages
+        self._chains = chains
+
+    def usual(self, ns: str, kept: Collection[str]) -> Iterator[str]:
+        """From the first checkpoint of a line to the first stored value; before it, up to the next stored value."""
+        for channel in self._chains.channels(ns):
+            rebuilt = [one for one in kept if channel not in self._chains.stored_values(ns, one)]
+            firsts = self._first_stored(ns, channel, rebuilt)
+            for first in dict.fromkeys(firsts.values()):
+                yield from () if first is None else self._lineages[ns].line(first)
+            for one, first in firsts.items():
+                yield from self._ahead(ns, channel, one) if first is None else ()
+
+    def _first_stored(self, ns: str, channel: str, checkpoint_ids: Iterable[str]) -> dict[str, str | None]:
+        """The first stored value on the line of each of these checkpoints; one on the line's first doesn't count."""
+        lineage, first = self._lineages[ns], dict[str, str | None]()
+        for checkpoint_id in checkpoint_ids:
+            path = list(takewhile(lambda one: one not in first, lineage.line(checkpoint_id)))
+            parent = lineage.parent(path[-1]) if path else None
+            at = None if parent is None else first[parent]
+            for one in reversed(path):
+                is_later = at is None and lineage.parent(one) is not None
+                first[one] = at = one if is_later and channel in self._chains.stored_values(ns, one) else at
+        return {one: first[one] for one in checkpoint_ids}
+
+    def _ahead(self, ns: str, channel: str, checkpoint_id: str) -> Sequence[str]:
+        """A checkpoint, its first child, that child's first child, up to a stored value; nothing if there is none."""
+        children, line = self._lineages[ns].children, [checkpoint_id]
+        while len(line) < AHEAD and line[-1] in children:
+            line.append(children[line[-1]][0])
+            if channel in self._chains.stored_values(ns, line[-1]):
+                return line
+        return ()
+
+    def further(self, ns: str, pruned: Lineage) -> Iterator[str]:
+        """All that a value is learned from now, where the `pruned` tree would show another value.
+
+        Of the checkpoints that are rebuilt from the same stored value, only the last of each branch are compared.
+        """
+        channels = self._chains.channels(ns)
+        for checkpoint_id in pruned.rows if channels else ():
+            rebuilt = channels - self._chains.stored_values(ns, checkpoint_id)
+            children = pruned.children.get(checkpoint_id, ())
+            if rebuilt and not any(rebuilt <= channels - self._chains.stored_values(ns, child) for child in children):
+                yield from self._lost(Ref(self._thread_id, ns, checkpoint_id), pruned)
+
+    def _lost(self, ref: Ref, pruned: Lineage) -> Collection[str]:
+        try:
+            now, read = Inspection(self._reader, ref).deltas_with_sources()
+            then = Inspection(self._reader, ref, pruned).deltas()
+        except PayloadCorrupt:
+            return ()
+        return read if any(not same(one.value, then[channel].value) for channel, one in now.items()) else ()

@@ -1,0 +1,100 @@
+"""``ckpt prune``: how its plan looks, which checkpoints each policy keeps and why, what it refuses."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.prune import prune
+from ckpt_cli.parameters.keep_policies import KeepOptions
+from ckpt_cli.parameters.selector import SelectorOptions
+from ckpt_cli.session import ChangeOptions, Session
+from tests import golden
+from tests.commands.changes import Json
+
+Database = Callable[[str], Path]
+
+LOOKS: dict[str, tuple[list[str], KeepOptions]] = {
+    "forks": (["forks"], KeepOptions(last=1, inputs=True)),
+    "delta": (["delta"], KeepOptions(tips=True)),
+    "subgraphs": (["subgraph-stateful"], KeepOptions(last=2)),
+    "first": (["durability-exit"], KeepOptions(tips=True)),
+    "daily": (["chat-linear"], KeepOptions(daily=2, source=["input", "update"])),
+    "nothing": (["chat-linear"], KeepOptions(within="2025-01-01")),
+    "many": ([], KeepOptions(last=1)),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_looks(name: str, database: Database) -> None:
+    """A plan on every kind of output, with the log's path and the clock pinned."""
+    threads, keep = LOOKS[name]
+    options = ChangeOptions(dry_run=True)
+    session = Session(str(database("real")), clock=lambda: golden.NOW, options=options, may_change=True)
+    try:
+        view: Any = prune(session, threads, keep, SelectorOptions(match=None if threads else "*sub*"))
+        if threads and view.log:
+            view.log = "/home/ada/.local/state/ckpt/5ee53d83cd/log.sqlite"
+        golden.check(f"prune/{name}", view)
+    finally:
+        session.close()
+
+
+REFUSED = {
+    "which threads": (["--keep-last", "3"], 2, "which threads?"),
+    "no policy": (["forks"], 2, "what stays? name at least one policy"),
+    "a policy of nothing": (["forks", "--keep-last", "0", "--keep-daily", "0"], 2, "what stays?"),
+    "no such thread": (["nobody", "--keep-tips"], 4, "no thread 'nobody'"),
+    "no such source": (["forks", "--keep-source", "bulk"], 2, "'bulk' is no source"),
+    "no time": (["forks", "--keep-within", "long"], 2, "'long' is no time"),
+    "fewer than none": (["forks", "--keep-last", "-1"], 2, "--keep-last"),
+    "one of many": (["forks", "--keep-tips", "--limit", "1"], 2, "are for many threads"),
+    "not confirmed": (["forks", "--keep-tips"], 7, "nothing was done"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each says what is wrong, with the exit code of its kind, and writes nothing."""
+    words, code, message = REFUSED[name]
+    before = path.read_bytes()
+    assert run(["prune", *words, "-d", str(path)]) == code
+    assert message in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+def test_a_tag_keeps_its_checkpoint(ckpt: Callable[..., Json]) -> None:
+    """With the tag as the reason; without it, the same policy lets the checkpoint go."""
+    steps = {one["step"]: one["checkpoint_id"] for one in ckpt("log", "chat-linear")["steps"]}
+    ckpt("tag", "chat-linear", "step:3", "good")
+    stays = {one["checkpoint_id"]: one["reasons"] for one in _staying(ckpt, "chat-linear", "--keep-tag")}
+    assert stays[steps[3]] == ["tag good"]
+    ckpt("tag", "chat-linear", "--delete", "good")
+    assert steps[3] not in {one["checkpoint_id"] for one in _staying(ckpt, "chat-linear", "--keep-tag")}
+
+
+def _staying(ckpt: Callable[..., Json], *words: str) -> list[Json]:
+    return [one for one in ckpt("prune", *words, "--dry-run")["checkpoints"] if one["stays"]]
+
+
+def test_many_threads_are_one_operation(ckpt: Callable[..., Json]) -> None:
+    """Those of which nothing goes are left out; one undo brings all back; one thread can be brought back alone."""
+    before = {one["thread_id"]: one["checkpoints"] for one in ckpt("threads", "--limit", "0")["threads"]}
+    view = ckpt("prune", "--match", "*", "--keep-last", "2", "--yes")
+    after = {one["thread_id"]: one["checkpoints"] for one in ckpt("threads", "--limit", "0")["threads"]}
+    changed = {one["thread_id"] for one in view["threads"]}
+    assert view["done"] == len(changed) > 5
+    assert {one for one in before if after[one] != before[one]} == changed
+    ckpt("undo", "--thread", "forks", "--yes")
+    ckpt("undo", "--yes")
+    assert {one["thread_id"]: one["checkpoints"] for one in ckpt("threads", "--limit", "0")["threads"]} == before
+
+
+def test_pruned_twice_is_pruned_once(ckpt: Callable[..., Json]) -> None:
+    """The same policy finds nothing more to remove: what was kept needs no more than what was kept."""
+    for thread_id in ("forks", "delta", "chat-linear", "subgraph-stateful", "long-1000"):
+        assert ckpt("prune", thread_id, "--keep-last", "2", "--yes")["applied"]
+        again = ckpt("prune", thread_id, "--keep-last", "2", "--yes")
+        assert not again["applied"] and not again["rows"]

@@ -1,0 +1,1 @@
+"""`ckpt prune` on threads of random graphs, by random policies, on every saver; killed at any time."""
