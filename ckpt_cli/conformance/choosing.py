@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.conformance.samples import Make, Samples
-from ckpt_cli.model import Payload
+from ckpt_cli.model import Payload, Ref
 
 TEXTS = ("u-1", "u-10", "ä", "a/b", 'say "hi"', "back\\slash", "", "100%", "line\nbreak", "🙂", "' OR 1=1 --")
 """Texts that JSON or SQL spells in more than one way."""
@@ -62,3 +62,27 @@ class Choosing(Samples):
         assert not having("nobody") & {0, 1}
         assert not (having(7) | having(0.25)) & {0, 1, *ones}
         assert heads.keys() - without <= having(None)
+
+    def test_heads_with_their_rows(self, make: Make) -> None:
+        """Many heads come as each alone, with the rows of their threads, whether writes are on them, and roots."""
+        names = [(i, own) for i in self.odd_ids for own in ("1", "2")]
+        names += [(f"t-{n:03}", str(own)) for n in range(120) for own in range(1, n % 3 + 2)]
+        chain = [self.checkpoint(*name, parent_id=None if name[1] == "1" else "1") for name in names]
+        inside = [self.checkpoint(f"t-{n:03}", "1", ns="sub") for n in range(0, 120, 7)]
+        written = [self.write(f"t-{n:03}", own) for n in range(0, 120, 5) for own in ("1", "3")]
+        saver = make(
+            [*chain, *inside, *(write for write in written if (write.thread_id, write.checkpoint_id) in names)]
+        )
+        heads = [thread.head for thread in saver.threads()]
+        reads = {read.head: read for read in saver.head_reads([*heads, Ref("nobody", "", "1")])}
+        assert reads.keys() == set(heads)
+        assert sum(read.is_written for read in reads.values()) > 10
+        for head, read in reads.items():
+            assert read.is_written == any(True for _ in saver.writes_on([head]))
+            if not read.is_written or read.rows:
+                assert list(read.rows) == [*saver.rows(head.thread_id)]
+            if not read.is_written:
+                assert [read.checkpoint] == [*saver.checkpoints([head])]
+            if read.first is not None and read.root_metadata is not None:
+                assert [(read.first.ref, read.root_metadata)] == [*saver.metadata([read.first.ref])]
+                assert read.first.parent_id is None

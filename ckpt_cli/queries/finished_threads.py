@@ -5,21 +5,20 @@ reads all others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.lineage.short_ids import SHORTEST, ShortIds
 from ckpt_cli.history.state import titles
 from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS, target
 from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.layouts import Decode, read_metadata
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
-from ckpt_cli.output.quantities import iso
-from ckpt_cli.queries.thread_status import PLAIN_METADATA, ThreadStatus, prefetch_threads
+from ckpt_cli.model import CheckpointRow, Payload, Ref, Thread
+from ckpt_cli.queries.finished_view import FinishedView
+from ckpt_cli.queries.page_titles import TitlesOfPage
+from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.head_reads import HeadRead
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.values.node import Node
 from ckpt_cli.views.threads import ThreadView
@@ -61,11 +60,14 @@ class FinishedThread:
 
 def read_statuses(reader: Reader, threads: Iterable[Thread]) -> Iterator[ThreadStatus | FinishedThread]:
     """The status of each thread, in their order; finished ones a page at a time, and quickly."""
-    finished = FinishedThreads(reader)
+    finished, closely = FinishedThreads(reader), _prefetching(reader)
     for page in pages(threads, max(reader.saver.page, _AT_ONCE)):
         views = finished.views(page)
         others = [thread for thread in page if thread.thread_id not in views]
-        title_of_input = _TitlesOfPage(reader, others, finished.rows).get if reader.saver.page == 1 else None
+        titles_of_page = TitlesOfPage(reader, [finished.others.get(thread.thread_id) for thread in others])
+        title_of_input = titles_of_page.get if reader.saver.page == 1 else None
+        if closely is not reader:
+            closely.saver.expect([thread.head for thread in others])
         rest = prefetch_threads(reader, others)
         for thread in page:
             view = views.get(thread.thread_id)
@@ -73,64 +75,50 @@ def read_statuses(reader: Reader, threads: Iterable[Thread]) -> Iterator[ThreadS
                 yield FinishedThread(view)
                 continue
             other = next(rest)
-            if thread.thread_id in finished.rows:
-                reader.keep_rows(thread.thread_id, finished.rows[thread.thread_id])
-            yield ThreadStatus(reader, other, title_of_input)
+            if (read := finished.others.get(thread.thread_id)) is not None and read.rows:
+                closely.keep_rows(thread.thread_id, read.rows)
+            yield ThreadStatus(closely, other, title_of_input)
 
 
-class _TitlesOfPage:
-    """The titles of the inputs of some threads; all are read when the first of them is asked for."""
+def _prefetching(reader: Reader) -> Reader:
+    """The reader itself or, if a read is no round trip, one that still reads heads and their writes by the page."""
+    if reader.saver.page > 1:
+        return reader
+    from ckpt_cli.savers.prefetch import PrefetchingSaver
 
-    def __init__(self, reader: Reader, threads: Sequence[Thread], rows: Mapping[str, Sequence[CheckpointRow]]) -> None:
-        self._reader = reader
-        self._threads = threads
-        self._rows = rows
-
-    @cached_property
-    def _titles(self) -> Mapping[Ref, str]:
-        from ckpt_cli.queries.input_title import titles_of_inputs
-
-        firsts = (_first(thread.head.ns, self._rows.get(thread.thread_id, ())) for thread in self._threads)
-        return titles_of_inputs(self._reader, [row for row in firsts if row is not None])
-
-    def get(self, ref: Ref) -> str | None:
-        """The title of an input by its checkpoint; None if other checkpoints must be read for it."""
-        return self._titles.get(ref)
+    return Reader(PrefetchingSaver(reader.saver), reader.codec, reader.clock, reader.tags)
 
 
 class FinishedThreads:
     """Finds the finished threads of pages, and makes their views; what it learns of one head serves the next.
 
     Attributes:
-        rows: the rows of the last page's threads, by thread.
+        others: what was read of the last page's other threads, without their heads' values, by thread.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self.rows: dict[str, list[CheckpointRow]] = {}
+        self.others: dict[str, HeadRead] = {}
         self._shapes: dict[Any, bool] = {}
 
     def views(self, threads: Sequence[Thread]) -> dict[str, ThreadView]:
         """The views of those of these threads that surely are finished, by id; a thread that is gone has none."""
-        saver = self._reader.saver
-        heads = [thread.head for thread in threads]
-        written = {write.ref for write in saver.writes_on(heads, values=0)}
-        quiet = [head for head in heads if head not in written]
-        read = quiet if saver.page > 1 else heads  # a server sends the rows of other threads with their heads
-        rows: dict[str, list[CheckpointRow]] = {head.thread_id: [] for head in read}
-        self.rows = rows
-        for row in saver.rows_of(list(rows)):
-            rows[row.thread_id].append(row)
-        read_heads = (self._head(checkpoint, rows[checkpoint.row.thread_id]) for checkpoint in saver.checkpoints(quiet))
-        finished = [head for head in read_heads if head is not None]
+        saver, finished, self.others = self._reader.saver, list[_Head](), {}
+        for read in saver.head_reads([thread.head for thread in threads]):
+            head = None if read.is_written else self._head(read)
+            if head is not None:
+                finished.append(head)
+            else:
+                self.others[read.head.thread_id] = read._replace(checkpoint=None)
         titles_by_ref = self._titles_of_inputs(finished)
         views: dict[str, ThreadView] = {}
         for head in finished:
-            title = head.title or titles_by_ref.get(head.first)
+            title = head.title or titles_by_ref.get(head.first.ref)
             if title is None and saver.page == 1:
-                title = self._title_of_input(head.first)
+                title = self._title_of_input(head.first.ref)
             if title is not None:  # else a server would be asked for the input of this thread alone
-                views[head.row.thread_id] = _view(head, title)
+                rest = head.metadata, head.metadata_problem
+                views[head.row.thread_id] = FinishedView.of_head(head.row, head.rows, head.ts, title, *rest)
         return views
 
     def _titles_of_inputs(self, heads: Sequence["_Head"]) -> Mapping[Ref, str]:
@@ -140,23 +128,27 @@ class FinishedThreads:
             return {}
         from ckpt_cli.queries.input_title import titles_of_inputs
 
-        firsts = (_first(head.row.ns, head.rows) for head in untitled)
-        return titles_of_inputs(self._reader, [row for row in firsts if row is not None])
+        known = {head.first.ref: head.root_metadata for head in untitled if head.root_metadata is not None}
+        return titles_of_inputs(self._reader, [head.first for head in untitled], known)
 
     def _title_of_input(self, first: Ref) -> str:
         from ckpt_cli.queries.input_title import title_of_input
 
         return title_of_input(self._reader, first)
 
-    def _head(self, checkpoint: Checkpoint, rows: Sequence[CheckpointRow]) -> "_Head | None":
+    def _head(self, read: HeadRead) -> "_Head | None":
         """What the view needs of a head; None if the thread may not be finished."""
-        decode = self._reader.value
+        decode, checkpoint = self._reader.value, read.checkpoint
+        if checkpoint is None:
+            return None
         body, apart = decode(checkpoint.body), checkpoint.channels
         if not _is_whole(body, apart) or not self._is_finished(body, apart):
             return None
         values = body["channel_values"]
         title = titles.from_values(values if apart is None else _Values(values, apart, decode))
-        return _Head(checkpoint.row, rows, body.get("ts"), title, *read_metadata(decode(checkpoint.metadata)))
+        metadata = read_metadata(decode(checkpoint.metadata))
+        first = read.first or checkpoint.row
+        return _Head(checkpoint.row, read.rows, body.get("ts"), title, *metadata, first, read.root_metadata)
 
     def _is_finished(self, body: Mapping[str, Any], channels: Mapping[str, Payload] | None) -> bool:
         """Whether no channel that holds a value can trigger a node; judged once for heads of the same shape."""
@@ -172,7 +164,13 @@ class FinishedThreads:
 
 
 class _Head(NamedTuple):
-    """A finished thread's head without its values; `title` is "" if no message is among them."""
+    """A finished thread's head without its values.
+
+    Attributes:
+        title: "" if no message is among the values.
+        first: the first checkpoint of the head's namespace.
+        root_metadata: its metadata, if that was read.
+    """
 
     row: CheckpointRow
     rows: Sequence[CheckpointRow]
@@ -180,12 +178,8 @@ class _Head(NamedTuple):
     title: str
     metadata: Mapping[str, Any]
     metadata_problem: str
-
-    @property
-    def first(self) -> Ref:
-        """The first checkpoint of the head's namespace."""
-        first = _first(self.row.ns, self.rows)
-        return self.row.ref if first is None else first.ref
+    first: CheckpointRow
+    root_metadata: Payload | None
 
 
 class _Values(dict[str, Any]):
@@ -234,62 +228,3 @@ def _triggers_nothing(held: Iterable[str], versions: Iterable[str], seen: Mappin
     if any(channel in heard or channel in (START, TASKS) or target(channel) is not None for channel in held):
         return False
     return any(channel == START or target(channel) is not None for channel in versions)
-
-
-def _view(head: _Head, title: str) -> ThreadView:
-    """The view, as `ThreadStatus.view` makes it."""
-    (thread_id, ns, head_id, *_), rows, ts, _, metadata, metadata_problem = head
-    own = [row for row in rows if row.ns == ns]
-    step, source = metadata.get("step"), metadata.get("source")
-    updated = ids.unix_time(head_id) or ids.unix_time(ts if isinstance(ts, str) and ts else head_id)
-    sizes = [row.size for row in rows if row.size is not None]
-    first = own[0].checkpoint_id if own else head_id
-    return ThreadView(
-        thread_id=thread_id,
-        ns=ns,
-        head=head_id,
-        short=_short(head_id, rows),
-        checkpoints=len(rows),
-        namespaces=len({row.ns for row in rows} - {ns}) if len(own) < len(rows) else 0,
-        branches=_branches(own),
-        step=step if isinstance(step, int) else ids.step(head_id),
-        source=source if isinstance(source, str) else "",
-        status=str(Status.DONE),
-        next=[],
-        updated=iso(updated),
-        created=iso(ids.unix_time(first)),
-        title=title,
-        size=sum(sizes) if sizes else None,
-        interrupts=[],
-        errors=[],
-        metadata={key: value for key, value in metadata.items() if key not in PLAIN_METADATA},
-        metadata_problem=metadata_problem or None,
-        statuses=[str(Status.DONE)],
-        answered=[],
-        old_answers=[],
-    )
-
-
-def _first(ns: str, rows: Iterable[CheckpointRow]) -> CheckpointRow | None:
-    """The first checkpoint of a namespace."""
-    return next((row for row in rows if row.ns == ns), None)
-
-
-def _branches(rows: Sequence[CheckpointRow]) -> int:
-    """The number of branches of one namespace; a chain, in which each row continues the row before it, is one."""
-    before = rows[0].checkpoint_id if rows else ""
-    for row in rows[1:]:
-        if row.parent_id != before or row.checkpoint_id <= before:
-            return len(Lineage(rows).branches)
-        before = row.checkpoint_id
-    return len(Lineage(rows).branches) if not rows or rows[0].parent_id else 1
-
-
-def _short(head_id: str, rows: Sequence[CheckpointRow]) -> str:
-    """The short form of an id: the beginning of its last group, if no other id needs more of it."""
-    short = head_id[24 : 24 + SHORTEST]
-    for row in rows:
-        other = row.checkpoint_id
-        if other != head_id and (other.startswith(short) or other[24:].startswith(short)):
-            return ShortIds(row.checkpoint_id for row in rows)(head_id)
-    return short if ids.is_uuid6(head_id) else ShortIds(row.checkpoint_id for row in rows)(head_id)

@@ -1,6 +1,8 @@
 """The title of a thread whose state has no message, from the input of its first checkpoint."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
@@ -32,18 +34,21 @@ def title_of_input(reader: Reader, first: Ref) -> str:
     return title or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
 
 
-def titles_of_inputs(reader: Reader, firsts: Iterable[CheckpointRow]) -> dict[Ref, str]:
+def titles_of_inputs(
+    reader: Reader, firsts: Iterable[CheckpointRow], known: Mapping[Ref, Payload] = MappingProxyType({})
+) -> dict[Ref, str]:
     """What `title_of_input` gives for many first checkpoints, as far as their own metadata and writes decide it.
 
     An input without a parent was made by writes that are stored on itself, so no other checkpoint is read. All are read
-    at once; left out are checkpoints of another kind, and inputs without a text.
+    at once; left out are checkpoints of another kind, and inputs without a text. `known` metadata isn't read again.
     """
     rows = {row.ref: row for row in firsts if row.parent_id is None}
-    notes = {ref: note(reader.value(data), ref.checkpoint_id) for ref, data in reader.saver.metadata(list(rows))}
-    notes = {ref: one for ref, one in notes.items() if one.source == "input" and one.outputs is None}
+    unread = [ref for ref in rows if ref not in known]
+    stored = chain(reader.saver.metadata(unread) if unread else (), ((ref, known[ref]) for ref in rows if ref in known))
+    inputs = {ref: value for ref, data in stored if _is_input(value := reader.value(data))}
     title_of, found, others = _GivenTitles(reader.codec.decode), dict[Ref, str](), dict[Ref, list[TaskWrite]]()
     by_place: dict[tuple[object, ...], list[Write]] = {}
-    for write in reader.saver.writes_on(list(notes), values=VALUE):
+    for write in reader.saver.writes_on(list(inputs), values=VALUE):
         by_place.setdefault(write[:3], []).append(write)
     for writes in by_place.values():
         ref, title = writes[0].ref, title_of(writes)
@@ -51,9 +56,15 @@ def titles_of_inputs(reader: Reader, firsts: Iterable[CheckpointRow]) -> dict[Re
             others[ref] = [TaskWrite(write, reader.codec.decode) for write in writes]
         else:
             found[ref] = title
-    steps, names = _steps(rows, notes, {ref: own for ref, own in others.items() if _have_paths(own)})
+    others = {ref: own for ref, own in others.items() if _have_paths(own)}
+    steps, names = _steps(rows, {ref: note(inputs[ref], ref.checkpoint_id) for ref in others}, others)
     found |= {ref: titles.from_changes(_legible(steps.changes(name) or ())) for ref, name in names.items()}
     return {ref: title for ref, title in found.items() if title}
+
+
+def _is_input(metadata: Any) -> bool:
+    """Whether an input made a checkpoint, and its metadata doesn't repeat what was written."""
+    return isinstance(metadata, dict) and metadata.get("source") == "input" and metadata.get("writes") is None
 
 
 class _GivenTitles:

@@ -255,7 +255,7 @@ def _sizes(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
 def _with_sizes(reader: Reader, views: Sequence[ThreadView]) -> list[ThreadView]:
     """The threads; those whose rows have no size get one if the engine can add it up."""
     sizes = reader.saver.sizes([one.thread_id for one in views if one.size is None]) or {}
-    return [one._replace(size=sizes.get(one.thread_id)) if one.size is None else one for one in views]
+    return [ThreadView(*one)._replace(size=sizes.get(one.thread_id)) if one.size is None else one for one in views]
 
 
 def _fits(

@@ -32,17 +32,17 @@ class Heads:
         yield from self._first
         if self._file is not None:
             self._file.seek(0)
-            for thread_id, ns, checkpoint_id in map(json.loads, self._file):
-                yield Thread(thread_id, Ref(thread_id, ns, checkpoint_id))
+            for page in map(json.loads, self._file):
+                yield from (Thread(head[0], Ref(*head)) for head in page)
 
     def _write(self, threads: Iterable[Thread]) -> IO[str]:
         from tempfile import TemporaryFile
 
         file = TemporaryFile("w+", encoding="ascii")  # noqa: SIM115 - it lives as long as the list
         finalize(self, file.close)
-        for thread in threads:
-            file.write(json.dumps([thread.thread_id, thread.head.ns, thread.head.checkpoint_id]) + "\n")
-            self._count += 1
+        for page in pages(threads, _AT_ONCE):
+            file.write(json.dumps([thread.head for thread in page]) + "\n")
+            self._count += len(page)
         return file
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
+from ckpt_cli.savers.head_reads import HeadReader
 from ckpt_cli.savers.measures import Measurer
 from ckpt_cli.savers.row_records import RowRecords
 from ckpt_cli.savers.selection import Selector
@@ -22,7 +23,7 @@ __all__ = ["Ability", "About", "Form", "Saver", "Totals"]  # with names now in `
 T = TypeVar("T")
 
 
-class Saver(Selector, Measurer, RowRecords, ABC):
+class Saver(Selector, Measurer, HeadReader, RowRecords, ABC):
     """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless stated otherwise."""
 
     name: ClassVar[str]

@@ -8,6 +8,7 @@ from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Thread, Write,
 from ckpt_cli.savers.about import About, Place, RecordFormat, SideEffect, Totals
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.head_reads import HeadRead
 from ckpt_cli.savers.measures import Advice, Figures, Group, Space, ThreadSize
 from ckpt_cli.savers.selection import Selection
 
@@ -47,6 +48,10 @@ class PassingSaver(Saver):
     def await_change(self, seconds: float) -> None:
         """See `ArrivalMethods.await_change`."""
         self._saver.await_change(seconds)
+
+    def head_reads(self, heads: Collection[Ref]) -> Iterator[HeadRead]:
+        """See `HeadReader.head_reads`."""
+        return self._saver.head_reads(heads)
 
     def with_channels(self, refs: Iterable[Ref], channels: Collection[str]) -> Iterator[Checkpoint]:
         """See `Selector.with_channels`."""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ckpt_cli.history.tasks.task_names import counted, nested
 from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
-from ckpt_cli.output.line import Line, Page, Span, row
+from ckpt_cli.output.line import TAB, Line, Page
 from ckpt_cli.output.quantities import ago, day, size
 from ckpt_cli.output.short_names import short_cells
 from ckpt_cli.output.text.brief import brief
@@ -68,13 +68,19 @@ def _nothing(view: ThreadsView) -> str:
 
 
 def _plain(one: ThreadView) -> Line:
+    status, active = one.status or "?", one.updated or ""
+    step = "" if one.step is None else f"{one.step}"
+    halted, left = ("", "") if status == "done" else (_asked_and_failed(one), _left(one))
+    line: Line = [("title", one.thread_id), TAB, ("", f"{one.checkpoints}"), TAB, ("", f"{one.branches}"), TAB]
+    line += [("", step), TAB, (thread_style(status), status), TAB, ("muted", active), TAB, ("", one.title), TAB]
+    return [*line, ("", halted), TAB, ("", left)]
+
+
+def _asked_and_failed(one: ThreadView) -> str:
+    """The questions and errors of a thread, with their nodes."""
     questions = [f"{w.node or '?'}: {question_cell(w)}" + (f" [{w.id}]" if w.id else "") for w in one.interrupts]
     errors = [f"{nested(task.node or '?', task.inside)}: {error(task.error, None)}" for task in one.errors]
-    status = one.status or "?"
-    columns: list[Span] = [("title", one.thread_id), ("", f"{one.checkpoints}"), ("", f"{one.branches}")]
-    columns += [("", "" if one.step is None else f"{one.step}"), (thread_style(status), status)]
-    columns += [("muted", one.updated or ""), ("", one.title), ("", "; ".join([*questions, *errors])), ("", _left(one))]
-    return row([span] for span in columns)
+    return "; ".join([*questions, *errors])
 
 
 def _left(one: ThreadView) -> str:

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ckpt_cli.model import Thread
+from ckpt_cli.model import Ref, Thread
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
+from ckpt_cli.savers.head_reads import HeadRead
 from ckpt_cli.savers.measures import Advice, Figures, Space
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.postgres.address import parse
 from ckpt_cli.savers.postgres.arrivals import read_new, read_threads
 from ckpt_cli.savers.postgres.connection import Connection
@@ -16,6 +18,7 @@ from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Schema, detect
 from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_exists, whereabouts
 from ckpt_cli.savers.selection import FilterKind
+from ckpt_cli.savers.sql.joined_blobs import LONGEST
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, WRITES
 from ckpt_cli.savers.sql.saver import SqlSaver
 from ckpt_cli.savers.thread_order import newest_first
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
     from ckpt_cli.savers.agent_rows import AgentRows
+
+_HEADS = 100  # heads in one statement
 
 
 def open_url(url: str) -> "PostgresSaver":
@@ -119,6 +124,19 @@ class PostgresSaver(SqlSaver):
         condition, parameters = self._engine.among(WRITES, ("channel",), [(channel,) for channel in channels])
         statement = self._sql_threads.marked(condition)
         return newest_first(self._engine.query(statement, parameters, stream=True), self._with_newest_heads)
+
+    def head_reads(self, heads: Collection[Ref]) -> Iterator[HeadRead]:
+        """One statement for each page reads heads, their blobs and all rows of their threads, and looks for writes."""
+        blobs = self._expressions.joined_blobs()
+        if blobs is None or self._layout.shallow:
+            yield from super().head_reads(heads)
+            return
+        from ckpt_cli.savers.postgres.head_statement import head_statement, read_heads
+
+        statement = head_statement(self._engine, blobs)
+        for page in pages(heads, _HEADS):
+            rows = self._by_ref(statement, page, [LONGEST, None])
+            yield from read_heads(rows, lambda refs: self._with_shared_blobs(refs, None))
 
     def space(self) -> Space:
         """See `disk_space.disk_space`."""

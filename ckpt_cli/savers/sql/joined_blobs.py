@@ -40,10 +40,10 @@ def read_joined(
             if ref in cut:
                 yield next(whole)
             elif ref in rows:
-                yield checkpoint_of(rows[ref], _channels(rows[ref]))
+                yield checkpoint_of(rows[ref], channels_of(rows[ref]))
 
 
-def _channels(row: ResultRow) -> dict[str, Payload]:
+def channels_of(row: ResultRow) -> dict[str, Payload]:
     """The payloads in a row by channel, in the order of the header: JSONB sorts keys by length, then by bytes."""
     blobs = sorted(row[6] or (), key=lambda blob: (len(blob[0]), blob[0]))
     return {channel.decode(): Payload(tag.decode(), data) for channel, tag, data in blobs}

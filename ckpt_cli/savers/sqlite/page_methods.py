@@ -1,9 +1,12 @@
 """The methods of `SqliteSaver` that read many threads or checkpoints in one statement."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, groupby
+from operator import itemgetter
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Write
+from ckpt_cli.savers.head_reads import HeadRead
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.spelling import FIRST_CHARACTERS, text_of
 from ckpt_cli.savers.sqlite import columns
@@ -15,6 +18,7 @@ from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
 _AT_ONCE = 300  # names in one statement; older builds of SQLite take at most 999 parameters
 _NAMES = 2000  # texts of names that are kept for the next rows
 _TEXT = "CAST(? AS TEXT)"
+_PLACE, _NAME_IN_THREAD = itemgetter(0), itemgetter(1, 2)
 _FEW = 8  # checkpoints that are read one by one: a statement of their own costs less than they do
 
 
@@ -46,6 +50,12 @@ def writes_of(rows: Iterable[ResultRow]) -> Iterator[Write]:
             yield columns.write(_name(thread_id), row[1:])
 
 
+@lru_cache(4)
+def _wanted(count: int) -> str:
+    """So many rows with a place and the three names of a checkpoint."""
+    return ", ".join(f"({place}, {_TEXT}, {_TEXT}, {_TEXT})" for place in range(count))
+
+
 class PageMethods(ThreadMethods):
     """Methods that read pages; names that aren't plain text are read one by one, by the methods that know them."""
 
@@ -68,9 +78,9 @@ class PageMethods(ThreadMethods):
             yield from self._one_by_one(refs)
             return
         for page in pages(refs, _AT_ONCE):
-            for thread_id, ns, own, parent, tag, body, text in self._joined(sql.CHECKPOINTS, page):
-                raw = data(body)
-                row = CheckpointRow(_name(thread_id), text_of(ns), text_of(own), columns.parent(parent), len(raw))
+            for place, parent, tag, body, text in self._joined(sql.CHECKPOINTS, page):
+                raw, ref = data(body), Ref(*page[place])
+                row = CheckpointRow(*ref, columns.parent(parent), len(raw))
                 yield Checkpoint(row, Payload(columns.tag(tag), raw), self._metadata(text))
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
@@ -83,6 +93,36 @@ class PageMethods(ThreadMethods):
         longest = columns.EVERYTHING if values is None else values
         for page in pages(refs, _AT_ONCE):
             yield from writes_of(self._joined(sql.WRITES_ON, page, [longest]))
+
+    def head_reads(self, heads: Collection[Ref]) -> Iterator[HeadRead]:
+        """One statement for each page reads rows, bodies and metadata, and looks for writes."""
+        if len(heads) <= _FEW or not self._are_plain(heads):
+            yield from super().head_reads(heads)
+            return
+        written = self._schema.sql(sql.HEAD_IS_WRITTEN) if self._schema.writes else "0"
+        for page in pages(heads, _AT_ONCE):
+            for place, rows in groupby(self._joined(sql.HEADS, page, written=written), _PLACE):
+                if (read := self._head_read(page[place], rows)) is not None:
+                    yield read
+
+    def _head_read(self, head: Ref, stored_rows: Iterable[ResultRow]) -> HeadRead | None:
+        """A head made of the rows of its thread; None if it isn't among them."""
+        rows, new, last = list[CheckpointRow](), tuple.__new__, ""
+        checkpoint, is_written, root = None, None, None
+        for _, ns, own, parent, size, written, tag, body, text in stored_rows:
+            parent_id = parent if parent is None or parent == last else text_of(parent)
+            last = own if type(own) is str and own[:1] not in FIRST_CHARACTERS else text_of(own)
+            row = new(CheckpointRow, (head.thread_id, text_of(ns), last, parent_id, size))
+            rows.append(row)
+            if parent is None and root is None and row.ns == head.ns:
+                root = self._metadata(text)
+            if written is not None:
+                is_written = bool(written)
+                checkpoint = Checkpoint(row, Payload(columns.tag(tag), data(body)), self._metadata(text))
+        if is_written is None:
+            return None
+        rows.sort(key=_NAME_IN_THREAD)
+        return HeadRead(head, None if is_written else checkpoint, rows, is_written, root)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Many are read in one statement for each page, a thread's in one of its own.
@@ -97,8 +137,7 @@ class PageMethods(ThreadMethods):
                 yield from self._metadata_of_one(thread_id, ns, own_ids)
             return
         for page in pages(set(refs), _AT_ONCE):
-            for thread_id, ns, own, text in self._joined(sql.METADATA_ON, page):
-                yield Ref(_name(thread_id), text_of(ns), text_of(own)), self._metadata(text)
+            yield from ((page[place], self._metadata(text)) for place, text in self._joined(sql.METADATA_ON, page))
 
     def _metadata_of_one(self, thread_id: str, ns: str, ids: Collection[str]) -> Iterator[tuple[Ref, Payload]]:
         (is_thread, stored_id), (is_ns, space) = self._find_thread(thread_id), equals(ns)
@@ -107,18 +146,19 @@ class PageMethods(ThreadMethods):
             for checkpoint_id, text in self._rows(sql.METADATA, [stored_id, space, *chunk], **parts):
                 yield Ref(thread_id, ns, text_of(checkpoint_id)), self._metadata(text)
 
-    def _joined(self, template: str, refs: Sequence[Ref], first: Sequence[object] = ()) -> Iterator[ResultRow]:
-        wanted = ", ".join([f"({_TEXT}, {_TEXT}, {_TEXT})"] * len(refs))
+    def _joined(
+        self, template: str, refs: Sequence[Ref], first: Sequence[object] = (), **parts: str
+    ) -> Iterator[ResultRow]:
         names = [*chain.from_iterable(refs)]
         parameters = names if "".join(names).isascii() else map(bound, names)
-        return self._rows(template, [*parameters, *first], wanted=wanted)
+        return self._rows(template, [*parameters, *first], wanted=_wanted(len(refs)), **parts)
 
     def _are_plain(self, refs: Iterable[Ref]) -> bool:
         """Whether all these names are stored as text."""
         if self._odd.stored:
             return False
         _, spaces, ids = (set(names) for names in zip(*refs, strict=True))
-        return all(name[:1] not in FIRST_CHARACTERS or type(stored(name)) is str for name in spaces | ids)
+        return all(name[:1] not in FIRST_CHARACTERS or stored(name) == name for name in spaces | ids)
 
     def _one_by_one(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         for ref in refs:

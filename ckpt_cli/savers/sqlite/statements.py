@@ -131,24 +131,40 @@ ROW = "SELECT {parent}, {size} FROM checkpoints " + _ONE  # noqa: S608 - constan
 CHECKPOINT = "SELECT {parent}, {tag}, checkpoint, {metadata} FROM checkpoints " + _ONE  # noqa: S608 - constants
 
 CHECKPOINTS = """
-    WITH wanted(thread, ns, id) AS (VALUES {wanted})
-    SELECT thread_id, {ns}, {id}, {parent}, {tag}, checkpoint, {metadata}
+    WITH wanted(place, thread, ns, id) AS (VALUES {wanted})
+    SELECT place, {parent}, {tag}, checkpoint, {metadata}
     FROM wanted CROSS JOIN checkpoints ON thread_id = wanted.thread AND {ns} = wanted.ns AND {id} = wanted.id
 """
-"""CROSS JOIN keeps the order of the names."""
+"""CROSS JOIN keeps the order of the names. A row has the place of its name, which is quicker to read than the name."""
 
 SAMPLE = " UNION ALL ".join(
     f"SELECT * FROM (SELECT thread_id, {{ns}}, {{id}} FROM checkpoints ORDER BY {order} LIMIT ?)"  # noqa: S608
     for order in ("thread_id", "thread_id DESC", "rowid", "rowid DESC")
 )
 
+HEADS = """
+    WITH wanted(place, thread, ns, id) AS (VALUES {wanted}),
+    heads(place, thread, ns, id, written) AS (SELECT wanted.*, {written} FROM wanted LIMIT -1)
+    SELECT place, {ns}, {id}, {parent}, {size},
+        CASE WHEN {id} = heads.id AND {ns} = heads.ns THEN written END,
+        CASE WHEN {id} = heads.id AND {ns} = heads.ns AND NOT written THEN {tag} END,
+        CASE WHEN {id} = heads.id AND {ns} = heads.ns AND NOT written THEN checkpoint END,
+        CASE WHEN {parent} IS NULL OR ({id} = heads.id AND {ns} = heads.ns) THEN {metadata} END
+    FROM heads CROSS JOIN checkpoints ON thread_id = heads.thread
+"""
+"""All rows of threads, with the bodies of heads without writes, and the metadata of heads and roots."""
+HEAD_IS_WRITTEN = """EXISTS (
+        SELECT 1 FROM writes
+        WHERE thread_id = wanted.thread AND {write_ns} = wanted.ns AND {write_id} = wanted.id
+    )"""
+
 METADATA = """
     SELECT {id}, {metadata} FROM checkpoints WHERE thread_id {thread} AND {ns} {is_ns} AND {some}
 """
 
 METADATA_ON = """
-    WITH wanted(thread, ns, id) AS (VALUES {wanted})
-    SELECT thread_id, {ns}, {id}, {metadata}
+    WITH wanted(place, thread, ns, id) AS (VALUES {wanted})
+    SELECT place, {metadata}
     FROM wanted CROSS JOIN checkpoints ON thread_id = wanted.thread AND {ns} = wanted.ns AND {id} = wanted.id
 """
 
@@ -164,7 +180,7 @@ WRITES = """
 """
 
 WRITES_ON = """
-    WITH wanted(thread, ns, id) AS (VALUES {wanted})
+    WITH wanted(place, thread, ns, id) AS (VALUES {wanted})
     SELECT thread_id, {write_ns}, {write_id}, {task_path}, task_id, idx, channel, {write_tag}, {write_size},
         CASE WHEN {write_size} <= ? THEN value END
     FROM wanted CROSS JOIN writes ON thread_id = wanted.thread AND {write_ns} = wanted.ns AND {write_id} = wanted.id
