@@ -4,6 +4,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ckpt_cli.errors import CkptError, NotFound, NotSupported, Refused
@@ -16,6 +17,7 @@ from ckpt_cli.operations.operation_list import read_parts
 from ckpt_cli.operations.plan_spool import PlanSpool, ThreadPlan
 from ckpt_cli.operations.recent_writes import is_live
 from ckpt_cli.operations.side_effects import kind_of
+from ckpt_cli.operations.streams import Streamed, Streams
 from ckpt_cli.operations.undo import describe
 from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
@@ -26,12 +28,18 @@ from ckpt_cli.views.bulk import BulkView, RowCount, ThreadLine
 
 _ROW = 600  # bytes of the log for a row, beside its images: key, hashes, names, indexes
 
-Planned = tuple[str, Plan | str]
+Planned = tuple[str, Plan | Streamed | str]
 """A thread with its plan, or with the reason why it can't be changed."""
 
 
 def change_many(
-    session: Session, verb: str, summary: str, planned: Iterable[Planned], *, skip_refused: bool = False
+    session: Session,
+    verb: str,
+    summary: str,
+    planned: Iterable[Planned],
+    *,
+    skip_refused: bool = False,
+    streams: Streams | None = None,
 ) -> BulkView:
     """Plan a change of many threads, show the plan, ask once, and apply it as one operation.
 
@@ -41,6 +49,7 @@ def change_many(
         summary: what is done to each thread, in a few words; the number of threads is put before it.
         planned: gives each thread with its plan or the reason why it is refused.
         skip_refused: change the others if some threads are refused; otherwise nothing is written.
+        streams: gives the changes of those plans that are `Streamed`.
     """
     session.must_be_writable()
     saver, log, spool = session.reader.saver, session.logs.for_writing(), PlanSpool()
@@ -49,11 +58,8 @@ def change_many(
     view = BulkView(verb, "", session.options.reason)
     live = 0
     for thread_id, plan in planned:
-        if isinstance(plan, str):
-            one = ThreadPlan(thread_id, None, plan)
-        else:
-            one = _measured(saver, thread_id, plan)
-            live += any(is_live(saver, log, ref) for ref in plan.recent)
+        one = _measured(saver, thread_id, plan)
+        live += isinstance(plan, Plan) and any(is_live(saver, log, ref) for ref in plan.recent)
         spool.add(one)
         _count(view, one)
         session.progress(f"{verb}: {view.selected:,} planned")
@@ -66,6 +72,9 @@ def change_many(
         for one in spool:
             if one.plan is None:
                 yield RefusedPart(one.thread_id, one.problem)
+            elif streams is not None:
+                part = part_of_plan(saver, one.thread_id, one.plan, one.size, partial(streams.logged, one.thread_id))
+                yield part._replace(contents=partial(streams.contents, one.thread_id), around=streams.around)
             else:
                 yield part_of_plan(saver, one.thread_id, one.plan, one.size)
 
@@ -113,8 +122,12 @@ def _must_stand(log: OperationLog, operation: Operation, threads: Sequence[str])
             raise Refused(f"{part.name} is {state} already; nothing was written")
 
 
-def _measured(saver: Saver, thread_id: str, plan: Plan) -> ThreadPlan:
+def _measured(saver: Saver, thread_id: str, plan: Plan | Streamed | str) -> ThreadPlan:
     """A plan with the rows that it changes, or why the database refuses it."""
+    if isinstance(plan, str):
+        return ThreadPlan(thread_id, None, plan)
+    if isinstance(plan, Streamed):
+        return ThreadPlan(thread_id, plan.plan, "", plan.size, plan.rows)
     try:
         rows, size = saver.moment(lambda: _count_rows(saver.expand(plan)))
     except (Refused, NotSupported) as error:
@@ -126,7 +139,7 @@ def _measured_part(saver: Saver, part: Part) -> ThreadPlan:
     """What the undo of a part changes, or why it is refused."""
     shown = Plan("", verb="undo", summary=part.summary)
     try:
-        rows, size = saver.moment(lambda: _count_rows(part.expand()))
+        rows, size = saver.moment(lambda: _count_rows(one for one in part.expand() if isinstance(one, RowChange)))
     except Refused as error:
         return ThreadPlan(part.thread_id, None, f"{error.reason}{error.hint and f' (hint: {error.hint})'}")
     return ThreadPlan(part.thread_id, shown, "", size, rows)
@@ -147,11 +160,12 @@ def _count_rows(changes: Iterable[RowChange]) -> tuple[tuple[tuple[str, str, int
     size = 0
     for change in changes:
         counts[kind_of(change), change.relation] += 1
-        size += sum(_size(image) for image in (change.before, change.after))
+        size += sum(size_of(image) for image in (change.before, change.after))
     return tuple((*kind, count) for kind, count in counts.items()), size
 
 
-def _size(image: object) -> int:
+def size_of(image: object) -> int:
+    """About how many bytes the log needs for an image."""
     values = image.values() if isinstance(image, dict) else ()
     return sum(len(value) for value in values if isinstance(value, bytes | str))
 
