@@ -18,6 +18,7 @@ from ckpt_cli.operations.plan_spool import PlanSpool, ThreadPlan
 from ckpt_cli.operations.recent_writes import is_live
 from ckpt_cli.operations.row_images import BundledRow
 from ckpt_cli.operations.side_effects import kind_of
+from ckpt_cli.operations.streams import Streamed, Streams
 from ckpt_cli.operations.undo import describe
 from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
@@ -31,7 +32,7 @@ _ROW = 600  # bytes of the log for a row, beside its images: key, hashes, names,
 Expand = Callable[[Plan], Iterator[RowChange]]
 """Gives the row changes of a plan."""
 
-Planned = tuple[str, Plan | str]
+Planned = tuple[str, Plan | Streamed | str]
 """A thread with its plan, or with the reason why it can't be changed."""
 
 
@@ -43,6 +44,7 @@ def change_many(
     *,
     skip_refused: bool = False,
     expand: Expand | None = None,
+    streams: Streams | None = None,
 ) -> BulkView:
     """Plan a change of many threads, show the plan, ask once, and apply it as one operation.
 
@@ -53,6 +55,7 @@ def change_many(
         planned: gives each thread with its plan or the reason why it is refused.
         skip_refused: change the others if some threads are refused; otherwise nothing is written.
         expand: gives the rows of a plan; None for the saver's own `expand`.
+        streams: gives the changes of those plans that are `Streamed`.
     """
     session.must_be_writable()
     saver, log, spool = session.reader.saver, session.logs.for_writing(), PlanSpool()
@@ -61,11 +64,8 @@ def change_many(
     view = BulkView(verb, "", session.options.reason)
     live = 0
     for thread_id, plan in planned:
-        if isinstance(plan, str):
-            one = ThreadPlan(thread_id, None, plan)
-        else:
-            one = _measured(saver, thread_id, plan, expand)
-            live += any(is_live(saver, log, ref) for ref in plan.recent)
+        one = _measured(saver, thread_id, plan, expand)
+        live += isinstance(plan, Plan) and any(is_live(saver, log, ref) for ref in plan.recent)
         spool.add(one)
         _count(view, one)
         session.progress(f"{verb}: {view.selected:,} planned")
@@ -78,6 +78,9 @@ def change_many(
         for one in spool:
             if one.plan is None:
                 yield RefusedPart(one.thread_id, one.problem)
+            elif streams is not None:
+                part = part_of_plan(saver, one.thread_id, one.plan, one.size, partial(streams.logged, one.thread_id))
+                yield part._replace(contents=partial(streams.contents, one.thread_id), around=streams.around)
             else:
                 part = part_of_plan(saver, one.thread_id, one.plan, one.size)
                 yield part if expand is None else part._replace(expand=partial(expand, one.plan))
@@ -126,8 +129,12 @@ def _must_stand(log: OperationLog, operation: Operation, threads: Sequence[str])
             raise Refused(f"{part.name} is {state} already; nothing was written")
 
 
-def _measured(saver: Saver, thread_id: str, plan: Plan, expand: Expand | None) -> ThreadPlan:
+def _measured(saver: Saver, thread_id: str, plan: Plan | Streamed | str, expand: Expand | None) -> ThreadPlan:
     """A plan with the rows that it changes, or why the database refuses it."""
+    if isinstance(plan, str):
+        return ThreadPlan(thread_id, None, plan)
+    if isinstance(plan, Streamed):
+        return ThreadPlan(thread_id, plan.plan, "", plan.size, plan.rows)
     try:
         rows, size = saver.moment(lambda: _count_rows((expand or saver.expand)(plan)))
     except (Refused, NotSupported) as error:
@@ -139,7 +146,7 @@ def _measured_part(saver: Saver, part: Part) -> ThreadPlan:
     """What the undo of a part changes, or why it is refused."""
     shown = Plan("", verb="undo", summary=part.summary)
     try:
-        rows, size = saver.moment(lambda: _count_rows(part.expand()))
+        rows, size = saver.moment(lambda: _count_rows(one for one in part.expand() if isinstance(one, RowChange)))
     except Refused as error:
         return ThreadPlan(part.thread_id, None, f"{error.reason}{error.hint and f' (hint: {error.hint})'}")
     return ThreadPlan(part.thread_id, shown, "", size, rows)
@@ -160,11 +167,12 @@ def _count_rows(changes: Iterable[RowChange]) -> tuple[tuple[tuple[str, str, int
     size = 0
     for change in changes:
         counts[kind_of(change), change.relation] += 1
-        size += sum(_size(image) for image in (change.before, change.after))
+        size += sum(size_of(image) for image in (change.before, change.after))
     return tuple((*kind, count) for kind, count in counts.items()), size
 
 
-def _size(image: object) -> int:
+def size_of(image: object) -> int:
+    """About how many bytes the log needs for an image."""
     values = image.values() if isinstance(image, dict) and not isinstance(image, BundledRow) else ()
     return sum(len(value) for value in values if isinstance(value, bytes | str))
 

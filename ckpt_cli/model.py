@@ -208,3 +208,14 @@ class RowChange(NamedTuple):
     def inverse(self) -> "RowChange":
         """The change that undoes this one."""
         return RowChange(self.relation, self.key, self.after, self.before)
+
+
+class Insertion(NamedTuple):
+    """A row change for a record that is added.
+
+    Attributes:
+        image: the row as a later read gives it; None if that is what is written, or if nobody asked.
+    """
+
+    change: RowChange
+    image: Row | None = None

@@ -98,7 +98,7 @@ def _with_changes(session: Session, planned: Iterable[Planned]) -> Iterator[Plan
     """The threads of which something goes, or that are refused; the number of the others is said."""
     unchanged = 0
     for thread_id, plan in planned:
-        if isinstance(plan, str) or plan.remove:
+        if not isinstance(plan, Plan) or plan.remove:
             yield thread_id, plan
         else:
             unchanged += 1

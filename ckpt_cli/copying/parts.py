@@ -5,14 +5,47 @@ from math import copysign
 from typing import Any
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.layouts import named
+from ckpt_cli.history.state.channels import is_snapshot
+from ckpt_cli.layouts import must_be_mapping, named
 from ckpt_cli.model import NULL, Checkpoint, Payload, in_words
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.serde.msgpack_write import pack
-from ckpt_cli.serde.raw_channels import raw_channels
+from ckpt_cli.serde.raw_channels import Raw, raw_channels, split_body
 
 _EXACT = 1 << 53  # JSON's whole numbers that every reader keeps
 _MSGPACK = Payload("msgpack", b"\xc0")
+_EXTENSIONS = {bytes([code]) for code in (*range(0xC7, 0xCA), *range(0xD4, 0xD9))}
+
+
+class Divided:
+    """A checkpoint's object and its channels, one payload each.
+
+    Args:
+        stored: the checkpoint.
+        codec: decodes it.
+        before: the encoded channels of the checkpoint before, which spare most of a walk over growing lists.
+
+    Attributes:
+        body: the object; of msgpack without its channels.
+        raw: the encoded channels, if the body is msgpack; otherwise None.
+    """
+
+    def __init__(self, stored: Checkpoint, codec: Codec, before: Mapping[str, Raw]) -> None:
+        self._stored, self._codec = stored, codec
+        split = split_body(stored.body, before) if stored.channels is None else None
+        self.raw: Mapping[str, Raw] | None
+        rest, self.raw = split or (stored.body, None)
+        self.body = must_be_mapping(codec.decode(rest), in_words(stored.row.ref))
+
+    def parts(self) -> dict[str, Payload]:
+        """Channel to its payload; see `parts_of`."""
+        if self.raw is not None:
+            return {name: _of_raw(self._stored.body.tag, one) for name, one in self.raw.items()}
+        return parts_of(self._stored, self.body, self._codec)
+
+
+def _of_raw(tag: str, one: Raw) -> Payload:
+    return Payload(tag, one if isinstance(one, bytes) else one.encode())
 
 
 def parts_of(stored: Checkpoint, body: Mapping[str, Any], codec: Codec) -> dict[str, Payload]:
@@ -32,8 +65,7 @@ def parts_of(stored: Checkpoint, body: Mapping[str, Any], codec: Codec) -> dict[
         if raw is None:
             what = f"{in_words(stored.row.ref)} is stored as {stored.body.tag or 'a pickle'}"
             raise NotSupported(f"{what}: it can't be split into its channels")
-        tag = stored.body.tag
-        return {name: Payload(tag, one if isinstance(one, bytes) else one.encode()) for name, one in raw.items()}
+        return {name: _of_raw(stored.body.tag, one) for name, one in raw.items()}
     inline = {name: codec.encode(value, like=_MSGPACK) for name, value in named(body.get("channel_values")).items()}
     return {**inline, **{name: payload for name, payload in (apart or {}).items() if payload.tag != "empty"}}
 
@@ -61,6 +93,13 @@ def payload_of(payload: Payload, codec: Codec) -> Payload:
     if kind in (b"\xc4", b"\xc5", b"\xc6") and isinstance(value := codec.decode(payload), bytes):
         return Payload("bytes", value)
     return payload
+
+
+def is_mark(payload: Payload, codec: Codec) -> bool:
+    """Whether a payload is a snapshot of a delta channel; in msgpack, the first byte shows that most values aren't."""
+    if payload.tag == "msgpack" and payload.data[:1] not in _EXTENSIONS:
+        return False
+    return is_snapshot(codec.decode(payload))
 
 
 def inline_values(parts: Mapping[str, Payload], codec: Codec) -> dict[str, Any]:

@@ -4,15 +4,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ckpt_cli.copying.parts import inline_values, parts_of, payload_of, raw_msgpack
+from ckpt_cli.copying.parts import Divided, inline_values, is_mark, payload_of, raw_msgpack
 from ckpt_cli.copying.version_map import VersionMap
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.history.state.channels import ERROR, is_snapshot
-from ckpt_cli.layouts import must_be_mapping, must_have_metadata, named
+from ckpt_cli.history.state.channels import ERROR
+from ckpt_cli.layouts import must_have_metadata
 from ckpt_cli.model import NULL, Checkpoint, Payload, Write, in_words
 from ckpt_cli.savers.about import RecordFormat
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.serde.msgpack_write import MsgpackWire, pack
+from ckpt_cli.serde.raw_channels import Raw
 from ckpt_cli.serde.redisjson import TAG as REDIS
 
 _FIRST = ("v", "ts", "id", "channel_values", "channel_versions", "versions_seen")
@@ -31,6 +32,12 @@ class Recast:
     def __init__(self, codec: Codec, source: RecordFormat, target: RecordFormat) -> None:
         self._codec, self._target = codec, target
         self._versions = VersionMap(target.versions) if source.versions != target.versions else None
+        self._before: dict[str, Mapping[str, Raw]] = {}  # namespace to the encoded channels of the last checkpoint
+
+    @property
+    def needs_ancestors(self) -> bool:
+        """Whether a checkpoint's versions follow from those of its ancestors, so that each must be given."""
+        return self._versions is not None
 
     def checkpoint(self, stored: Checkpoint) -> Checkpoint:
         """A checkpoint in the target's format; parents must come before their children.
@@ -46,14 +53,16 @@ class Recast:
         if any("+" in one.tag for one in (stored.body, *(stored.channels or {}).values())):
             hint = "it can be copied to a database that stores checkpoints in the same way"
             raise NotSupported(f"{words} is encrypted, and would have to be encrypted anew", hint=hint)
-        body = must_be_mapping(self._codec.decode(stored.body), words)
+        divided = Divided(stored, self._codec, self._before.get(stored.row.ns, {}))
+        self._before[stored.row.ns] = divided.raw or {}
+        body: Mapping[str, Any] = divided.body
         if self._versions is not None:
             body = self._versions.body(stored.row, body)
-        if self._fits(stored):
+        if divided.raw is None and self._fits(stored):
             return stored._replace(body=self._codec.encode(body, like=stored.body), metadata=metadata)
         if self._target.apart:
-            return self._apart(stored, body, metadata)
-        return stored._replace(body=self._whole(stored, body), metadata=metadata, channels=None)
+            return self._apart(stored, divided, body, metadata)
+        return stored._replace(body=self._whole(divided, body), metadata=metadata, channels=None)
 
     def write(self, stored: Write) -> Write:
         """A write in the target's format."""
@@ -78,35 +87,29 @@ class Recast:
         value = must_have_metadata(self._codec.decode(stored.metadata), stored.row.ref)
         return self._codec.encode(value, like=Payload(self._target.metadata, _EMPTY[self._target.metadata]))
 
-    def _whole(self, stored: Checkpoint, body: Mapping[str, Any]) -> Payload:
+    def _whole(self, divided: Divided, body: Mapping[str, Any]) -> Payload:
         """The body with all its channels."""
-        rest = _rest(body)
+        rest, own = _rest(body), divided.parts()
         if self._target.body == REDIS:
-            apart = {
-                name: self._codec.decode(one) for name, one in (stored.channels or {}).items() if one.tag != "empty"
-            }
-            values = {**named(body.get("channel_values")), **apart}
+            values = {name: self._codec.decode(one) for name, one in own.items()}
             whole = {"type": "json", **_ordered({**rest, "channel_values": values}), "pending_sends": []}
             return self._codec.encode(whole, like=Payload(REDIS, b"null"))
-        own = parts_of(stored, body, self._codec)
         wire = MsgpackWire()
         joined = wire.join_map([(pack(name), raw_msgpack(payload, self._codec)) for name, payload in own.items()])
         keys = _ordered({**rest, "channel_values": None}).items()
         pairs = [(pack(key), joined if key == "channel_values" else pack(value)) for key, value in keys]
         return Payload("msgpack", wire.join_map(pairs))
 
-    def _apart(self, stored: Checkpoint, body: Mapping[str, Any], metadata: Payload) -> Checkpoint:
+    def _apart(self, stored: Checkpoint, divided: Divided, body: Mapping[str, Any], metadata: Payload) -> Checkpoint:
         """A header, and the other channels beside it."""
-        own = parts_of(stored, body, self._codec)
+        own = divided.parts()
         inline = inline_values(own, self._codec) if self._target.inline else {}
         apart = {name: payload_of(payload, self._codec) for name, payload in own.items() if name not in inline}
-        marks = {name: True for name, one in apart.items() if self._target.marks_snapshots and self._is_mark(one)}
+        marked = self._target.marks_snapshots
+        marks = {name: True for name, one in apart.items() if marked and is_mark(one, self._codec)}
         values = {"channel_values": inline | marks} if self._target.inline else {}
         header = self._codec.encode(_ordered({**_rest(body), **values}), like=_JSON_HEADER)
         return Checkpoint(stored.row, header, metadata, apart)
-
-    def _is_mark(self, payload: Payload) -> bool:
-        return is_snapshot(self._codec.decode(payload))
 
 
 _EMPTY = {"json": b"{}", "msgpack": b"\x80", "mongo-pairs": json.dumps({}).encode()}

@@ -1,99 +1,99 @@
-"""What another database lacks of a thread, as its saver stores it; what it has must be the same."""
+"""`ThreadCopy`: what another database lacks of a thread; what it has must be the same."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ckpt_cli.copying.recast import Recast
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import is_snapshot
 from ckpt_cli.layouts import named, read_metadata, whole
-from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Payload, Record, Ref, Write, in_words, name_of
+from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Payload, Record, Ref, Write, WriteKey, in_words, name_of
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.values.same import same
 
-
-class Compared(NamedTuple):
-    """A thread of two databases.
-
-    Attributes:
-        missing: the records that the target lacks, in the format of its saver; checkpoints come first.
-        total: how many records the source has.
-    """
-
-    missing: list[Record]
-    total: int
+_PAGE = 200  # writes that are compared together
 
 
-def compare(source: Reader, target: Saver, thread_id: str, wrote: RecordFormat) -> Compared:
-    """Compare a thread with what another database has of it.
+class ThreadCopy:
+    """A thread of two databases; its records are read one by one, inside a moment of each.
 
     Args:
-        source: has the thread; called inside a moment of it.
+        source: has the thread.
         target: the other database, with the same key.
         thread_id: the thread.
         wrote: how the source's records were written.
 
-    Raises:
-        Refused: the target has a record of the same name with other contents, or the source lacks a value.
-        NotSupported: the target can't hold a record, or its saver couldn't go on from it (MongoDB's finds the writes of
-            a task by the task's path, which Valkey and older tables don't store).
+    Attributes:
+        checkpoints: how many checkpoints the target lacks, once `missing` is read.
+        writes: how many writes it lacks.
     """
-    there = _There(target, source, thread_id)
-    recast = Recast(source.codec, wrote, target.form)
-    missing, total = list[Record](), 0
-    rows = sorted(source.saver.rows(thread_id), key=lambda row: (row.ns, row.checkpoint_id))
-    for stored in source.saver.checkpoints(row.ref for row in rows):
-        _must_be_here(stored)
-        made = recast.checkpoint(stored)
-        total += 1
-        if there.lacks_checkpoint(made):
-            missing.append(made)
-    open_refs = {row.ref for row in rows} - {row.ref._replace(checkpoint_id=row.parent_id or "") for row in rows}
-    for write in source.saver.writes(thread_id):
+
+    def __init__(self, source: Reader, target: Saver, thread_id: str, wrote: RecordFormat) -> None:
+        self._source, self._target, self._thread_id = source, target, thread_id
+        self._recast = Recast(source.codec, wrote, target.form)
+        self._decode = source.codec.decode
+        self.checkpoints = self.writes = 0
+
+    def missing(self, *, compared: bool = True) -> Iterator[Record]:
+        """The records that the target lacks, in the format of its saver; checkpoints come first.
+
+        Args:
+            compared: whether to compare the records that it has; once that is done, their names are enough.
+
+        Raises:
+            Refused: the target has a record of the same name with other contents, or the source lacks a value.
+            NotSupported: the target can't hold a record, or its saver couldn't go on from it (MongoDB's finds the
+                writes of a task by the task's path, which Valkey and older tables don't store).
+        """
+        self.checkpoints = self.writes = 0
+        rows = sorted(self._source.saver.rows(self._thread_id), key=lambda row: (row.ns, row.checkpoint_id))
+        known = {row.ref for row in self._target.rows(self._thread_id)}
+        names = {name_of(one) for one in self._target.writes(self._thread_id, values=0)}
+        yield from self._missing_checkpoints([row.ref for row in rows], known, compared=compared)
+        open_refs = {row.ref for row in rows} - {row.ref._replace(checkpoint_id=row.parent_id or "") for row in rows}
+        yield from self._missing_writes(open_refs, names, compared=compared)
+
+    def _missing_checkpoints(self, refs: list[Ref], known: set[Ref], *, compared: bool) -> Iterator[Record]:
+        stored = self._target.checkpoints([ref for ref in refs if ref in known]) if compared else iter(())
+        needed = refs if compared or self._recast.needs_ancestors else [ref for ref in refs if ref not in known]
+        for one in self._source.saver.checkpoints(needed):
+            _must_be_here(one)
+            made = self._recast.checkpoint(one)
+            if made.row.ref not in known:
+                self.checkpoints += 1
+                yield made
+            elif compared and not self._is_same(next(stored), made):
+                raise _conflict(made)
+
+    def _missing_writes(self, open_refs: set[Ref], names: set[Any], *, compared: bool) -> Iterator[Record]:
+        for page in pages(self._source.saver.writes(self._thread_id), _PAGE):
+            made = [self._made(write, open_refs) for write in page]
+            there = self._stored_writes(name_of(one) for one in made if name_of(one) in names) if compared else {}
+            for one in made:
+                name = name_of(one)
+                if name not in names:
+                    self.writes += 1
+                    yield one
+                elif compared and not self._is_equal_write(there.get(name), one):
+                    raise _conflict(one)
+
+    def _made(self, write: Write, open_refs: set[Ref]) -> Write:
         _must_be_here(write)
-        if (
-            target.finds_writes_by_path
-            and not write.task_path
-            and write.task_id != NULL_TASK
-            and write.ref in open_refs
-        ):
+        needs_path = self._target.finds_writes_by_path and write.task_id != NULL_TASK
+        if needs_path and not write.task_path and write.ref in open_refs:
             what = f"{in_words(name_of(write))} has no path of its task"
             raise NotSupported(f"{what}, and the target's saver couldn't go on from it")
-        made_write = recast.write(write)
-        total += 1
-        if there.lacks_write(made_write):
-            missing.append(made_write)
-    return Compared(missing, total)
+        return self._recast.write(write)
 
+    def _stored_writes(self, names: Iterable[Any]) -> dict[WriteKey | Ref, Write]:
+        refs = {name.ref for name in names}
+        return {name_of(one): one for one in self._target.writes_on(sorted(refs))} if refs else {}
 
-class _There:
-    """What the target has of a thread."""
-
-    def __init__(self, target: Saver, reader: Reader, thread_id: str) -> None:
-        self._target, self._decode = target, reader.codec.decode
-        self._ids = {row.ref for row in target.rows(thread_id)}
-        self._writes = {name_of(one) for one in target.writes(thread_id, values=0)}
-
-    def lacks_checkpoint(self, made: Checkpoint) -> bool:
-        """Whether the target has no checkpoint of this name; one that it has must be the same."""
-        if made.row.ref not in self._ids:
-            return True
-        stored = next(self._target.checkpoints([made.row.ref]))
-        if not self._is_same(stored, made):
-            raise _conflict(made)
-        return False
-
-    def lacks_write(self, made: Write) -> bool:
-        """Whether the target has no write of this name; one that it has must be the same."""
-        name = name_of(made)
-        if name not in self._writes:
-            return True
-        stored = next(one for one in self._target.writes(*_place(made.ref)) if name_of(one) == name)
-        if stored.channel != made.channel or not self._is_equal(stored.payload, made.payload):
-            raise _conflict(made)
-        return False
+    def _is_equal_write(self, stored: Write | None, made: Write) -> bool:
+        return stored is not None and stored.channel == made.channel and self._is_equal(stored.payload, made.payload)
 
     def _is_same(self, stored: Checkpoint, made: Checkpoint) -> bool:
         if stored.row.parent_id != made.row.parent_id:
@@ -101,9 +101,13 @@ class _There:
         if stored._replace(row=made.row) == made:
             return True
         metadata = [read_metadata(self._decode(one.metadata))[0] for one in (stored, made)]
+        if not same(*metadata):
+            return False
+        if stored.channels == made.channels is not None and same(self._decode(stored.body), self._decode(made.body)):
+            return True
         there, here = whole(stored, self._decode), whole(made, self._decode)
         shared = _snapshots_of_versions(there, here)
-        return same(*metadata) and same({**there, "channel_values": shared}, here)
+        return same({**there, "channel_values": shared}, here)
 
     def _is_equal(self, one: Payload | None, other: Payload | None) -> bool:
         if one is None or other is None or one == other:
@@ -119,10 +123,6 @@ def _snapshots_of_versions(there: dict[str, Any], here: dict[str, Any]) -> dict[
     values = named(there.get("channel_values"))
     own = named(here.get("channel_values"))
     return {name: value for name, value in values.items() if name in own or not is_snapshot(value)}
-
-
-def _place(ref: Ref) -> tuple[str, str, list[str]]:
-    return ref.thread_id, ref.ns, [ref.checkpoint_id]
 
 
 def _conflict(made: Record) -> Refused:

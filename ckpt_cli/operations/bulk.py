@@ -20,6 +20,7 @@ from ckpt_cli.operations.operation import Heading, Operation, Phase
 from ckpt_cli.operations.operation_list import read_parts
 from ckpt_cli.operations.part_log import PartLog, PartRecord
 from ckpt_cli.operations.proofs import RowKeys
+from ckpt_cli.operations.row_images import Change
 from ckpt_cli.operations.rows import is_image
 from ckpt_cli.operations.settle import complete_or_undo, settle
 from ckpt_cli.operations.side_effects import check_side_effects
@@ -43,16 +44,21 @@ class Part(NamedTuple):
         undoes: the `number` of the part that this one undoes.
         result: the checkpoint to continue from afterwards.
         details: see `Plan.details`.
+        contents: gives the changes of `expand`, which has digests of long values, once more with these values; called
+            in the thread's transaction. None if `expand` has them.
+        around: runs the transaction, for example inside a moment of the database that `contents` reads.
     """
 
     thread_id: str
     summary: str
-    expand: Callable[[], Iterable[RowChange]]
+    expand: Callable[[], Iterable[Change]]
     check: Callable[[], None]
     size: int = 0
     undoes: int | None = None
     result: Ref | None = None
     details: Sequence[str] = ()
+    contents: Callable[[], Iterable[RowChange]] | None = None
+    around: Callable[[Callable[[], None]], None] = lambda change: change()
 
 
 class RefusedPart(NamedTuple):
@@ -77,12 +83,18 @@ class Outcome:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def part_of_plan(saver: Saver, thread_id: str, plan: Plan, size: int) -> Part:
-    """The part that writes a plan."""
+def part_of_plan(
+    saver: Saver,
+    thread_id: str,
+    plan: Plan,
+    size: int,
+    expand: Callable[[], Iterable[Change]] | None = None,
+) -> Part:
+    """The part that writes a plan; `expand` gives the changes of one without records."""
     return Part(
         thread_id,
         plan.summary,
-        lambda: saver.expand(plan),
+        expand or (lambda: saver.expand(plan)),
         lambda: verify(saver, plan.basis),
         size,
         result=plan.result,
@@ -218,11 +230,13 @@ class _Writer:
 
         def work() -> None:
             part.check()
-            self._must_be_as_logged(number)
-            self._saver.change(check_side_effects(self._saver, self._log.changes(number), self._accepted))
+            if part.contents is None:
+                self._must_be_as_logged(number)
+            changes = self._log.changes(number) if part.contents is None else part.contents()
+            self._saver.change(check_side_effects(self._saver, changes, self._accepted))
 
         try:
-            self._saver.transaction(work)
+            part.around(lambda: self._saver.transaction(work))
         except Refused as error:
             is_written = Ability.ATOMIC not in self._saver.abilities and self._saver.transaction(
                 lambda: complete_or_undo(self._saver, self._log, number)
@@ -272,6 +286,7 @@ def _record(part: Part | RefusedPart) -> PartRecord:
     if isinstance(part, RefusedPart):
         return PartRecord(part.thread_id, "", (), part.problem)
     try:
-        return PartRecord(part.thread_id, part.summary, list(part.expand()), "", part.undoes, part.details)
+        changes = part.expand() if part.contents is not None else list(part.expand())
+        return PartRecord(part.thread_id, part.summary, changes, "", part.undoes, part.details)
     except Refused as error:
         return PartRecord(part.thread_id, part.summary, (), error.reason)

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ckpt_cli.model import Name, Ref, Row, RowChange
+from ckpt_cli.model import Name, Ref, Row
 from ckpt_cli.operations.log_file import LogFile
-from ckpt_cli.operations.row_images import from_sqlite, parse_key, to_sqlite
+from ckpt_cli.operations.row_images import Change, from_sqlite, parse_key, to_sqlite
 from ckpt_cli.views.changed_threads import MOST_NAMED, ChangedNamespace, ChangedThreads
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ThreadCounts:
         self._is_named = is_named
         self._counts: Counter[tuple[str, str]] = Counter()
 
-    def count(self, changes: Iterable[RowChange]) -> Iterator[RowChange]:
+    def count(self, changes: Iterable[Change]) -> Iterator[Change]:
         """The same changes, each counted when it is read."""
         for change in changes:
             name = self._record_of(change.relation, change.key)

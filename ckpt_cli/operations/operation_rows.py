@@ -4,11 +4,10 @@ import json
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from ckpt_cli.model import RowChange
 from ckpt_cli.operations.changed_threads import ThreadCounts
 from ckpt_cli.operations.operation import Heading, Phase
 from ckpt_cli.operations.origin import find_origin
-from ckpt_cli.operations.row_images import store, to_sqlite
+from ckpt_cli.operations.row_images import Change, store, to_sqlite
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,7 +55,7 @@ def _next_shown(connection: "sqlite3.Connection") -> int:
 
 
 def store_changes(
-    connection: "sqlite3.Connection", number: int, changes: Iterable[RowChange], threads: ThreadCounts | None
+    connection: "sqlite3.Connection", number: int, changes: Iterable[Change], threads: ThreadCounts | None
 ) -> int:
     """Store the images of an operation, which are read one by one, and give their size in bytes."""
     rows = size = 0

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ckpt_cli.model import RowChange
 from ckpt_cli.operations.changed_threads import RecordOf, ThreadCounts
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.operation import Heading, Phase
 from ckpt_cli.operations.operation_rows import insert, mark_done, store_changes
 from ckpt_cli.operations.proofs import Witnessing, add_place, store_witnesses
-from ckpt_cli.operations.row_images import to_sqlite
+from ckpt_cli.operations.row_images import Change, to_sqlite
 from ckpt_cli.savers.about import Place
 
 _WIPE = (
@@ -30,7 +29,7 @@ class PartRecord(NamedTuple):
 
     thread_id: str
     summary: str
-    changes: Iterable[RowChange] = ()
+    changes: Iterable[Change] = ()
     problem: str = ""
     undoes: int | None = None
     details: Sequence[str] = ()

@@ -3,10 +3,12 @@
 import json
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.model import Row, RowChange, Scalar
+from ckpt_cli.operations.digests import Digest
 
 if TYPE_CHECKING:
     import sqlite3
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 BUNDLED = b"bundle\0"
 """How an image begins that is in a bundle; a compressed one begins with another byte."""
 _END = b"\x00"  # JSON in ASCII has no such byte
+_SHA256 = "sha256"
+_SHORT = 1000  # bytes of an image that isn't worth compressing
 
 
 class BundledRow(dict[str, Scalar]):
@@ -33,9 +37,12 @@ def digest(row: Row | None) -> bytes | None:
 
 def pack(row: Row | None) -> bytes | None:
     """The compressed image of a row; of one that a bundle has, where it is."""
+    if row is None:
+        return None
     if isinstance(row, BundledRow):
         return row.reference
-    return None if row is None else zlib.compress(_image(row), 1)
+    image = _image(row)
+    return zlib.compress(image, 1 if len(image) > _SHORT else 0)
 
 
 def unpack(image: bytes | None) -> Row | None:
@@ -50,6 +57,8 @@ def unpack(image: bytes | None) -> Row | None:
         if isinstance(value, list):
             row[column] = data[start : start + value[0]]
             start += value[0]
+        elif isinstance(value, dict):
+            row[column] = Digest(bytes.fromhex(value[_SHA256]))
         else:
             row[column] = value
     return row
@@ -61,15 +70,35 @@ def key_text(key: Row) -> str:
     return json.dumps(columns, sort_keys=True)
 
 
-def store(connection: "sqlite3.Connection", number: int, position: int, change: RowChange) -> int:
+def store(connection: "sqlite3.Connection", number: int, position: int, change: "Change") -> int:
     """Store the images of a row change in an operation, and give their size in bytes."""
-    before, after = pack(change.before), pack(change.after)
-    images = (before, after, digest(change.before), digest(change.after))
+    if isinstance(change, Packed):
+        before, after, *hashes = change.images
+    else:
+        before, after = pack(change.before), pack(change.after)
+        hashes = [digest(change.before), digest(change.after)]
     connection.execute(
         "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (number, position, change.relation, key_text(change.key), *images),
+        (number, position, change.relation, key_text(change.key), before, after, *hashes),
     )
     return len(before or b"") + len(after or b"")
+
+
+class Packed:
+    """A row change as the log stores it.
+
+    Attributes:
+        images: both images packed, then the digests of both.
+    """
+
+    __slots__ = ("images", "key", "relation")
+
+    def __init__(self, relation: str, key: Row, images: Sequence[bytes | None]) -> None:
+        self.relation, self.key, self.images = relation, key, images
+
+
+Change = RowChange | Packed
+"""What the log can store."""
 
 
 def to_sqlite(text: str) -> str | bytes:
@@ -94,5 +123,10 @@ def parse_key(text: str) -> Row:
 def _image(row: Row) -> bytes:
     """All columns, sorted: a JSON object in which lengths replace the bytes values, and then these bytes values."""
     columns = sorted(row.items())
-    header = {name: [len(value)] if isinstance(value, bytes) else value for name, value in columns}
-    return b"".join([json.dumps(header).encode(), _END, *(v for _, v in columns if isinstance(v, bytes))])
+    header = {name: _in_header(value) if isinstance(value, bytes) else value for name, value in columns}
+    own = (value for _, value in columns if isinstance(value, bytes) and not isinstance(value, Digest))
+    return b"".join([json.dumps(header).encode(), _END, *own])
+
+
+def _in_header(value: bytes) -> list[int] | dict[str, str]:
+    return {_SHA256: value.hex()} if isinstance(value, Digest) else [len(value)]

@@ -1,6 +1,7 @@
 """Compares rows with images in the columns that ckpt writes; the change that restores one, expiry too."""
 
 from ckpt_cli.model import Row, RowChange, Scalar
+from ckpt_cli.operations.digests import Digest, digest_of, text_of
 from ckpt_cli.savers.contract import Saver
 
 
@@ -33,10 +34,8 @@ def inverse(saver: Saver, change: RowChange, now: Row | None) -> RowChange:
 
 
 def _is_equal(now: Scalar, then: Scalar) -> bool:
+    if isinstance(then, Digest) and now is not None:
+        return digest_of(text_of(now)) == then
     if now == then or now is None or then is None:
         return now == then
-    return _text(now) == _text(then)
-
-
-def _text(value: Scalar) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+    return text_of(now) == text_of(then)

@@ -1,24 +1,21 @@
-"""The plan of ``ckpt copy``: adds the records of one thread that the target lacks."""
+"""The plan of ``ckpt copy``: adds what the target lacks of one thread; the records aren't in it."""
 
-from collections.abc import Sequence
-
-from ckpt_cli.model import Checkpoint, Plan, Record, Ref, Seen
+from ckpt_cli.model import Plan, Ref, Seen
 
 
-def plan(thread_id: str, missing: Sequence[Record], basis: Seen) -> Plan:
-    """The plan that adds these records.
+def plan(thread_id: str, checkpoints: int, writes: int, basis: Seen, *, has_root: bool) -> Plan:
+    """The plan that adds the missing records; they are read again while it is applied.
 
     Args:
         thread_id: the thread.
-        missing: its records, as the target's saver stores them.
-        basis: what the target had of the thread when they were computed.
+        checkpoints: how many checkpoints are missing.
+        writes: how many writes are missing.
+        basis: what the target had of the thread when they were counted.
+        has_root: whether a checkpoint of the root graph is among them.
     """
-    checkpoints = [one.row for one in missing if isinstance(one, Checkpoint)]
-    has_root = any(not row.ns for row in checkpoints)
-    counts = ((len(checkpoints), "checkpoint"), (len(missing) - len(checkpoints), "write"))
+    counts = ((checkpoints, "checkpoint"), (writes, "write"))
     return Plan(
         reason="",
-        add=tuple(missing),
         basis=(basis,),
         verb="copy",
         summary=" and ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts),

@@ -1,13 +1,13 @@
 """Imports threads from a bundle: the same as a copy, under other ids if a person gives some."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from ckpt_cli.bulk_change import Expand
 from ckpt_cli.copying.renamed_threads import RenamedThreads
 from ckpt_cli.errors import NotFound, Refused, UsageError
-from ckpt_cli.model import Checkpoint, Plan, Record, RowChange
-from ckpt_cli.queries.thread_copies import copy_threads
+from ckpt_cli.model import Row, RowChange
+from ckpt_cli.queries.thread_copies import Kept, copy_threads
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.bundle.rows import RowTable
 from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.bundle.thread_export import home_of
 from ckpt_cli.savers.contract import Saver
@@ -58,32 +58,28 @@ def import_threads(
         skip_refused=skip_refused,
         verb="import",
         must_fit=_must_be_the_same_history,
-        expand=_with_rows(reader.saver, target),
+        kept=_rows_of(reader.saver, target, names),
     )
 
 
-def _with_rows(bundle: Saver, target: Session) -> Expand | None:
-    """Gives the rows of a plan as they were, where the bundle took them out of this very database.
+def _rows_of(bundle: Saver, target: Session, names: Mapping[str, str]) -> Kept | None:
+    """Gives the rows of a thread that the bundle took out of this very database.
 
-    Such a row has columns that an application added, too. That it stores the same record is checked afterwards, as of
-    every copy.
+    Such a row has columns that an application added, too. A thread under another id has none.
     """
     if not isinstance(bundle, BundleSaver):
         return None
+    home, tables = home_of(target.reader.saver), dict[str, RowTable]()
 
-    def expand(plan: Plan) -> Iterator[RowChange]:
-        saver = target.reader.saver
-        home, table = home_of(saver), bundle.row_table(_thread_of(plan.add[0]))
-        for change in saver.expand(plan):
-            stored = table.find(change.relation, change.key) if change.before is None else ()
-            row = next((row for where, row in stored if where == home), None)
-            yield change if row is None else change._replace(after=saver.restored(change.relation, row, None))
+    def kept(thread_id: str, change: RowChange) -> Row | None:
+        if thread_id in names.values():
+            return None
+        if thread_id not in tables:
+            tables.clear()
+            tables[thread_id] = bundle.row_table(thread_id)
+        return next((row for where, row in tables[thread_id].find(change.relation, change.key) if where == home), None)
 
-    return expand
-
-
-def _thread_of(record: Record) -> str:
-    return record.row.thread_id if isinstance(record, Checkpoint) else record.thread_id
+    return kept
 
 
 def _parse(renames: Iterable[str], thread_ids: Sequence[str]) -> dict[str, str]:

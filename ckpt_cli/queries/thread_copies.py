@@ -1,21 +1,32 @@
-"""Copies threads between databases: plans each thread, applies all, reads them back and compares."""
+"""Copies threads between databases: plans each, applies all, reads the new rows back and compares."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
 
-from ckpt_cli.bulk_change import Expand, Planned, change_many, refusal_of
-from ckpt_cli.copying.thread_copy import compare
+from ckpt_cli.bulk_change import Planned, change_many, refusal_of, size_of
+from ckpt_cli.copying.thread_copy import ThreadCopy
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
-from ckpt_cli.model import Record, Ref, Seen
+from ckpt_cli.model import Insertion, Record, Ref, Row, RowChange, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
+from ckpt_cli.operations.change_spool import ChangeSpool
+from ckpt_cli.operations.row_images import Change, key_text
+from ckpt_cli.operations.rows import is_image
+from ckpt_cli.operations.side_effects import kind_of
+from ckpt_cli.operations.streams import Streamed
 from ckpt_cli.plans import copy as plans
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 
+_PAGE = 25  # rows that are read back together
+
 MustFit = Callable[[Saver, Saver, str], None]
 """Raises `Refused` if a thread of one database may not be added to what another has of it."""
+
+Kept = Callable[[str, RowChange], Row | None]
+"""The row of a thread as the target had it once, which stores the same record; None if nobody kept it."""
 
 
 def copy_threads(
@@ -24,9 +35,10 @@ def copy_threads(
     thread_ids: Iterable[str],
     *,
     skip_refused: bool,
+    check: bool = True,
     verb: str = "copy",
     must_fit: MustFit = lambda *_: None,
-    expand: Expand | None = None,
+    kept: Kept | None = None,
 ) -> BulkView:
     """Copy what the target lacks of these threads: plans are shown, confirmed, applied as one operation, and checked.
 
@@ -35,72 +47,148 @@ def copy_threads(
         target: gets them.
         thread_ids: the threads.
         skip_refused: copy the others if some can't be copied.
+        check: read the rows back.
         verb: the command, as the log names it.
         must_fit: is asked of each thread before it is compared.
-        expand: gives the rows of a plan; None for the target's own `expand`.
+        kept: gives rows as the target had them, with the columns that an application added.
 
     Raises:
-        Failed: a copied thread isn't in the target what it is in the source.
+        Failed: a copied row isn't in the target what was written.
     """
-    known, totals = 0, dict[str, int]()
+    copies, known = Copies(source, target, verb, must_fit, kept), 0
 
     def planned() -> Iterator[Planned]:
         nonlocal known
         for thread_id in thread_ids:
-            found = _compare(source, target, thread_id, must_fit)
-            if isinstance(found, str):
-                yield thread_id, found
-            elif found.missing:
-                totals[thread_id] = found.total
-                yield thread_id, plans.plan(thread_id, found.missing, found.basis)._replace(verb=verb)
-            else:
+            found = copies.plan(thread_id)
+            if found is None:
                 known += 1
+            else:
+                yield thread_id, found
 
     about = source.reader.saver.about()
     redacted = ", which is redacted: its threads are not what they were" if "redacted" in about.facts else ""
     summary = f"from {about.location}{redacted}"
-    view = change_many(target, verb, summary, planned(), skip_refused=skip_refused, expand=expand)
+    view = change_many(target, verb, summary, planned(), skip_refused=skip_refused, streams=copies)
     if known:
         target.say(f"{known:,} {'thread is' if known == 1 else 'threads are'} there already, whole and the same")
-    if view.applied:
-        _check(source, target, view, totals)
+    if view.applied and check:
+        copies.check(view)
     return view
 
 
-class _Found(NamedTuple):
-    missing: list[Record]
-    total: int
-    basis: Seen
+class Copies:
+    """The copies of many threads; each thread's records are read once for the plan, and once more to be written."""
 
+    def __init__(self, source: Session, target: Session, verb: str, must_fit: MustFit, kept: Kept | None) -> None:
+        self._source, self._target = source, target
+        self._verb, self._must_fit, self._kept = verb, must_fit, kept
+        self._restored: dict[str, set[tuple[str, str]]] = {}
+        self._spool = ChangeSpool(target.reader.saver)
+        self._seen: dict[str, bytes] = {}
 
-def _compare(source: Session, target: Session, thread_id: str, must_fit: MustFit = lambda *_: None) -> _Found | str:
-    """What the target lacks of one thread, or why the thread can't be copied."""
-    reader, saver = source.reader, target.reader.saver
+    def plan(self, thread_id: str) -> Streamed | str | None:
+        """The plan for one thread, or why it can't be copied; None if the target lacks nothing."""
+        reader, saver = self._source.reader, self._target.reader.saver
+        try:
+            return reader.moment(lambda: saver.moment(partial(self._look, thread_id)))
+        except (DatabaseUnreachable, Failed):
+            raise
+        except CkptError as error:
+            return refusal_of(error)
 
-    def look() -> _Found:
-        must_fit(reader.saver, saver, thread_id)
+    def _look(self, thread_id: str) -> Streamed | None:
+        saver = self._target.reader.saver
+        self._must_fit(self._source.reader.saver, saver, thread_id)
         basis = basis_of(saver, Ref(thread_id, ANY_NS, ""))
-        return _Found(*compare(reader, saver, thread_id, reader.saver.form_of(thread_id)), basis)
+        self._seen[thread_id] = self._state_of_source(thread_id).digest
+        copy = self._copy(thread_id)
+        counts: Counter[tuple[str, str]] = Counter()
+        size, has_root = 0, False
+        insertions = self._as_kept(thread_id, saver.insertions(copy.missing(), images=True))
+        for change in self._spool.add(thread_id, insertions):
+            counts[kind_of(change), change.relation] += 1
+            size += size_of(change.after)
+            name = saver.record_of(change.relation, change.key)
+            has_root = has_root or (isinstance(name, Ref) and not name.ns)
+        if not counts:
+            return None
+        plan = plans.plan(thread_id, copy.checkpoints, copy.writes, basis, has_root=has_root)
+        plan = plan._replace(verb=self._verb)
+        return Streamed(plan, tuple((*kind, count) for kind, count in counts.items()), size)
 
-    try:
-        return reader.moment(partial(saver.moment, look))
-    except (DatabaseUnreachable, Failed):
-        raise
-    except CkptError as error:
-        return refusal_of(error)
+    def logged(self, thread_id: str) -> Iterable[Change]:
+        """See `operations.streams`."""
+        return self._spool.logged(thread_id)
 
+    def contents(self, thread_id: str) -> Iterator[RowChange]:
+        """See `operations.streams`."""
+        saver = self._target.reader.saver
+        records: Iterator[Record] = self._copy(thread_id).missing(compared=False)
+        changes = (one.change for one in saver.insertions(records, images=False))
+        if self._restored.get(thread_id):
+            changes = (self._as_it_was(thread_id, change) for change in changes)
+        return self._spool.recognized(thread_id, changes)
 
-def _check(source: Session, target: Session, view: BulkView, totals: Mapping[str, int]) -> None:
-    """Read the copied threads back, and compare them with the source, which may have gone on."""
-    for line in view.threads:
-        if line.state != "applied":
-            continue
-        target.progress(f"{view.command}: checking {line.thread_id}")
-        found = _compare(source, target, line.thread_id)
-        if not isinstance(found, str) and found.missing and found.total > totals[line.thread_id]:
-            target.say(f"thread {line.thread_id!r} went on meanwhile; the same command again copies what is new")
-        elif isinstance(found, str) or found.missing:
-            why = found if isinstance(found, str) else "records that were copied are missing"
-            what = f"thread {line.thread_id!r} was copied, but isn't what it is in the source: {why}"
-            raise Failed(what, hint=f"`{view.undo}` takes the copy back")
-    target.progress("")
+    def _as_kept(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[Insertion]:
+        """Rows that the target had once as they were, if they store the same record."""
+        saver, restored = self._target.reader.saver, self._restored.setdefault(thread_id, set())
+        for one in insertions:
+            change = one.change
+            row = self._kept(thread_id, change) if self._kept is not None and change.before is None else None
+            if row is not None and is_image(saver, change.relation, row, one.image or change.after):
+                restored.add((change.relation, key_text(change.key)))
+                yield Insertion(self._as_it_was(thread_id, change))
+            else:
+                yield one
+
+    def _as_it_was(self, thread_id: str, change: RowChange) -> RowChange:
+        if self._kept is None or (change.relation, key_text(change.key)) not in self._restored[thread_id]:
+            return change
+        row = self._kept(thread_id, change)
+        if row is None:
+            return change
+        return change._replace(after=self._target.reader.saver.restored(change.relation, row, None))
+
+    def around(self, change: Callable[[], None]) -> None:
+        """See `operations.streams`: one moment of the source. A moment may run again, the transaction may not."""
+        done: list[None] = []
+
+        def once() -> None:
+            if not done:
+                change()
+                done.append(None)
+
+        self._source.reader.moment(once)
+
+    def _copy(self, thread_id: str) -> ThreadCopy:
+        reader = self._source.reader
+        return ThreadCopy(reader, self._target.reader.saver, thread_id, reader.saver.form_of(thread_id))
+
+    def check(self, view: BulkView) -> None:
+        """Read the rows of the copied threads back, and compare each with what was to be written."""
+        for line in view.threads:
+            if line.state != "applied":
+                continue
+            self._target.progress(f"{view.command}: checking {line.thread_id}")
+            saver = self._target.reader.saver
+            if saver.moment(partial(self._differing, line.thread_id)):
+                what = f"thread {line.thread_id!r} was copied, but a row isn't what was written"
+                raise Failed(what, hint=f"`{view.undo}` takes the copy back")
+            if self._seen[line.thread_id] != self._state_of_source(line.thread_id).digest:
+                note = "went on meanwhile; the same command again copies what is new"
+                self._target.say(f"thread {line.thread_id!r} {note}")
+        self._target.progress("")
+
+    def _differing(self, thread_id: str) -> bool:
+        saver = self._target.reader.saver
+        for page in pages(self._spool.changes(thread_id), _PAGE):
+            rows = saver.currents([(change.relation, change.key) for change in page])
+            for change, row in zip(page, rows, strict=True):
+                if not is_image(saver, change.relation, row, change.after):
+                    return True
+        return False
+
+    def _state_of_source(self, thread_id: str) -> Seen:
+        reader = self._source.reader
+        return reader.moment(lambda: basis_of(reader.saver, Ref(thread_id, ANY_NS, "")))

@@ -9,7 +9,17 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write
+from ckpt_cli.model import (
+    Checkpoint,
+    CheckpointRow,
+    Payload,
+    Plan,
+    Ref,
+    Row,
+    RowChange,
+    Thread,
+    Write,
+)
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
 from ckpt_cli.savers.head_reads import HeadReader
 from ckpt_cli.savers.measures import Measurer
@@ -200,15 +210,6 @@ class Saver(Selector, Measurer, HeadReader, RowRecords, ABC):
         Raises:
             NotSupported: this database can't be written.
             Refused: it may not be written at present.
-        """
-
-    @abstractmethod
-    def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """Translate a plan into changes of physical rows with before-images, in the order in which to make the changes.
-
-        Raises:
-            NotSupported: this database can't store a record of the plan.
-            Refused: a record to add exists already, or a record to replace or remove doesn't exist.
         """
 
     def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:  # noqa: ARG002

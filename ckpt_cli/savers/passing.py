@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.model import Checkpoint, Insertion, Plan, Record, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import About, Place, RecordFormat, SideEffect, Totals
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
@@ -25,6 +25,7 @@ class PassingSaver(Saver):
         self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
         self.unit, self.shrinks = saver.unit, saver.shrinks  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
+        self.has_flat_rows = saver.has_flat_rows
         self.finds_writes_by_path = saver.finds_writes_by_path
 
     def one_scan(self) -> AbstractContextManager[None]:
@@ -143,6 +144,10 @@ class PassingSaver(Saver):
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """See `Saver.expand`."""
         return self._saver.expand(plan)
+
+    def insertions(self, records: Iterable[Record], *, images: bool) -> Iterator[Insertion]:
+        """See `Saver.insertions`."""
+        return self._saver.insertions(records, images=images)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """See `Saver.record_of`."""

@@ -1,13 +1,41 @@
-"""`RowRecords`: which records a physical row holds, and which a change of the row adds or replaces."""
+"""`RowRecords`: the rows that a plan changes, and the records that a row holds."""
 
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
-from ckpt_cli.model import Ref, Row, RowChange, WriteKey
+from ckpt_cli.model import Insertion, Plan, Record, Ref, Row, RowChange, WriteKey
 
 
 class RowRecords:
     """The role of a saver that knows what its rows are; a part of the contract."""
+
+    has_flat_rows: bool = True
+    """Whether the columns of a row are its values. Otherwise a row has a document, which `fields` splits."""
+
+    @abstractmethod
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """Translate a plan into changes of physical rows with before-images, in the order in which to make the changes.
+
+        Raises:
+            NotSupported: this database can't store a record of the plan.
+            Refused: a record to add exists already, or a record to replace or remove doesn't exist.
+        """
+
+    def insertions(self, records: Iterable[Record], *, images: bool) -> Iterator[Insertion]:  # noqa: ARG002
+        """Like `expand` for records to add, of which the caller knows that none exists yet.
+
+        SQL engines read the records one by one, and send nothing to the server between the first insertion and the
+        last, unless `images` are asked for.
+
+        Args:
+            records: a thread's checkpoints, and then its writes.
+            images: whether also to give each row as a later read will give it, where that differs.
+
+        Raises:
+            NotSupported, Refused: see `expand`.
+        """
+        for change in self.expand(Plan("", add=tuple(records))):
+            yield Insertion(change)
 
     @abstractmethod
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:

@@ -161,7 +161,7 @@ class MsgpackWire:
 
     def join_map(self, pairs: Sequence[tuple[bytes, bytes]]) -> bytes:
         """See `splice.Wire`."""
-        return _header(len(pairs), 0x80, 0xDE) + b"".join(key + value for key, value in pairs)
+        return map_header(len(pairs)) + b"".join(key + value for key, value in pairs)
 
     def join_list(self, items: Sequence[bytes]) -> bytes:
         """See `splice.Wire`."""
@@ -206,6 +206,11 @@ def _extension(code: int, data: bytes) -> bytes:
 
 def _key(raw: bytes) -> Any:
     return next(iter(unpack(b"\x81" + raw + b"\xc0")))
+
+
+def map_header(pairs: int) -> bytes:
+    """The bytes before the keys and values of a map."""
+    return _header(pairs, 0x80, 0xDE)
 
 
 def _header(length: int, small: int, large: int) -> bytes:

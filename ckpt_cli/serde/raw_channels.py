@@ -51,6 +51,31 @@ def _channels_after(data: bytes, before: Mapping[str, Raw]) -> dict[str, Raw] | 
     return channels if len(keys) == body.size else None
 
 
+def split_body(body: Payload, before: Mapping[str, Raw] = _NONE) -> tuple[Payload, dict[str, Raw]] | None:
+    """A body without its channels, and each channel's encoded value; None if it isn't msgpack, or is damaged.
+
+    What comes behind the channels isn't walked over, so that only decoding it shows whether it is damaged. The channels
+    of the checkpoint before spare most of the walk, as in `raw_channels`.
+    """
+    from ckpt_cli.serde.msgpack_write import map_header
+
+    data = body.data
+    try:
+        if body.tag != "msgpack" or not msgpack_spans.is_map(data):
+            return None
+        whole = msgpack_spans.head(data, 0)
+        at = whole.start
+        for _ in range(whole.size):
+            start, at = at, msgpack_spans.end(data, at)
+            if data[start:at] == _CHANNELS:
+                channels, at = _members(data, at, before)
+                return Payload("msgpack", map_header(whole.size - 1) + data[whole.start : start] + data[at:]), channels
+            at = msgpack_spans.end(data, at)
+    except (msgpack_spans.DamageError, ValueError):
+        pass
+    return None
+
+
 def _members(data: bytes, at: int, before: Mapping[str, Raw]) -> tuple[dict[str, Raw], int]:
     """The members of the map at `at`, and where the map ends.
 

@@ -9,7 +9,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.msgpack_spans import elements
-from ckpt_cli.serde.raw_channels import common_elements, raw_channels
+from ckpt_cli.serde.raw_channels import common_elements, raw_channels, split_body
 
 _SERDE = JsonPlusSerializer()
 _LEAVES = st.none() | st.integers(-(2**40), 2**40) | st.text(max_size=40) | st.binary(max_size=40)
@@ -33,6 +33,18 @@ def test_what_is_known_changes_nothing(first: dict[str, Any], other: dict[str, A
     assert before is not None
     for body in (_body(grown), _body(other), _body({**grown, **other})):
         assert raw_channels(body, before) == raw_channels(body)
+
+
+@given(_CHANNELS, _CHANNELS)
+def test_a_body_is_split(first: dict[str, Any], channels: dict[str, Any]) -> None:
+    """The channels are those of `raw_channels`, the rest is everything else; damage inside gives None."""
+    body = _body(channels)
+    found = split_body(body, raw_channels(_body(first)) or {})
+    assert found is not None and found[1] == raw_channels(body)
+    assert ormsgpack.unpackb(found[0].data) == {"v": 4, "versions_seen": {}}
+    cut = _body({"a": [1, 2]}).data[:24]
+    assert split_body(Payload("msgpack", cut)) is None
+    assert split_body(Payload("json", b"{}")) is None and split_body(Payload("msgpack", b"\x80")) is None
 
 
 @given(st.lists(_VALUES, max_size=20), st.lists(_VALUES, max_size=20))

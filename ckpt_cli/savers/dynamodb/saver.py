@@ -44,6 +44,7 @@ class DynamoSaver(Saver):
     form = RecordFormat(versions="int", metadata="msgpack")
     abilities = frozenset({Ability.WRITE, Ability.BRANCHES, Ability.TASK_PATHS})
     page = _PAGE
+    has_flat_rows = False
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -25,6 +25,8 @@ _decoded = partial(bson.decode, codec_options=_RAW)
 class WrittenColumns(Saver):
     """The methods of `MongoSaver` about an application's own fields."""
 
+    has_flat_rows = False
+
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
         """LangGraph's fields."""
         return WRITTEN

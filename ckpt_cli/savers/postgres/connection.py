@@ -6,7 +6,7 @@ one transaction at a time.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
@@ -122,6 +122,15 @@ class Connection:
         self._sent = True
         with self._translate_errors(), self.driver.cursor() as cursor:
             cursor.executemany(sql, parameters)
+            return cursor.rowcount
+
+    def copy(self, sql: str, chunks: Iterable[bytes]) -> int:
+        """Run one COPY of these bytes, which are sent as they come; returns the number of rows."""
+        self._sent = True
+        with self._translate_errors(), self.driver.cursor() as cursor:
+            with cursor.copy(sql) as stream:
+                for chunk in chunks:
+                    stream.write(chunk)
             return cursor.rowcount
 
     def run_alone(self, sql: str, values: Mapping[str, object], *, writing: bool) -> list[ResultRow]:

@@ -41,6 +41,7 @@ class KeySaver(Saver):
         "a delete frees memory at once; the append-only file becomes smaller at the next BGREWRITEAOF"
     )
     page = 25
+    has_flat_rows = False
     _trials: ClassVar[Sequence[str]] = ("DEL",)
     """Commands that a plan may need, harmless on a key that doesn't exist."""
     _watched: Sequence[str] = ("",)

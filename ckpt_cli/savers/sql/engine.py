@@ -4,7 +4,7 @@ Both drivers take values for ``%s``, so users' text is never part of a statement
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ckpt_cli.model import Row, Scalar
@@ -71,6 +71,19 @@ class Engine(ABC):
             Refused: a row to add exists already, or a column can't hold a value.
             Failed: the server refused a statement.
         """
+
+    def copies(self, relation: str, columns: Sequence[str]) -> bool:  # noqa: ARG002 - for engines that have it
+        """Whether `copy` can add rows with these columns."""
+        return False
+
+    def copy(self, relation: str, columns: Sequence[str], rows: Iterable[Sequence[Scalar]]) -> int:
+        """Add rows as one stream, which is sent while `rows` gives them; returns how many there were.
+
+        Raises:
+            Refused: a row exists already, or a column can't hold a value.
+            Failed: the server refused a statement.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def close(self) -> None:

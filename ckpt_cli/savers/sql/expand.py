@@ -92,7 +92,7 @@ class Expansion:
         self._new_versions.setdefault(space, set()).update(header_versions(record.body.data.decode()).items())
         for name, payload in blobs_of(record):
             if self._new_payloads.setdefault(name, payload) != payload:
-                raise _conflict(name)
+                raise blob_conflict(name)
 
     def _note_old(self, name: Ref | WriteKey, before: Row | None) -> None:
         """Note the blobs that a removed or replaced checkpoint names.
@@ -117,7 +117,7 @@ class Expansion:
                 if name not in existing:
                     yield RowChange(BLOBS, key_of(name), None, self._rows.blob(name, payload))
                 elif existing[name] != (payload.tag, sha256(payload.data).hexdigest()):
-                    raise _conflict(name)
+                    raise blob_conflict(name)
 
     def _unused_blobs(self, spaces: Sequence[Space]) -> Iterator[BlobName]:
         """The blobs that only removed or replaced checkpoints named.
@@ -180,6 +180,7 @@ _EMPTY = sha256(b"").hexdigest()
 _SPACE = ("thread_id", "checkpoint_ns")
 
 
-def _conflict(name: BlobName) -> Refused:
+def blob_conflict(name: BlobName) -> Refused:
+    """The error for a blob that would need two values."""
     what = f"channel {name.channel!r} of thread {name.thread_id!r} has another value at version {name.version}"
     return Refused(f"{what} already; nothing was written")

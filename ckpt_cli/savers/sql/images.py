@@ -6,7 +6,7 @@ Plans, the operation log and undo compare and restore them.
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange, Scalar
@@ -17,6 +17,8 @@ from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 
 _ROWS = 100  # rows that one statement reads
 _BATCH_ROWS, _BATCH_BYTES = 500, 8_000_000  # sent at once
+_FEW_ROWS, _FEW_BYTES = 50, 500_000  # more than these are copied as a stream, if the engine has such
+_STREAM_BYTES = 256_000_000  # in one stream
 
 
 class Images:
@@ -25,6 +27,7 @@ class Images:
     def __init__(self, engine: Engine, layout: Layout) -> None:
         self._engine = engine
         self._layout = layout
+        self._inserts: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def current(self, relation: str, key: Row) -> Row | None:
         """All columns of the row with this key; None if there is no such row."""
@@ -71,28 +74,45 @@ class Images:
         Raises:
             Refused: a row to add exists already, or a row to change or remove is gone.
         """
-        for (relation, statement), group in groupby(map(self._statement, changes), key=lambda one: one[:2]):
-            for batch in _batches(parameters for _, _, parameters in group):
+        for (relation, statement, inserted), group in groupby(map(self._statement, changes), key=lambda one: one[:3]):
+            rows: Iterator[list[Scalar]] = (parameters for *_, parameters in group)
+            if inserted and self._engine.copies(relation, inserted):
+                first, is_all = _first(rows)
+                rows = chain(first, rows)
+                while not is_all and (row := next(rows, None)) is not None:
+                    self._engine.copy(relation, inserted, _some(chain([row], rows)))
+            for batch in _batches(rows):
                 count = self._engine.run_many(statement, batch)
                 if count != len(batch):
                     raise Refused(f"a row of {relation} is gone; nothing was written", hint="run the command again")
 
-    def _statement(self, change: RowChange) -> tuple[str, str, list[Scalar]]:
+    def _statement(self, change: RowChange) -> tuple[str, str, tuple[str, ...], list[Scalar]]:
+        """The table, the statement, the columns of a row to add, and the parameters."""
         engine, relation = self._engine, change.relation
+        if change.before is None and change.after is not None:
+            columns = (*change.after,)
+            return relation, self._insert(relation, columns), columns, [*change.after.values()]
         self.columns(relation, [*change.key, *(change.after or ())])
         table = engine.table(relation)
         where = " AND ".join(engine.equals(relation, name) for name in change.key)
         key = [engine.search_value(relation, name, value) for name, value in change.key.items()]
         if change.after is None:
-            return relation, f"DELETE FROM {table} WHERE {where}", key
-        row = change.after if change.before is None else assignments(change.before, change.after)
+            return relation, f"DELETE FROM {table} WHERE {where}", (), key
+        row = assignments(change.before or {}, change.after)
         names, placeholders = [*map(engine.quoted, row)], [engine.placeholder(relation, name) for name in row]
-        if change.before is None:
-            override = engine.insert_override(relation, [*row])
-            statement = f"INSERT INTO {table} ({', '.join(names)}) {override}VALUES ({', '.join(placeholders)})"
-            return relation, statement, [*row.values()]
         sets = ", ".join(f"{name} = {place}" for name, place in zip(names, placeholders, strict=True))
-        return relation, f"UPDATE {table} SET {sets} WHERE {where}", [*row.values(), *key]
+        return relation, f"UPDATE {table} SET {sets} WHERE {where}", (), [*row.values(), *key]
+
+    def _insert(self, relation: str, columns: tuple[str, ...]) -> str:
+        """The statement that adds a row with these columns, made once."""
+        if (relation, columns) not in self._inserts:
+            self.columns(relation, columns)
+            engine = self._engine
+            names, places = [*map(engine.quoted, columns)], [engine.placeholder(relation, name) for name in columns]
+            into = f"INSERT INTO {engine.table(relation)} ({', '.join(names)})"
+            override = engine.insert_override(relation, columns)
+            self._inserts[relation, columns] = f"{into} {override}VALUES ({', '.join(places)})"
+        return self._inserts[relation, columns]
 
 
 def _batches(rows: Iterable[list[Scalar]]) -> Iterator[list[list[Scalar]]]:
@@ -100,7 +120,7 @@ def _batches(rows: Iterable[list[Scalar]]) -> Iterator[list[list[Scalar]]]:
     batch: list[list[Scalar]] = []
     size = 0
     for row in rows:
-        length = sum(len(value) for value in row if isinstance(value, str | bytes))
+        length = _length(row)
         if batch and (len(batch) >= _BATCH_ROWS or size + length > _BATCH_BYTES):
             yield batch
             batch, size = [], 0
@@ -108,6 +128,32 @@ def _batches(rows: Iterable[list[Scalar]]) -> Iterator[list[list[Scalar]]]:
         size += length
     if batch:
         yield batch
+
+
+def _first(rows: Iterable[list[Scalar]]) -> tuple[list[list[Scalar]], bool]:
+    """The first few rows, and whether these are all."""
+    first: list[list[Scalar]] = []
+    size = 0
+    for row in rows:
+        first.append(row)
+        size += _length(row)
+        if len(first) >= _FEW_ROWS or size > _FEW_BYTES:
+            return first, False
+    return first, True
+
+
+def _some(rows: Iterable[list[Scalar]]) -> Iterator[list[Scalar]]:
+    """The rows of one stream, which ends before the statement takes too long."""
+    size = 0
+    for row in rows:
+        yield row
+        size += _length(row)
+        if size > _STREAM_BYTES:
+            return
+
+
+def _length(row: list[Scalar]) -> int:
+    return sum(len(value) for value in row if isinstance(value, str | bytes))
 
 
 KEYS = {

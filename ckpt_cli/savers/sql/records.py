@@ -38,15 +38,20 @@ class Rows:
         self._engine = engine
         self._layout = layout
 
-    def from_records(self, records: Sequence[Record]) -> Iterator[Row]:
-        """The rows of some records, in their order. One call of `Engine.canonical_json` spells all their JSON.
+    def from_records(self, records: Sequence[Record], *, spelled: bool = True) -> Iterator[Row]:
+        """The rows of some records, in their order.
+
+        If `spelled`, their JSON is as a read will give it: one call of `Engine.canonical_json` spells all of it.
+        Otherwise nobody has checked that JSON columns can hold it.
 
         Raises:
             NotSupported: the tables have no columns for a part of a record.
             Refused: a JSON column can't hold a value.
         """
-        texts = [text for record in records if isinstance(record, Checkpoint) for text in self._json_texts(record)]
-        spelled_texts = iter(self._engine.canonical_json(texts) if texts else [])
+        texts = [text for record in records if isinstance(record, Checkpoint) for text in _json_texts(record)]
+        if spelled:
+            texts = self._spelled(records, texts)
+        spelled_texts = iter(texts)
         for record in records:
             if isinstance(record, Checkpoint):
                 yield self.checkpoint(record, next(spelled_texts), next(spelled_texts))
@@ -59,13 +64,23 @@ class Rows:
         value = None if empty else payload.data
         return self._complete_row(BLOBS, {**key_of(name), "type": payload.tag, "blob": value})
 
-    def _json_texts(self, record: Checkpoint) -> Iterable[str]:
-        if record.channels is None or record.body.tag != "json":
-            raise NotSupported(f"{in_words(record.row.ref)}: this database keeps a JSON header and the channels apart")
-        if record.metadata.tag not in ("json", "null"):
-            raise NotSupported(f"this database keeps metadata as JSON, not as {record.metadata.tag}")
-        must_fit_json(record, nul=self._engine.holds_nul)
-        return [_json_text(payload) for payload in (record.body, record.metadata)]
+    def with_images(self, records: Sequence[Record]) -> Iterator[tuple[Row, Row | None]]:
+        """The rows of some records as they are sent, and as a later read gives them if that may differ.
+
+        Raises:
+            NotSupported, Refused: see `from_records`.
+        """
+        texts = [text for record in records if isinstance(record, Checkpoint) for text in _json_texts(record)]
+        spelled = iter(self._spelled(records, texts))
+        for record, row in zip(records, self.from_records(records, spelled=False), strict=True):
+            is_checkpoint = isinstance(record, Checkpoint)
+            yield row, {**row, "checkpoint": next(spelled), "metadata": next(spelled)} if is_checkpoint else None
+
+    def _spelled(self, records: Sequence[Record], texts: Sequence[str]) -> list[str]:
+        for record in records:
+            if isinstance(record, Checkpoint):
+                must_fit_json(record, nul=self._engine.holds_nul)
+        return self._engine.canonical_json(texts) if texts else []
 
     def checkpoint(self, record: Checkpoint, header: str, metadata: str) -> Row:
         """The row of a checkpoint, with the JSON texts to store."""
@@ -97,6 +112,14 @@ class Rows:
             elif isinstance(own[name], str) and self._engine.search_value(relation, name, own[name]) is None:
                 raise Refused(f"column {name!r} of {relation} can't hold {own[name]!r}; nothing was written")
         return own
+
+
+def _json_texts(record: Checkpoint) -> Iterable[str]:
+    if record.channels is None or record.body.tag != "json":
+        raise NotSupported(f"{in_words(record.row.ref)}: this database keeps a JSON header and the channels apart")
+    if record.metadata.tag not in ("json", "null"):
+        raise NotSupported(f"this database keeps metadata as JSON, not as {record.metadata.tag}")
+    return [_json_text(payload) for payload in (record.body, record.metadata)]
 
 
 def must_fit_json(record: Checkpoint, *, nul: bool) -> None:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import Plan, Ref, Row, RowChange, WriteKey
+from ckpt_cli.model import Insertion, Plan, Record, Ref, Row, RowChange, WriteKey
 from ckpt_cli.savers.about import Ability, SideEffect, ability_set
 from ckpt_cli.savers.application_columns import restored
 from ckpt_cli.savers.sql.engine import Engine
@@ -82,6 +82,12 @@ class SqlSaver(MeasureMethods):
         from ckpt_cli.savers.sql.expand import Expansion
 
         yield from Expansion(self._engine, self._layout, plan).changes()
+
+    def insertions(self, records: Iterable[Record], *, images: bool) -> Iterator[Insertion]:
+        """The rows of checkpoints, writes and blobs; see `sql.insertions`."""
+        from ckpt_cli.savers.sql.insertions import Insertions
+
+        return Insertions(self._engine, self._layout, images=images).rows(records)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """The record of a row; None for a blob, because it belongs to every checkpoint that names it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import Plan, Ref, Row, RowChange, Scalar, WriteKey
+from ckpt_cli.model import Insertion, Plan, Record, Ref, Row, RowChange, Scalar, WriteKey, name_of
 from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite.connection import Connection
@@ -69,6 +69,14 @@ class WriteMethods(Saver):
         from ckpt_cli.savers.sqlite.expand import expand
 
         return expand(plan, self._schema, self._stored, self.current)
+
+    def insertions(self, records: Iterable[Record], *, images: bool) -> Iterator[Insertion]:  # noqa: ARG002
+        """One row for each record; it is read as it was written."""
+        from ckpt_cli.savers.sqlite.records import Rows
+
+        rows = Rows(self._schema, self._stored)
+        for record in records:
+            yield Insertion(RowChange(*rows.key(name_of(record)), None, rows.row(record)))
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """The record of a row; every row of the two tables is a record."""
