@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 
 from ckpt_cli.bulk_change import Planned, change_many, refusal_of, size_of
 from ckpt_cli.copying.thread_copy import ThreadCopy
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
-from ckpt_cli.model import Record, Ref, RowChange, Seen
+from ckpt_cli.model import Insertion, Plan, Ref, RowChange, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.operations.change_spool import ChangeSpool
 from ckpt_cli.operations.row_images import Change
@@ -77,14 +78,16 @@ class Copies:
         copy = self._copy(thread_id)
         counts: Counter[tuple[str, str]] = Counter()
         size, has_root = 0, False
-        for change in self._spool.add(thread_id, saver.insertions(copy.missing(), images=True)):
+        replaced = copy.replaced()
+        first = (Insertion(change) for change in saver.expand(Plan("", replace=tuple(replaced))))
+        for change in self._spool.add(thread_id, chain(first, saver.insertions(copy.missing(), images=True))):
             counts[kind_of(change), change.relation] += 1
-            size += size_of(change.after)
+            size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
             has_root = has_root or (isinstance(name, Ref) and not name.ns)
         if not counts:
             return None
-        plan = plans.plan(thread_id, copy.checkpoints, copy.writes, basis, has_root=has_root)
+        plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=has_root)
         return Streamed(plan, tuple((*kind, count) for kind, count in counts.items()), size)
 
     def logged(self, thread_id: str) -> Iterable[Change]:
@@ -94,9 +97,10 @@ class Copies:
     def contents(self, thread_id: str) -> Iterator[RowChange]:
         """See `operations.streams`."""
         saver = self._target.reader.saver
-        records: Iterator[Record] = self._copy(thread_id).missing(compared=False)
-        changes = (one.change for one in saver.insertions(records, images=False))
-        return self._spool.recognized(thread_id, changes)
+        copy = self._copy(thread_id)
+        replaced = [*saver.expand(Plan("", replace=tuple(copy.replaced())))]
+        added = (one.change for one in saver.insertions(copy.missing(compared=False), images=False))
+        return self._spool.recognized(thread_id, chain(replaced, added))
 
     def around(self, change: Callable[[], None]) -> None:
         """See `operations.streams`: one moment of the source. A moment may run again, the transaction may not."""

@@ -4,6 +4,7 @@
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ def cases(source: str, postgres: str, folder: Path) -> list[Case]:
 
     def empty() -> None:
         file.unlink(missing_ok=True)
+        shutil.rmtree(folder / "state", ignore_errors=True)
         with psycopg.connect(postgres, autocommit=True) as connection:
             connection.execute("TRUNCATE checkpoints, checkpoint_blobs, checkpoint_writes")
 
