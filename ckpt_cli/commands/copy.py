@@ -36,6 +36,7 @@ _Target = Annotated[
         show_default=False,
     ),
 ]
+_Check = Annotated[bool, typer.Option("--no-check", help="Don't read back what was copied.")]
 _Skip = Annotated[bool, typer.Option("--skip-refused", help="Copy the others if some threads can't be copied.")]
 
 
@@ -46,6 +47,7 @@ def copy(
     threads: Threads = None,
     selector: SelectorOptions = NOTHING_TYPED,
     skip_refused: _Skip = False,
+    no_check: _Check = False,
 ) -> BulkView:
     """Copy threads from one database into another: every checkpoint, subgraph and write, for agents to go on there.
 
@@ -53,7 +55,7 @@ def copy(
     they are, and values keep their bytes where the target can hold them. Without THREAD and options, all threads are
     copied. What the target has already is compared, and not written again. Whatever it can't hold is listed first.
 
-    Afterwards each thread is read back and compared. The whole copy is one operation, which undo takes back.
+    Afterwards each new row is read back and compared. The whole copy is one operation, which undo takes back.
 
     Examples:
       ckpt copy prod debug.sqlite support-42
@@ -68,17 +70,19 @@ def copy(
         ids = [thread.thread_id for thread in heads]
         if not ids:
             raise NotFound("no thread is selected; nothing was written")
-        return run(origin, session, target, ids, skip_refused=skip_refused)
+        return run(origin, session, target, ids, skip_refused=skip_refused, check=not no_check)
 
 
-def run(origin: Session, session: Session, target: str, ids: list[str], *, skip_refused: bool) -> BulkView:
+def run(
+    origin: Session, session: Session, target: str, ids: list[str], *, skip_refused: bool, check: bool = True
+) -> BulkView:
     """The view of a copy of these threads; `session` gets the target as its database."""
     from ckpt_cli.queries.thread_copies import copy_threads
 
     with _opened(session, target):
         if session.reader.saver.identity == origin.reader.saver.identity:
             raise UsageError("FROM and TO are the same database", hint="ckpt fork THREAD --to NEW copies a thread")
-        return copy_threads(origin, session, ids, skip_refused=skip_refused)
+        return copy_threads(origin, session, ids, skip_refused=skip_refused, check=check)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from ckpt_cli.copying.recast import Recast
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import is_snapshot
 from ckpt_cli.layouts import named, read_metadata, whole
-from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Payload, Record, Ref, Write, WriteKey, in_words, name_of
+from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Name, Payload, Record, Ref, Write, WriteKey, in_words, name_of
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
 from ckpt_cli.savers.contract import Saver
@@ -36,9 +36,35 @@ class ThreadCopy:
         self._recast = Recast(source.codec, wrote, target.form)
         self._decode = source.codec.decode
         self.checkpoints = self.writes = 0
+        self._replaced: set[Name] = set()
+
+    def replaced(self) -> list[Write]:
+        """The special writes that the source has replaced since they were copied, in the format of the target's saver.
+
+        LangGraph replaces a task's question, answer and error (langgraph-checkpoint 4.3, ``base/__init__.py:
+        WRITES_IDX_MAP``). Where the target has gone on by itself, its own are left, and differ.
+        """
+        source, target = self._source.saver, self._target
+        own = {name_of(one) for one in source.writes(self._thread_id, values=0)}
+        theirs = {name_of(one) for one in target.writes(self._thread_id, values=0)}
+        both = {name.ref for name in own & theirs if isinstance(name, WriteKey) and _is_special(name)}
+        if not both:
+            return []
+        refs = {row.ref for row in source.rows(self._thread_id)}
+        beside = {name.ref for name in theirs - own if isinstance(name, WriteKey)}
+        new = (row for row in target.rows(self._thread_id) if row.ref not in refs)
+        both -= beside | {row.ref._replace(checkpoint_id=row.parent_id or "") for row in new}
+        there = self._stored_writes(name for name in theirs if isinstance(name, WriteKey) and name.ref in both)
+        made = (self._recast.write(one) for one in source.writes_on(sorted(both)))
+        special = [one for one in made if _is_special(name_of(one)) and name_of(one) in theirs]
+        changed = [one for one in special if not self._is_equal_write(there.get(name_of(one)), one)]
+        self._replaced = {name_of(one) for one in changed}
+        return changed
 
     def missing(self, *, compared: bool = True) -> Iterator[Record]:
         """The records that the target lacks, in the format of its saver; checkpoints come first.
+
+        Those that `replaced` gave aren't compared.
 
         Args:
             compared: whether to compare the records that it has; once that is done, their names are enough.
@@ -77,7 +103,7 @@ class ThreadCopy:
                 if name not in names:
                     self.writes += 1
                     yield one
-                elif compared and not self._is_equal_write(there.get(name), one):
+                elif compared and name not in self._replaced and not self._is_equal_write(there.get(name), one):
                     raise _conflict(one)
 
     def _made(self, write: Write, open_refs: set[Ref]) -> Write:
@@ -113,6 +139,10 @@ class ThreadCopy:
         if one is None or other is None or one == other:
             return one == other
         return same(self._decode(one), self._decode(other))
+
+
+def _is_special(name: Name) -> bool:
+    return isinstance(name, WriteKey) and isinstance(name.idx, int) and name.idx < 0
 
 
 def _snapshots_of_versions(there: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:

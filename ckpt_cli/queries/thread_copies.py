@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 
 from ckpt_cli.bulk_change import Planned, change_many, refusal_of, size_of
 from ckpt_cli.copying.thread_copy import ThreadCopy
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
-from ckpt_cli.model import Insertion, Record, Ref, Row, RowChange, Seen
+from ckpt_cli.model import Insertion, Plan, Ref, Row, RowChange, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.operations.change_spool import ChangeSpool
 from ckpt_cli.operations.row_images import Change, key_text
@@ -105,15 +106,17 @@ class Copies:
         copy = self._copy(thread_id)
         counts: Counter[tuple[str, str]] = Counter()
         size, has_root = 0, False
-        insertions = self._as_kept(thread_id, saver.insertions(copy.missing(), images=True))
-        for change in self._spool.add(thread_id, insertions):
+        replaced = copy.replaced()
+        first = (Insertion(change) for change in saver.expand(Plan("", replace=tuple(replaced))))
+        added = self._as_kept(thread_id, saver.insertions(copy.missing(), images=True))
+        for change in self._spool.add(thread_id, chain(first, added)):
             counts[kind_of(change), change.relation] += 1
-            size += size_of(change.after)
+            size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
             has_root = has_root or (isinstance(name, Ref) and not name.ns)
         if not counts:
             return None
-        plan = plans.plan(thread_id, copy.checkpoints, copy.writes, basis, has_root=has_root)
+        plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=has_root)
         plan = plan._replace(verb=self._verb)
         return Streamed(plan, tuple((*kind, count) for kind, count in counts.items()), size)
 
@@ -124,11 +127,12 @@ class Copies:
     def contents(self, thread_id: str) -> Iterator[RowChange]:
         """See `operations.streams`."""
         saver = self._target.reader.saver
-        records: Iterator[Record] = self._copy(thread_id).missing(compared=False)
-        changes = (one.change for one in saver.insertions(records, images=False))
+        copy = self._copy(thread_id)
+        replaced = [*saver.expand(Plan("", replace=tuple(copy.replaced())))]
+        added = (one.change for one in saver.insertions(copy.missing(compared=False), images=False))
         if self._restored.get(thread_id):
-            changes = (self._as_it_was(thread_id, change) for change in changes)
-        return self._spool.recognized(thread_id, changes)
+            added = (self._as_it_was(thread_id, change) for change in added)
+        return self._spool.recognized(thread_id, chain(replaced, added))
 
     def _as_kept(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[Insertion]:
         """Rows that the target had once as they were, if they store the same record."""

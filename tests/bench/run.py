@@ -40,6 +40,7 @@ class Case:
     ratio: float
     faster: bool = True
     memory: int | None = None
+    before: Callable[[], None] = lambda: None
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
     our_cpu: list[float] = field(default_factory=list)
@@ -118,7 +119,9 @@ def measure(measured: list[Case], rounds: int, environment: dict[str, str], say:
     for number in range(rounds + 1):
         say(f"round {number} of {rounds}" if number else "warming up")
         for case in measured:
+            case.before()
             ours, our_cpu, peak = timed([str(_CKPT), *case.ckpt], environment)
+            case.before()
             theirs, their_cpu, _ = timed([sys.executable, *case.peer], environment)
             case.peak = max(case.peak, peak)
             if number:

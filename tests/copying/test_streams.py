@@ -104,3 +104,21 @@ def test_a_source_that_changes(
     assert (thread["state"], thread["problem"]) == ("refused", "thread 't' changed while the plan was applied")
     with closing(target.saver()) as saver:
         assert not list(saver.threads())
+
+
+@pytest.mark.parametrize(("words", "code"), [([], 8), (["--no-check"], 0)])
+def test_what_was_written_is_read_back(
+    words: list[str], code: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """A row that isn't what was written fails the copy, and the error names the undo; `--no-check` doesn't look."""
+    _source()
+    around = Copies.around
+
+    def spoilt(self: Copies, change: Callable[[], None]) -> None:
+        around(self, change)
+        with sqlite3.connect("two.sqlite") as connection:
+            connection.execute("UPDATE writes SET value = x'c0' WHERE idx = 1")
+
+    monkeypatch.setattr(Copies, "around", spoilt)
+    assert run(["copy", "one.sqlite", "two.sqlite", "--yes", *words]) == code
+    assert ("a row isn't what was written" in capsys.readouterr().err) is bool(code)

@@ -124,6 +124,11 @@ class Connection:
             cursor.executemany(sql, parameters)
             return cursor.rowcount
 
+    def run(self, sql: str) -> None:
+        """Run a statement that gives no rows, in the open transaction."""
+        with self._translate_errors():
+            self.driver.execute(sql)
+
     def copy(self, sql: str, chunks: Iterable[bytes]) -> int:
         """Run one COPY of these bytes, which are sent as they come; returns the number of rows."""
         self._sent = True
