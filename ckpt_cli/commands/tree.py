@@ -1,6 +1,7 @@
 """``ckpt tree``: draws a whole thread with its branches, forks and subgraphs; long runs are folded."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import Annotated
@@ -18,8 +19,9 @@ from ckpt_cli.queries.tree_outline import TreeOutline
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
+from ckpt_cli.values.langgraph_values import message
 from ckpt_cli.views.base import Rows
-from ckpt_cli.views.steps import StepView
+from ckpt_cli.views.steps import ChangeView, StepView
 from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, TreeRow, TreeView
 
 # Metadata is read for the newest checkpoints, up to this many bytes of checkpoints in all. To reach the metadata of a
@@ -177,15 +179,25 @@ class _Drawing:
             self.lines.notes([row.run[0] for row in drawn_rows if row.run])
             folded = []
         steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded)}
+        replaced = self._replaced_messages(drawn_rows, steps)
         for row in drawn_rows:
-            yield self._view(row, steps.get(row.checkpoint_id or ""))
+            yield self._view(row, steps.get(row.checkpoint_id or ""), replaced)
         if is_last and None in self._calls:
             yield TreeRow(0, False, True, subgraphs=[self._subgraph(call) for call in self._calls[None]])
 
-    def _view(self, row: Row, step: StepView | None) -> TreeRow:
+    def _replaced_messages(self, drawn_rows: list[Row], steps: Mapping[str, StepView]) -> dict[str, list[ChangeView]]:
+        """The changes of each folded step that took in an input, and replaced messages by those of the same id."""
+        firsts = [row.run[0] for row in drawn_rows if row.run]
+        given = {i: steps.get(self._outline.input_taken(i) or "") for i in firsts}
+        to_read = [i for i, step in given.items() if step is not None and _gives_message_ids(step)]
+        taken = {step.checkpoint_id: step.changes or [] for step in self.lines.views(to_read)}
+        return {i: changes for i, changes in taken.items() if any(change.edited for change in changes)}
+
+    def _view(self, row: Row, step: StepView | None, replaced: Mapping[str, list[ChangeView]]) -> TreeRow:
         aside = AsideView(row.branches, len(row.aside)) if row.branches else None
         subgraphs = [self._subgraph(call) for call in self._calls.get(row.checkpoint_id or "", ())]
-        return TreeRow(row.depth, row.joint, row.ends, step, self._fold(row) if row.run else None, aside, subgraphs)
+        fold = replace(self._fold(row), changes=replaced.get(row.run[0])) if row.run else None
+        return TreeRow(row.depth, row.joint, row.ends, step, fold, aside, subgraphs)
 
     def _fold(self, row: Row) -> FoldView:
         nodes: dict[str, int] = {}
@@ -218,6 +230,13 @@ class _Drawing:
                 lines.reader, lines.thread_id, call.ns, self._members, self._namespaces, True, only
             ).all_rows()
         return SubgraphView(call.ns, nesting.node(call.ns), len(call.checkpoint_ids), call.nested, inner)
+
+
+def _gives_message_ids(step: StepView) -> bool:
+    """Whether an input has a message with an id, which may replace one."""
+    given = [change.after for change in step.changes or () if change.kind == "given"]
+    parts = (message(part) for value in given for part in (value if isinstance(value, list) else [value]))
+    return any(part is not None and part.id for part in parts)
 
 
 def tree(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ckpt_cli.views.base import Rows, View
-from ckpt_cli.views.steps import StepView
+from ckpt_cli.views.steps import ChangeView, StepView
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class FoldView:
         inputs_taken: the number of checkpoints of which each did nothing but take in an input.
         first_short: the short form of the oldest checkpoint's id.
         first_step: the step of the oldest checkpoint.
+        changes: if the oldest checkpoint took in an input whose messages replaced others of the same id, what it
+            changed; else null.
     """
 
     checkpoints: int
@@ -45,6 +47,7 @@ class FoldView:
     inputs_taken: int = 0
     first_short: str = ""
     first_step: int | None = None
+    changes: list[ChangeView] | None = None
 
 
 @dataclass(frozen=True, slots=True)

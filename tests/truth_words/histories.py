@@ -1,5 +1,6 @@
 """Plays a random history on a random graph: runs, questions, failures, updates, forks, and changes by ckpt."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from langgraph.types import Command, StateSnapshot
 from ckpt_cli.app import run
 from tests.truth_words.random_graphs import graph, write
 from tests.truth_words.random_kinds import KINDS
+from tests.truth_words.random_reducers import written
 
 Truth = Mapping[str, Mapping[str, StateSnapshot]]
 """Namespace to checkpoint id to what ``get_state_history`` says."""
@@ -66,18 +68,40 @@ def _play_plain(random: Random, app: Any, path: Path) -> None:
             app.invoke(write(random), ON)
 
 
-_INPUTS: dict[str, Callable[[Random, Any, Path], None]] = {"plain": _play_plain}
+def _number(random: Random) -> dict[str, Any]:
+    return {"n": random.randint(0, 2)}
 
 
-def _play_kind(random: Random, app: Any, path: Path) -> None:
+def _play_reduced(random: Random, app: Any, path: Path) -> None:
+    """Values for all kinds of reducers: as input, in updates, in edits by ckpt."""
+    _play_kind(random, app, path, written)
+    for _ in range(random.randint(0, 2)):
+        at = random.choice(list(app.get_state_history(ON))).config
+        number, item = random.randint(0, 4), random.choice([7, 8])
+        changes = [
+            ("number", number),
+            ("others", [item]),
+            ("ratio", number),
+            ("ratio", float(number)),
+            ("text", "edited"),
+        ]
+        channel, value = random.choice(changes)
+        if random.random() < 0.5:
+            _ckpt(path, "edit", "t", _id(at), "--set", f"{channel}={json.dumps(value)}")
+        else:
+            _ckpt(path, "update", "t", _id(at), "--values", json.dumps({channel: value}), "--next", "a")
+        _run(app, None, ON)
+
+
+def _play_kind(random: Random, app: Any, path: Path, give: Callable[[Random], dict[str, Any]] = _number) -> None:
     """Runs, answers, updates of a graph or of one of its subgraphs, and forks; an error of the graph ends its run."""
-    _run(app, {"n": random.randint(0, 2)}, ON)
+    _run(app, give(random), ON)
     kinds = ["more", "again", "answer", "answer", "update", "inside", "exit", "fork", "command", "retry"]
     for _ in range(random.randint(1, 5)):
         at = random.choice(list(app.get_state_history(ON))).config
         kind = random.choice(kinds)
         if kind == "more":
-            _run(app, {"n": random.randint(0, 2)}, ON)
+            _run(app, give(random), ON)
         elif kind == "again":
             _run(app, None, at)
         elif kind == "retry":
@@ -85,14 +109,14 @@ def _play_kind(random: Random, app: Any, path: Path) -> None:
         elif kind == "answer":
             _run(app, Command(resume="yes"), ON)
         elif kind == "exit":
-            _run(app, {"n": random.randint(0, 2)}, ON, durability="exit")
+            _run(app, give(random), ON, durability="exit")
         elif kind == "fork":
             _ckpt(path, random.choice(["fork", "rollback"]), "t", _id(at))
         elif kind == "command":
             _run(app, Command(update={"n": 1}), ON)
             kinds.remove("command")  # the library can't read a checkpoint on which two of them wrote to `n`
         elif kind == "update":
-            _update(app, at, {"n": random.randint(0, 2)}, random.choice(["a", "c", None]))
+            _update(app, at, give(random), random.choice(["a", "c", None]))
         else:
             _update_inside(random, app)
 
@@ -120,9 +144,12 @@ def _update_inside(random: Random, app: Any) -> None:
 
 def _ckpt(path: Path, *words: str) -> None:
     code = run([*words, "-d", str(path), "--yes"])
-    assert code in (0, 4, 7), f"{words}: {code}"
+    assert code in (0, 2, 4, 7), f"{words}: {code}"  # 2: a channel that the thread never had
 
 
 def _id(config: Any) -> str:
     text: str = config["configurable"]["checkpoint_id"]
     return text
+
+
+_INPUTS: dict[str, Callable[[Random, Any, Path], None]] = {"plain": _play_plain, "reduced": _play_reduced}

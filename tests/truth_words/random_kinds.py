@@ -16,6 +16,7 @@ from langgraph.types import Command, RetryPolicy, Send, interrupt
 from pydantic import BaseModel
 
 from tests.truth_words.random_graphs import last_three, new_only
+from tests.truth_words.random_reducers import reduced
 
 Build = Callable[[Random, Any], Any]
 
@@ -281,4 +282,5 @@ KINDS: dict[str, Build] = {
     "modelled": modelled,
     "dataclassed": dataclassed,
     "functional": functional,
+    "reduced": reduced,
 }

@@ -23,6 +23,7 @@ from ckpt_cli.history.reducers.reducers import (
     TooManyWrites,
     Undecided,
     Unfit,
+    are_whole,
 )
 from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.same import same
@@ -50,6 +51,7 @@ class Tally:
         moved: the number of steps without writes that gave the channel a new version and didn't empty it.
         threads: the number of threads whose tallies were added up; 0 for the steps of one thread alone.
         met: the cases in which steps were that a reducer explains; see `cases`.
+        begins: the types of 0 with which a sum begins, as the first whole numbers show that were written.
     """
 
     steps: int = 0
@@ -59,6 +61,7 @@ class Tally:
     moved: int = 0
     threads: int = 0
     met: set[str] = field(default_factory=set)
+    begins: set[type] = field(default_factory=set)
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
     _merging: Merging = field(default_factory=Merging)
     _holding: int = (1 << len(REDUCERS)) - 1  # the bits of the reducers that explain all steps so far
@@ -90,6 +93,8 @@ class Tally:
             if _is_plain(step):
                 fitting = _reducers_of(explaining)
                 self.met |= cases(fitting, step.before, step.writes, proving=True)
+                if step.before is ABSENT and are_whole(step.writes) and type(step.after) in (int, float):
+                    self.begins.add(type(step.after))
             return explaining
         self.moved += step.moved and not is_empty(step.after)
         if step.before is not ABSENT and step.before != []:
@@ -110,7 +115,8 @@ class Tally:
         alive = [reducer for place, reducer in enumerate(REDUCERS) if self._explained(place) == self.steps]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
-        return [Evidence(r, self.steps, self.steps, self.threads) for r in fitting] if self.steps else []
+        begins = frozenset(self.begins)
+        return [Evidence(r, self.steps, self.steps, self.threads, (), begins) for r in fitting] if self.steps else []
 
     @property
     def fades(self) -> bool | None:
@@ -202,6 +208,7 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total.kept |= tally.kept
         total.leaves_list |= tally.leaves_list
         total.met |= tally.met
+        total.begins |= tally.begins
         total.moved += tally.moved
         total._counts.update(tally._counts)
     return total
@@ -221,7 +228,7 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
     refusing: list[str] = []
     for evidence in candidates:
         try:
-            value = evidence.reducer.step(before, writes)
+            value = evidence.step(before, writes)
         except TooManyWrites:
             refusing.append(f"{evidence.reducer.name}, for which several writes in a step are an error")
             continue

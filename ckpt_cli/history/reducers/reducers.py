@@ -26,6 +26,7 @@ class Evidence:
     Attributes:
         threads: the number of threads that have these steps; 0 if they are those of the thread in question alone.
         equals: other reducers that explain the same steps and give the same value.
+        begins: the types of 0 with which the steps show a sum to begin; None if nobody asked them.
     """
 
     reducer: Reducer
@@ -33,6 +34,24 @@ class Evidence:
     steps: int
     threads: int = 0
     equals: tuple[Reducer, ...] = ()
+    begins: frozenset[type] | None = None
+
+    def step(self, before: Any, writes: Sequence[Any]) -> Any:
+        """The value after one step, as `Reducer.step` gives it; where a sum begins, 3 may be 3.0.
+
+        A sum of floats begins with 0.0 (langgraph 1.2 ``channels/binop.py: __init__``), which no checkpoint holds.
+
+        Raises:
+            Undecided: whole numbers are the first that is written, and no step shows whether the sum begins with 0.0.
+        """
+        value = self.reducer.step(before, writes)
+        if self.begins is None or before is not ABSENT or not begins_a_sum(self.reducer, writes):
+            return value
+        if len(self.begins) != 1:
+            raise Undecided(
+                "whether it begins with 0 or with 0.0 isn't known; a value such as 3.0 is a float with both"
+            )
+        return float(value) if float in self.begins else value
 
     @property
     def names(self) -> str:
@@ -59,6 +78,16 @@ class Evidence:
         return (
             f"{self.names} (from {where}, {'' if self.holds else f'{self.explained:,} of '}{count_steps(self.steps)})"
         )
+
+
+def begins_a_sum(reducer: Reducer, writes: Sequence[Any]) -> bool:
+    """Whether these first writes are whole numbers that are added to 0 or to 0.0."""
+    return reducer in (SUM, APPEND) and are_whole(writes)
+
+
+def are_whole(writes: Sequence[Any]) -> bool:
+    """Whether all of some writes, and at least one, are whole numbers."""
+    return bool(writes) and all(isinstance(write, int) for write in writes)
 
 
 def _last(_before: Any, writes: Sequence[Any]) -> Any:

@@ -190,6 +190,9 @@ def _added(change: ChangeView, name: Line, cells: int) -> Line:
     amounts += [("added", f"+{change.added}")] if change.added or not (change.removed or change.edited) else []
     amounts += [("removed", f"{MINUS}{change.removed}")] if change.removed else []
     counts = [span for place, one in enumerate(amounts) for span in ([("", " "), one] if place else [one])]
+    if name and (missing := line_len([*name, *counts]) - cells) > 0:  # the amounts stay
+        style, text = name[0]
+        name = [(style, truncate(text, max(cell_len(text) - missing, 2))), *name[1:]]
     line: Line = [*name, *counts]
     room = cells - line_len(line) - 1
     if not change.after or room < 8:

@@ -37,7 +37,9 @@ def _turn(above: TreeRow, given: StepView, row: TreeRow) -> list[TreeRow]:
         return [replace(row, joint=above.joint, step=row.step._replace(source="input"))]
     if row.fold is None:
         return [above, row]
-    above = replace(above, step=given._replace(short=row.fold.first_short, step=row.fold.first_step))
+    changes = given.changes if row.fold.changes is None else row.fold.changes
+    given = given._replace(short=row.fold.first_short, step=row.fold.first_step, changes=changes)
+    above = replace(above, step=given)
     fold = _uncounted(row.fold, taken=True)
     if fold.turns or fold.edits or fold.subgraphs or row.aside is not None:
         return [above, replace(row, fold=fold)]
