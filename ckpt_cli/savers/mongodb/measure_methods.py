@@ -1,5 +1,6 @@
 """`MeasureMethods`: sizes that the server adds up (`$bsonSize`), and the server's figures of the collections."""
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -69,17 +70,14 @@ class MeasureMethods(WrittenColumns):
 
     def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
         """A TTL index if there is none; `compact` if much is free."""
+        names = self._checkpoints, self._writes
         if figures.checkpoints > _MANY and not any("expires" in text for text in space.indexes.values()):
             why = "no index lets documents expire; documents need `created_at`, which MongoDBSaver(ttl=…) writes"
-            names = (self._checkpoints, self._writes)
-            yield Advice(
-                why,
-                tuple(f"db.{name}.createIndex({{created_at: 1}}, {{expireAfterSeconds: 7776000}})" for name in names),
-            )
+            words = "createIndex({created_at: 1}, {expireAfterSeconds: 7776000})"
+            yield Advice(why, tuple(f"db.getCollection({json.dumps(name)}).{words}" for name in names))
         if space.free and space.bytes and space.free > space.bytes / 4 and space.free > _WORTH:
             why = f"{100 * space.free // space.bytes} % of the files is free"
-            names = (self._checkpoints, self._writes)
-            yield Advice(why, tuple(f"db.runCommand({{compact: '{name}'}})" for name in names))
+            yield Advice(why, tuple(f"db.runCommand({{compact: {json.dumps(name)}}})" for name in names))
 
     def _choices(self, thread_ids: Collection[str] | None) -> Iterator[Document]:
         if thread_ids is None:

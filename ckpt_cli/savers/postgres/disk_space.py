@@ -1,6 +1,6 @@
 """What Postgres takes on disk for LangGraph's tables, from its catalogues and statistics."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.savers.measures import Advice, Figures, Space
@@ -25,6 +25,7 @@ ORDER BY 1
 _SETTINGS = """
 SELECT name, setting FROM pg_settings
 WHERE name IN ('autovacuum', 'default_toast_compression', 'autovacuum_vacuum_scale_factor', 'server_version_num')
+UNION ALL SELECT 'lz4', ('lz4' = ANY(enumvals))::text FROM pg_settings WHERE name = 'default_toast_compression'
 """
 
 
@@ -44,27 +45,43 @@ _MANY = 1_000_000  # rows from which a plan needs more than the key index
 _LARGE = 20_000_000_000  # bytes from which a table is worth splitting
 
 
-def advice(space: Space, figures: Figures) -> Iterator[Advice]:
-    """Vacuum settings, compression, indexes on metadata, partitions."""
-    for table in ("checkpoints", "checkpoint_blobs", "checkpoint_writes"):
+def advice(space: Space, figures: Figures, tables: Mapping[str, str], columns: Mapping[str, str]) -> Iterator[Advice]:
+    """Vacuum settings, compression, indexes on metadata, partitions.
+
+    Args:
+        space: what `disk_space` gave.
+        figures: how many records there are.
+        tables: the name of each table as a statement needs it.
+        columns: the types of the columns of checkpoints.
+    """
+    for table, name in tables.items():
         dead, live = (int(space.settings.get(f"{table} {kind}", 0)) for kind in ("dead", "live"))
         if dead > 10_000 and dead > live / 5:
             why = f"{table} has {dead:,} dead rows beside {live:,} live ones: vacuum it now, and more often"
-            setting = f"ALTER TABLE {table} SET (autovacuum_vacuum_scale_factor = 0.05);"
-            yield Advice(why, (f"VACUUM (ANALYZE) {table};", setting))
+            setting = f"ALTER TABLE {name} SET (autovacuum_vacuum_scale_factor = 0.05);"
+            yield Advice(why, (f"VACUUM (ANALYZE) {name};", setting))
     values = space.tables.get("checkpoint_blobs", 0) + space.tables.get("checkpoint_writes", 0)
-    if space.settings.get("default_toast_compression") == "pglz" and values > 1_000_000_000:
-        columns = ("checkpoint_blobs", "checkpoint_writes")
-        commands = (f"ALTER TABLE {table} ALTER COLUMN blob SET COMPRESSION lz4;" for table in columns)
+    is_slow = space.settings.get("default_toast_compression") == "pglz" and space.settings.get("lz4") == "true"
+    if is_slow and values > 1_000_000_000:
+        with_values = [name for table, name in tables.items() if table != "checkpoints"]
+        commands = (f"ALTER TABLE {name} ALTER COLUMN blob SET COMPRESSION lz4;" for name in with_values)
         yield Advice("new values of over 2 kB compress faster, and are read faster, with lz4", (*commands,))
+    yield from _of_checkpoints(space, figures, tables["checkpoints"], columns)
+
+
+def _of_checkpoints(space: Space, figures: Figures, table: str, columns: Mapping[str, str]) -> Iterator[Advice]:
+    """Indexes on metadata and ids, partitions; a shallow saver's table has no ids."""
     if figures.checkpoints > 10_000 and not any("metadata" in text for text in space.indexes.values()):
         why = "LangGraph's `list` with a filter on metadata reads every checkpoint; this index finds them"
-        command = "CREATE INDEX CONCURRENTLY checkpoints_metadata ON checkpoints USING gin (metadata jsonb_path_ops);"
+        column = "metadata" if columns.get("metadata") == "jsonb" else "(metadata::jsonb)"
+        command = f"CREATE INDEX CONCURRENTLY checkpoints_metadata ON {table} USING gin ({column} jsonb_path_ops);"
         yield Advice(why, (command,))
+    if "checkpoint_id" not in columns:
+        return
     if figures.checkpoints > _MANY and not any("(checkpoint_id" in text for text in space.indexes.values()):
         why = "questions about times (`--since`, deleting what is old) read every key; checkpoint ids sort by time"
-        yield Advice(why, ("CREATE INDEX CONCURRENTLY checkpoints_time ON checkpoints (checkpoint_id);",))
+        yield Advice(why, (f"CREATE INDEX CONCURRENTLY checkpoints_time ON {table} (checkpoint_id);",))
     if max(space.tables.values(), default=0) > _LARGE:
         why = "a table is over 20 GB: a partition by month (checkpoint ids sort by time) is dropped at once"
-        table = "CREATE TABLE checkpoints_new (LIKE checkpoints INCLUDING ALL) PARTITION BY RANGE (checkpoint_id);"
-        yield Advice(why, ("-- on a new table, into which the rows are copied:", table))
+        command = f"CREATE TABLE {table}_new (LIKE {table} INCLUDING ALL) PARTITION BY RANGE (checkpoint_id);"
+        yield Advice(why, ("-- on a new table, into which the rows are copied:", command))

@@ -148,7 +148,13 @@ class PostgresSaver(SqlSaver):
         """See `disk_space.advice`."""
         from ckpt_cli.savers.postgres.disk_space import advice
 
-        return advice(space, figures)
+        schema = self._schema
+        tables = {
+            table: table if schema.schema_names[table] == "public" else name
+            for table, name in zip(TABLES, schema.names(), strict=True)
+        }
+        kinds = {name: column.kind for name, column in schema.layout.columns[CHECKPOINTS].items()}
+        return advice(space, figures, tables, kinds)
 
     def agent_rows(self) -> "AgentRows":
         """One statement for each call, if the tables are those of LangGraph's own saver; else plans."""

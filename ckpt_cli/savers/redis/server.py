@@ -42,6 +42,8 @@ class KeySaver(Saver):
     )
     page = 25
     has_flat_rows = False
+    expiring: ClassVar[str] = 'RedisSaver(url, ttl={"default_ttl": 43200, "refresh_on_read": True})  # in minutes'
+    """How an application makes LangGraph's saver of this kind so that what it stores expires."""
     _trials: ClassVar[Sequence[str]] = ("DEL",)
     """Commands that a plan may need, harmless on a key that doesn't exist."""
     _watched: Sequence[str] = ("",)
@@ -115,7 +117,7 @@ class KeySaver(Saver):
         expiring, _, looked_at = space.settings.get("expiring", "0 of 0").partition(" of ")
         if figures.checkpoints > _MANY and expiring == "0" and looked_at != "0":
             why = "no checkpoint has a time to live, so that memory only grows"
-            yield Advice(why, ('RedisSaver(url, ttl={"default_ttl": 43200, "refresh_on_read": True})  # in minutes',))
+            yield Advice(why, (self.expiring,))
         if space.settings.get("maxmemory_policy", "").startswith("allkeys"):
             why = "at its limit of memory, the server evicts any key, also parts of threads that wait"
             yield Advice(why, ("CONFIG SET maxmemory-policy noeviction",))

@@ -1,5 +1,6 @@
 """The methods of `SqliteSaver` that measure: sizes from the headers of rows, and the pages of the file."""
 
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from typing import ClassVar, NamedTuple
@@ -111,10 +112,10 @@ class MeasureMethods(ThreadMethods):
 
     def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
         """VACUUM if much is free, WAL if writers block readers, delta channels if most is stored again."""
-        path = self._connection.path
+        path = shlex.quote(str(self._connection.path))
         if space.free and space.bytes and space.free > space.bytes / 4 and space.free > _WORTH:
             why = f"{100 * space.free // space.bytes} % of the file is free pages"
-            yield Advice(why, (f"sqlite3 {path} 'VACUUM'  -- while no agent runs",))
+            yield Advice(why, (f"sqlite3 {path} 'VACUUM'  # while no agent runs",))
         if space.settings["journal_mode"] != "wal" and figures.checkpoints > _MANY:
             why = "without a write-ahead log, each writer waits for readers"
             yield Advice(why, (f"sqlite3 {path} 'PRAGMA journal_mode=WAL'",))

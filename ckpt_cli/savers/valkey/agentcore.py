@@ -22,6 +22,7 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
     """A database of sessions, each of which belongs to one actor."""
 
     name: ClassVar[str] = "valkey"
+    expiring: ClassVar[str] = "AgentCoreValkeySaver.from_conn_string(url, ttl_seconds=2592000)"
     form = RecordFormat(metadata="msgpack", filter=FilterKind.PRESENT)
     abilities = frozenset({Ability.BRANCHES, Ability.TASK_PATHS})
     why_not = "its writes have no places of their own, so that none could be replaced or taken back"
