@@ -6,6 +6,7 @@ import typer
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.lineage.typed_times import moment
+from ckpt_cli.plans.idle_threads import Idle
 from ckpt_cli.plans.retention_policies import Policies
 from ckpt_cli.session import Session
 
@@ -33,10 +34,30 @@ class KeepOptions(NamedTuple):
     ] = None
     tips: Annotated[bool, _option("--keep-tips", None, "The tips of branches, as always: nothing more.")] = False
     tags: Annotated[bool, _option("--keep-tag", None, "Tagged checkpoints, as always: nothing more.")] = False
+    idle: Annotated[
+        str | None,
+        typer.Option(
+            "--idle",
+            metavar="TIME",
+            help="Remove whole threads without activity for so long (90d), but none that waits or failed, unless "
+            "--status names that.",
+            show_default=False,
+            rich_help_panel="What goes",
+        ),
+    ] = None
 
 
 NO_POLICY = KeepOptions()
 """The default of a command's parameter."""
+
+
+def parse_idle(session: Session, options: KeepOptions, statuses: tuple[str, ...]) -> Idle | None:
+    """Which threads go as a whole; None if none do. Those of these `statuses` go too.
+
+    Raises:
+        UsageError: the time can't be parsed.
+    """
+    return None if options.idle is None else Idle(moment(options.idle, session.clock()), statuses)
 
 
 def parse_policies(session: Session, options: KeepOptions) -> Policies:
@@ -57,7 +78,7 @@ def parse_policies(session: Session, options: KeepOptions) -> Policies:
         tips=options.tips,
         tagged=options.tags,
     )
-    if policies.is_empty:
+    if policies.is_empty and options.idle is None:
         hint = "--keep-last N, --keep-within 30d, --keep-daily N, --keep-inputs … add up; --keep-tips alone keeps least"
         raise UsageError("what stays? name at least one policy", hint=hint)
     return policies

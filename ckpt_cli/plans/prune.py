@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from ckpt_cli.model import Checkpoint, Plan, Ref
 from ckpt_cli.operations.apply import ANY_NS, basis_of
+from ckpt_cli.plans import idle_threads
+from ckpt_cli.plans.idle_threads import Idle
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
 from ckpt_cli.plans.retention import Retention
 from ckpt_cli.plans.retention_policies import Policies
@@ -14,6 +16,7 @@ from ckpt_cli.reading import Reader
 
 _NAMED = 20  # at most so many kept checkpoints are named one by one
 _UNKEPT = "kept by no policy, and needed by nothing that stays"
+_IDLE = "its thread is idle"
 _UNCALLED = "called by a checkpoint that goes"
 
 
@@ -32,13 +35,27 @@ class Pruning(NamedTuple):
     decisions: list[Decision]
 
 
-def plan(reader: Reader, thread_id: str, policies: Policies) -> Pruning:
+def plan(reader: Reader, thread_id: str, policies: Policies, idle: Idle | None = None) -> Pruning:
     """The plan that removes the checkpoints of a thread that no policy keeps, and that nothing that stays needs.
+
+    A thread that has been `idle` goes as a whole. Without any policy, other threads stay whole.
 
     Raises:
         ThreadNotFound: there is no thread with this id.
     """
-    reader.thread(thread_id)
+    thread, why = reader.thread(thread_id), "not idle for so long"
+    if idle is not None and idle.fits(thread):
+        why = idle.spares(reader, thread)
+        if not why:
+            decisions = [Decision(row.ref, False, (_IDLE,)) for row in reader.rows(thread_id)]
+            return Pruning(idle_threads.plan(reader, thread_id), decisions)
+    if policies.is_empty:
+        decisions = [Decision(row.ref, True, (why,)) for row in reader.rows(thread_id)]
+        return Pruning(Plan("", verb="prune", summary=f"of {thread_id}: nothing to remove", notes=(why,)), decisions)
+    return _pruned(reader, thread_id, policies)
+
+
+def _pruned(reader: Reader, thread_id: str, policies: Policies) -> Pruning:
     retention = Retention(reader, thread_id)
     retention.keep(policies)
     decisions = list(_decide(reader, retention))

@@ -98,3 +98,28 @@ def test_pruned_twice_is_pruned_once(ckpt: Callable[..., Json]) -> None:
         assert ckpt("prune", thread_id, "--keep-last", "2", "--yes")["applied"]
         again = ckpt("prune", thread_id, "--keep-last", "2", "--yes")
         assert not again["applied"] and not again["rows"]
+
+
+def test_idle_threads_go_as_a_whole(ckpt: Callable[..., Json]) -> None:
+    """But none that waits or failed, unless a status names it; undo brings back all of them."""
+    statuses = {one["thread_id"]: one["status"] for one in ckpt("threads", "--limit", "0")["threads"]}
+    spared = {one for one, status in statuses.items() if status in ("waiting", "failed")}
+    assert spared and spared != statuses.keys()
+    for named in ([], ["waiting"], ["waiting", "done", "failed", "unfinished"]):
+        words = [word for one in named for word in ("--status", one)]
+        view = ckpt("prune", "--idle", "1d", *words, "--yes")
+        gone = {one["thread_id"] for one in view["threads"]}
+        assert gone == {one for one, is_ in statuses.items() if (is_ in named if named else one not in spared)}
+        assert {one["thread_id"] for one in ckpt("threads", "--limit", "0")["threads"]} == statuses.keys() - gone
+        ckpt("undo", "--same-database", "--yes")
+    assert {one["thread_id"]: one["status"] for one in ckpt("threads", "--limit", "0")["threads"]} == statuses
+
+
+def test_what_is_not_idle_is_pruned(ckpt: Callable[..., Json]) -> None:
+    """With policies, only idle threads go; without, others aren't touched."""
+    newest = ckpt("threads", "--limit", "1")["threads"][0]
+    thread_id, when = newest["thread_id"], newest["updated"]
+    assert not ckpt("prune", thread_id, "--idle", when, "--dry-run")["rows"]
+    kept = ckpt("prune", thread_id, "--idle", when, "--keep-last", "2", "--dry-run")
+    assert [one["stays"] for one in kept["checkpoints"]].count(True) >= 2
+    assert not any(one["stays"] for one in ckpt("prune", thread_id, "--idle", "1d", "--dry-run")["checkpoints"])
