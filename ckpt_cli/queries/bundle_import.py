@@ -8,7 +8,7 @@ from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.model import Checkpoint, Plan, Record, RowChange
 from ckpt_cli.queries.thread_copies import copy_threads
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.bundle.saver import BundleSaver
+from ckpt_cli.savers.bundle.packed import PackedThreads
 from ckpt_cli.savers.bundle.thread_export import home_of
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.session import Session
@@ -68,7 +68,7 @@ def _with_rows(bundle: Saver, target: Session) -> Expand | None:
     Such a row has columns that an application added, too. That it stores the same record is checked afterwards, as of
     every copy.
     """
-    if not isinstance(bundle, BundleSaver):
+    if not isinstance(bundle, PackedThreads):
         return None
 
     def expand(plan: Plan) -> Iterator[RowChange]:
