@@ -12,6 +12,7 @@ from ckpt_cli.model import RowChange
 from ckpt_cli.parameters.redaction import RedactionOptions
 from ckpt_cli.savers.bundle.files import bundle_writer, must_be_redacted_alike
 from ckpt_cli.savers.bundle.index import Redaction
+from ckpt_cli.savers.bundle.packed import PackedThreads
 from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.bundle.thread_export import export_thread
 from ckpt_cli.savers.bundle.writer import BundleWriter
@@ -76,7 +77,7 @@ def export_threads(
 def _redaction_of(session: Session) -> Redaction | None:
     """What the records of the database lack already; None unless it is a redacted bundle."""
     saver = session.reader.saver
-    return saver.redaction if isinstance(saver, BundleSaver) else None
+    return saver.redaction if isinstance(saver, PackedThreads) else None
 
 
 def _add_all(job: _Job, thread_ids: Iterable[str], writer: BundleWriter | None) -> None:

@@ -7,8 +7,7 @@ from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.model import Row, RowChange
 from ckpt_cli.queries.thread_copies import Kept, copy_threads
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.bundle.rows import RowTable
-from ckpt_cli.savers.bundle.saver import BundleSaver
+from ckpt_cli.savers.bundle.packed import FindRow, PackedThreads
 from ckpt_cli.savers.bundle.thread_export import home_of
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.session import Session
@@ -67,9 +66,9 @@ def _rows_of(bundle: Saver, target: Session, names: Mapping[str, str]) -> Kept |
 
     Such a row has columns that an application added, too. A thread under another id has none.
     """
-    if not isinstance(bundle, BundleSaver):
+    if not isinstance(bundle, PackedThreads):
         return None
-    home, tables = home_of(target.reader.saver), dict[str, RowTable]()
+    home, tables = home_of(target.reader.saver), dict[str, FindRow]()
 
     def kept(thread_id: str, change: RowChange) -> Row | None:
         if thread_id in names.values():

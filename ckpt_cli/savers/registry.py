@@ -104,10 +104,15 @@ def _kind_of_file(path: Path) -> str | None:
 
 
 def _kind_of_folder(folder: Path) -> str | None:
-    """The backend of a folder that has the files of ``langgraph dev``."""
+    """The backend of a folder that has the files of ``langgraph dev``, or bundles."""
+    if not folder.is_dir():
+        return None
     from ckpt_cli.savers.dev.files import is_dev_folder
 
-    return "dev" if folder.is_dir() and is_dev_folder(folder) else None
+    if is_dev_folder(folder):
+        return "dev"
+    has_bundle = any(path.is_file() and _kind_of_file(path) == "bundle" for path in folder.glob("*.ckpt"))
+    return "bundle" if has_bundle else None
 
 
 def _from_packages(scheme: str, masked: str) -> Callable[[str], Saver]:

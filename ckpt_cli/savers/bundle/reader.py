@@ -102,6 +102,7 @@ class BundleReader:
             os.close(self._file)
             raise
         self._frames = FrameReader(self._read_at, self.index.frames)
+        self._rows: tuple[str, RowTable] | None = None
         self._tables: OrderedDict[str, Table] = OrderedDict()
 
     @property
@@ -129,8 +130,11 @@ class BundleReader:
 
     def row_table(self, thread_id: str) -> RowTable:
         """The rows of a thread that was taken out of its database; none of another thread."""
-        entry = self.index.threads.get(thread_id)
-        return RowTable(iter(()) if entry is None else self._lines(entry, entry.rows), self._frames.read)
+        if self._rows is None or self._rows[0] != thread_id:
+            entry = self.index.threads.get(thread_id)
+            pages = iter(()) if entry is None else self._lines(entry, entry.rows)
+            self._rows = thread_id, RowTable(pages, self._frames.read)
+        return self._rows[1]
 
     def _read_table(self, entry: Entry) -> Table:
         table = Table(entry)

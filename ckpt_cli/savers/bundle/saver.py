@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
-from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
+from ckpt_cli.savers.about import About, Place, RecordFormat, Totals
 from ckpt_cli.savers.bundle.ends import VERSION
 from ckpt_cli.savers.bundle.index import Entry, Origin, Redaction
+from ckpt_cli.savers.bundle.packed import PackedThreads
 from ckpt_cli.savers.bundle.reader import BundleReader, Table
 from ckpt_cli.savers.bundle.records import StoredCheckpoint
 from ckpt_cli.savers.bundle.rows import RowTable
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.in_memory_rows import ReadOnlySaver
 from ckpt_cli.savers.measures import Space
 
 T = TypeVar("T")
@@ -21,12 +21,8 @@ _SCHEME = "bundle:"
 _EMPTY = Origin("", "none: it has no threads", "bundle", RecordFormat())
 
 
-class BundleSaver(ReadOnlySaver):
+class BundleSaver(PackedThreads):
     """The threads of a bundle; a later addition is seen from the next moment on."""
-
-    name: ClassVar[str] = "bundle"
-    abilities = frozenset({Ability.MOMENT, Ability.SKIPS, Ability.BRANCHES, Ability.TASK_PATHS})
-    why_not = "it keeps what was exported; `ckpt copy` makes a database of it, which can be changed"
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -38,10 +34,6 @@ class BundleSaver(ReadOnlySaver):
         """The format of its first origin."""
         return self._origin.form
 
-    def form_of(self, thread_id: str) -> RecordFormat:
-        """The format of the database that the thread was copied from."""
-        return self.origin(thread_id).form
-
     @property
     def _origin(self) -> Origin:
         return next(iter(self._reader.index.origins), _EMPTY)
@@ -50,6 +42,10 @@ class BundleSaver(ReadOnlySaver):
         """The database that a thread of the bundle was copied from."""
         index = self._reader.index
         return index.origins[index.threads[thread_id].origin]
+
+    def entries(self) -> Collection[Entry]:
+        """What the index says of each thread."""
+        return self._reader.index.threads.values()
 
     def row_table(self, thread_id: str) -> RowTable:
         """The rows of a thread that was taken out of its database."""

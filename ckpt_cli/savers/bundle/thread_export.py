@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import LOST, Checkpoint, Payload, Record, Ref, RowChange, Write, in_words, name_of
 from ckpt_cli.savers.bundle.index import Origin
+from ckpt_cli.savers.bundle.packed import PackedThreads
 from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.bundle.writer import BundleWriter
 from ckpt_cli.savers.contract import Saver
@@ -23,7 +24,7 @@ class Added(NamedTuple):
 
 def origin_of(saver: Saver, thread_id: str) -> Origin:
     """The database that a thread comes from; of a thread in a bundle, the one that it was copied from."""
-    if isinstance(saver, BundleSaver):
+    if isinstance(saver, PackedThreads):
         return saver.origin(thread_id)
     about = saver.about()
     return Origin(about.backend, about.generation, about.layout, saver.form)
