@@ -1,13 +1,14 @@
 """``ckpt diff``: compares two checkpoints, or shows what one step changed."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Annotated, Any
 
 import typer
 
 from ckpt_cli.commands.get import channels as all_channels
-from ckpt_cli.completion.names import complete_namespace, complete_revision
-from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound
+from ckpt_cli.completion.names import complete_database, complete_namespace, complete_revision
+from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.lineage.revisions import split_range
@@ -45,6 +46,18 @@ _NsB = Annotated[
 ]
 
 
+_Other = Annotated[
+    str | None,
+    typer.Option(
+        "--other",
+        metavar="DATABASE",
+        help="B is in this other database or bundle: by default THREAD's head there.",
+        autocompletion=complete_database,
+        show_default=False,
+    ),
+]
+
+
 def diff(
     session: Session,
     thread: Thread,
@@ -52,6 +65,7 @@ def diff(
     b: _B = None,
     ns: Ns = "",
     ns_b: _NsB = None,
+    other: _Other = None,
     channel: Channels = None,
     meta: Annotated[bool, typer.Option("--meta", help="Also compare metadata, versions and versions_seen.")] = False,
     stat: Annotated[bool, typer.Option("--stat", help="Show only how much differs in each channel.")] = False,
@@ -68,8 +82,17 @@ def diff(
       ckpt diff support-42 step:2 @
       ckpt diff support-42 @ other-thread:@ --stat
       ckpt diff support-42 step:1..step:4 --channel messages --full
+      ckpt diff support-42 @ --other incident.ckpt     what became of it since
     """
-    view = session.read(lambda reader: run(reader, thread, a, b, ns, ns_b, channels=channel or (), meta=meta))
+    chosen = channel or ()
+    if other is None:
+        view = session.read(lambda reader: run(reader, thread, a, b, ns, ns_b, channels=chosen, meta=meta))
+    else:
+        with closing(Session(other, session.key_env, session.clock, session.say)) as there:
+            sides = (thread, a, b, ns, ns if ns_b is None else ns_b)
+            view = session.read(
+                lambda reader: there.read(lambda newer: compare(reader, newer, *sides, channels=chosen, meta=meta))
+            )
     view.stat, view.full, view.with_exit_code = stat, full, exit_code
     return view
 
@@ -88,13 +111,49 @@ def run(
     """The view of the differences between two checkpoints, or between a checkpoint and its parent."""
     ns = reader.namespace(thread, ns)
     older, newer = _resolve_sides(reader, thread, a, b, ns, ns_b and reader.namespace(thread, ns_b))
-    before, after = _state(reader, older, channels), _state(reader, newer, channels)
+    return _view(reader, reader, older, newer, channels, meta=meta)
+
+
+def compare(
+    reader: Reader,
+    other: Reader,
+    thread: str,
+    a: str,
+    b: str | None,
+    ns: str,
+    ns_b: str,
+    *,
+    channels: Sequence[str] = (),
+    meta: bool = False,
+) -> DiffView:
+    """The view of the differences between a checkpoint and one of another database."""
+    ns = reader.namespace(thread, ns)
+    if b is None and split_range(a) is not None and reader.saver.row(Ref(thread, ns, a)) is None:
+        raise UsageError(f"{a} has both sides in one database", hint="ckpt diff THREAD A B --other DATABASE")
+    older = reader.resolve_anywhere(thread, a, ns)
+    newer = other.resolve_anywhere(thread, b or "@", ns_b)
+    view = _view(reader, other, older, newer, channels, meta=meta)
+    view.before = view.before._replace(database=reader.saver.about().location)
+    view.after = view.after._replace(database=other.saver.about().location)
+    return view
+
+
+def _view(
+    reader: Reader,
+    other: Reader,
+    older: CheckpointRow | None,
+    newer: CheckpointRow,
+    channels: Sequence[str],
+    *,
+    meta: bool,
+) -> DiffView:
+    before, after = _state(reader, older, channels), _state(other, newer, channels)
     _check_channels(channels, before, after)
     changes = differences(before, after)
-    meta_changes = differences(_meta(reader, older), _meta(reader, newer)) if meta else []
+    meta_changes = differences(_meta(reader, older), _meta(other, newer)) if meta else []
     return DiffView(
         before=_end(reader, older, newer.ref),
-        after=_end(reader, newer, newer.ref),
+        after=_end(other, newer, newer.ref),
         equal=not changes and not meta_changes,
         channels=changes,
         same=len({*before, *after}) - len(changes),

@@ -8,13 +8,19 @@ from ckpt_cli.views.base import Json, View
 
 
 class End(NamedTuple):
-    """One side of a comparison; `checkpoint_id` is null for the empty state before a first checkpoint."""
+    """One side of a comparison.
+
+    Attributes:
+        checkpoint_id: null for the empty state before a first checkpoint.
+        database: with ``--other``, the database that it is in; else null.
+    """
 
     thread_id: str
     ns: str
     checkpoint_id: str | None
     short: str
     step: int | None
+    database: str | None = None
 
 
 @dataclass

@@ -44,7 +44,7 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
 def side_lines(before: End, after: End, width: int) -> Iterator[Line]:
     """The two checkpoints; in one line if they fit, else in one line each."""
     left, right = _side(before), _side(after)
-    if (before.thread_id, before.ns) != (after.thread_id, after.ns):
+    if (before.thread_id, before.ns, before.database) != (after.thread_id, after.ns, after.database):
         left, right = [*_thread_and_ns(before), *left], [*_thread_and_ns(after), *right]
         title: Line = []
     else:
@@ -61,7 +61,8 @@ def side_lines(before: End, after: End, width: int) -> Iterator[Line]:
 
 
 def _thread_and_ns(end: End) -> Line:
-    return [("title", end.thread_id), ("muted", f"  {end.ns}" if end.ns else ""), ("", "  ")]
+    place = f"{f'  {end.ns}' if end.ns else ''}{f' in {end.database}' if end.database else ''}"
+    return [("title", end.thread_id), ("muted", place), ("", "  ")]
 
 
 def _side(end: End) -> Line:
