@@ -1,7 +1,6 @@
 """Changes many threads: shows the plans, asks once, applies them as one operation; its undo."""
 
 import shutil
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,8 +15,7 @@ from ckpt_cli.operations.operation import Heading, Operation, Phase
 from ckpt_cli.operations.operation_list import read_parts
 from ckpt_cli.operations.plan_spool import PlanSpool, ThreadPlan
 from ckpt_cli.operations.recent_writes import is_live
-from ckpt_cli.operations.row_images import BundledRow
-from ckpt_cli.operations.side_effects import kind_of
+from ckpt_cli.operations.row_sizes import count_rows
 from ckpt_cli.operations.streams import Streamed, Streams
 from ckpt_cli.operations.undo import describe
 from ckpt_cli.operations.witnesses import is_provable
@@ -136,7 +134,7 @@ def _measured(saver: Saver, thread_id: str, plan: Plan | Streamed | str, expand:
     if isinstance(plan, Streamed):
         return ThreadPlan(thread_id, plan.plan, "", plan.size, plan.rows)
     try:
-        rows, size = saver.moment(lambda: _count_rows((expand or saver.expand)(plan)))
+        rows, size = saver.moment(lambda: count_rows((expand or saver.expand)(plan)))
     except (Refused, NotSupported) as error:
         return ThreadPlan(thread_id, None, refusal_of(error))
     return ThreadPlan(thread_id, plan, "", size, rows)
@@ -146,7 +144,7 @@ def _measured_part(saver: Saver, part: Part) -> ThreadPlan:
     """What the undo of a part changes, or why it is refused."""
     shown = Plan("", verb="undo", summary=part.summary)
     try:
-        rows, size = saver.moment(lambda: _count_rows(one for one in part.expand() if isinstance(one, RowChange)))
+        rows, size = saver.moment(lambda: count_rows(one for one in part.expand() if isinstance(one, RowChange)))
     except Refused as error:
         return ThreadPlan(part.thread_id, None, f"{error.reason}{error.hint and f' (hint: {error.hint})'}")
     return ThreadPlan(part.thread_id, shown, "", size, rows)
@@ -159,22 +157,6 @@ def refusal_of(error: CkptError) -> str:
     """
     option = error.hint.partition(";")[0] if error.hint.startswith("--") else ""
     return f"{error.reason}{option and f' ({option})'}"
-
-
-def _count_rows(changes: Iterable[RowChange]) -> tuple[tuple[tuple[str, str, int], ...], int]:
-    """The number of changed rows by kind and table, and the size of all their images."""
-    counts: Counter[tuple[str, str]] = Counter()
-    size = 0
-    for change in changes:
-        counts[kind_of(change), change.relation] += 1
-        size += sum(size_of(image) for image in (change.before, change.after))
-    return tuple((*kind, count) for kind, count in counts.items()), size
-
-
-def size_of(image: object) -> int:
-    """About how many bytes the log needs for an image."""
-    values = image.values() if isinstance(image, dict) and not isinstance(image, BundledRow) else ()
-    return sum(len(value) for value in values if isinstance(value, bytes | str))
 
 
 def _count(view: BulkView, one: ThreadPlan) -> None:

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 
-from ckpt_cli.bulk_change import Planned, change_many, refusal_of, size_of
+from ckpt_cli.bulk_change import Planned, change_many, refusal_of
 from ckpt_cli.copying.thread_copy import ThreadCopy
-from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import Insertion, Plan, Ref, Row, RowChange, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.operations.change_spool import ChangeSpool
 from ckpt_cli.operations.row_images import Change, key_text
+from ckpt_cli.operations.row_sizes import size_of
 from ckpt_cli.operations.rows import is_image
 from ckpt_cli.operations.side_effects import kind_of
 from ckpt_cli.operations.streams import Streamed
@@ -27,7 +28,7 @@ MustFit = Callable[[Saver, Saver, str], None]
 """Raises `Refused` if a thread of one database may not be added to what another has of it."""
 
 Kept = Callable[[str, RowChange], Row | None]
-"""The row of a thread as the target had it once, which stores the same record; None if nobody kept it."""
+"""The row of a thread as the target had it once; None if nobody kept it."""
 
 
 def copy_threads(
@@ -135,12 +136,12 @@ class Copies:
         return self._spool.recognized(thread_id, chain(replaced, added))
 
     def _as_kept(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[Insertion]:
-        """Rows that the target had once as they were, if they store the same record."""
-        saver, restored = self._target.reader.saver, self._restored.setdefault(thread_id, set())
+        """Rows that the target had once as they were; `check` proves that they store the same records."""
+        restored = self._restored.setdefault(thread_id, set())
         for one in insertions:
             change = one.change
             row = self._kept(thread_id, change) if self._kept is not None and change.before is None else None
-            if row is not None and is_image(saver, change.relation, row, one.image or change.after):
+            if row is not None:
                 restored.add((change.relation, key_text(change.key)))
                 yield Insertion(self._as_it_was(thread_id, change))
             else:
@@ -176,7 +177,7 @@ class Copies:
                 continue
             self._target.progress(f"{view.command}: checking {line.thread_id}")
             saver = self._target.reader.saver
-            if saver.moment(partial(self._differing, line.thread_id)):
+            if saver.moment(partial(self._differing, line.thread_id)) or self._is_another(line.thread_id):
                 what = f"thread {line.thread_id!r} was copied, but a row isn't what was written"
                 raise Failed(what, hint=f"`{view.undo}` takes the copy back")
             if self._seen[line.thread_id] != self._state_of_source(line.thread_id).digest:
@@ -192,6 +193,15 @@ class Copies:
                 if not is_image(saver, change.relation, row, change.after):
                     return True
         return False
+
+    def _is_another(self, thread_id: str) -> bool:
+        """Whether rows that were kept don't store the source's records."""
+        if not self._restored.get(thread_id):
+            return False
+        try:
+            return any(True for _ in self._copy(thread_id).missing())
+        except Refused:
+            return True
 
     def _state_of_source(self, thread_id: str) -> Seen:
         reader = self._source.reader
