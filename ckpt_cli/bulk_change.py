@@ -1,6 +1,7 @@
 """Changes many threads: shows the plans, asks once, applies them as one operation; its undo."""
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
