@@ -65,7 +65,7 @@ def test_what_stays_is_what_it_was(
                 if view["applied"]:
                     assert run(["undo", "-d", backend.url, "--yes"]) == 0
                 assert contents(backend) == before
-    assert removed
+    assert removed or kind not in FULL  # a single graph may need all that it has
 
 
 def compare(was: Seen, now: Seen, where: object) -> None:

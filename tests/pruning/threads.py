@@ -37,13 +37,13 @@ class State(TypedDict, total=False):
 Node = Callable[[Any], dict[str, Any]]
 
 
-def _node(dice: Random, name: str, *, alone: bool) -> Node:
-    asks, fails = dice.random() < 0.3, dice.random() < 0.1
+def _node(dice: Random, name: str, *, alone: bool, deltas: bool) -> Node:
+    asks, fails = dice.random() < 0.2, dice.random() < 0.1
     dice = Random(dice.random())  # its own, for nodes run side by side
 
     def run(_: Any) -> dict[str, Any]:
         written: dict[str, Any] = {"log": [name]}
-        if dice.random() < 0.6:
+        if deltas and dice.random() < 0.6:
             written["seq"] = [f"{name} {dice.randrange(100)}"]
         if dice.random() < 0.3:
             written["said"] = [AIMessage(name, id=f"{name} {dice.random()}")]
@@ -58,33 +58,34 @@ def _node(dice: Random, name: str, *, alone: bool) -> Node:
     return run
 
 
-def _inner(dice: Random, depth: int) -> Graph:
+def _inner(dice: Random, depth: int, *, deltas: bool) -> Graph:
     """A subgraph; every other one remembers its own state from call to call."""
     builder, before = StateGraph(State), START
     for place in range(dice.randint(1, 3)):
         name = f"in{depth}{place}"
         is_graph = depth < 2 and dice.random() < 0.4
-        builder.add_node(name, _inner(dice, depth + 1) if is_graph else _node(dice, name, alone=True))
+        node = _node(dice, name, alone=True, deltas=deltas)
+        builder.add_node(name, _inner(dice, depth + 1, deltas=deltas) if is_graph else node)
         builder.add_edge(before, name)
         before = name
     return builder.compile(checkpointer=True if depth == 1 and dice.random() < 0.5 else None)
 
 
 def random_graph(dice: Random, saver: Any) -> Graph:
-    """A line of nodes, pairs of them and a subgraph, with a fan-out at the end."""
-    builder = StateGraph(State)
+    """A line of nodes, pairs of them and a subgraph, with a fan-out at the end; every other one has a delta channel."""
+    builder, deltas = StateGraph(State), dice.random() < 0.5
     before, inner_at = [START], dice.randrange(4)
     for place in range(dice.randint(2, 4)):
         names = [f"side{place}{half}" for half in "ab"] if dice.random() < 0.5 else [f"node{place}"]
         for name in names:
             if place == inner_at and len(names) == 1:
-                builder.add_node(name, _inner(dice, 1))
+                builder.add_node(name, _inner(dice, 1, deltas=deltas))
             else:
-                builder.add_node(name, _node(dice, name, alone=len(names) == 1))
+                builder.add_node(name, _node(dice, name, alone=len(names) == 1, deltas=deltas))
             for one in before:
                 builder.add_edge(one, name)
         before = names
-    builder.add_node("work", lambda sent: {"log": [f"work {sent['i']}"], "seq": [f"work {sent['i']}"]})
+    builder.add_node("work", lambda sent: {"log": [f"work {sent['i']}"]})
     sends = [Send("work", {"i": i}) for i in range(dice.randint(0, 3))]
     builder.add_conditional_edges(before[0], lambda _: sends, ["work"])
     return builder.compile(checkpointer=saver)
@@ -92,16 +93,16 @@ def random_graph(dice: Random, saver: Any) -> Graph:
 
 def play(dice: Random, graph: Graph, thread_id: str) -> None:
     """Turns, answers to some or all questions, updates, forks, copies and replays, with every durability."""
-    for turn in range(dice.randint(2, 6)):
+    for turn in range(dice.randint(3, 9)):
         state = graph.get_state(on(thread_id))
-        given: Any = {"log": [f"in {turn}"], "seq": [f"in {turn}"]}
+        given: Any = {"log": [f"in {turn}"]}
         if state.interrupts:
             answered = dice.sample(state.interrupts, dice.randint(1, len(state.interrupts)))
             given = Command(resume={one.id: "yes" for one in answered})
         elif state.next and dice.random() < 0.7:
             given = None
         _run(graph, given, on(thread_id), dice.choice(["sync", "async", "exit", "sync", "sync"]))
-        if dice.random() < 0.4:
+        if dice.random() < 0.25:
             _branch_off(dice, graph, thread_id)
 
 
@@ -115,7 +116,7 @@ def _branch_off(dice: Random, graph: Graph, thread_id: str) -> None:
     at = dice.choice(own).config
     way = dice.randrange(3)
     if way == 0:
-        graph.update_state(at, {"log": ["by hand"], "seq": ["by hand"]}, as_node="work")
+        graph.update_state(at, {"log": ["by hand"]}, as_node="work")
     elif way == 1:
         graph.update_state(at, None, as_node="__copy__")
     else:
