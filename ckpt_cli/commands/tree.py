@@ -185,9 +185,7 @@ class _Drawing:
         if is_last and None in self._calls:
             yield TreeRow(0, False, True, subgraphs=[self._subgraph(call) for call in self._calls[None]])
 
-    def _replaced_messages(
-        self, drawn_rows: list[Row], steps: Mapping[str, StepView]
-    ) -> dict[str, list[ChangeView]]:
+    def _replaced_messages(self, drawn_rows: list[Row], steps: Mapping[str, StepView]) -> dict[str, list[ChangeView]]:
         """The changes of each folded step that took in an input, and replaced messages by those of the same id."""
         firsts = [row.run[0] for row in drawn_rows if row.run]
         given = {i: steps.get(self._outline.input_taken(i) or "") for i in firsts}
