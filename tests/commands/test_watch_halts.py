@@ -76,3 +76,23 @@ def test_the_next_question_appears(tmp_path: Path) -> None:
             assert "first?" in next(view.events).text
             app.invoke(Command(resume="yes"), ON)
             assert "other?" in next(view.events).text
+
+
+def test_a_thread_that_asks_and_then_fails_has_failed(tmp_path: Path) -> None:
+    """The answer makes the same task fail. Its question is no longer open: the next run has the answer."""
+
+    def asks(_: State) -> State:
+        raise ValueError(f"no {interrupt('go on?')} please")
+
+    with SqliteSaver.from_conn_string(str(tmp_path / "t.sqlite")) as saver:
+        app = one_node(saver, asks)
+        app.invoke({"out": []}, ON)
+        with watching(tmp_path / "t.sqlite", "t", limit=2) as view:
+            assert next(view.events).statuses == ["waiting"]
+            with pytest.raises(ValueError, match="no sugar please"):
+                app.invoke(Command(resume="sugar"), ON)
+            failed = next(view.events)
+        with pytest.raises(ValueError, match="no sugar please"):
+            app.invoke(None, ON)
+    assert (failed.event, failed.statuses) == ("status", ["failed"])
+    assert "no sugar please" in failed.text

@@ -4,7 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 _SEVERAL = "several tasks wrote the channel in this step"
-_OTHERWISE = "what it wrote isn't this; a reducer of the graph's own may make it, or somebody altered the database"
+_OTHERWISE = (
+    "what it wrote isn't this; a reducer of the graph's own or code that alters values in place may make it, or "
+    "somebody altered the database"
+)
 
 Explains = Callable[[Sequence[Any]], bool]
 """Whether these writes have a part, or take it away."""

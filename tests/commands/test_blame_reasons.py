@@ -1,0 +1,32 @@
+"""`blame` of an item that is stored with a step, and that the step's writes don't have."""
+
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+
+from ckpt_cli.commands.blame import blame
+from ckpt_cli.views.blame import BlameView
+from tests.commands.asking import look
+
+
+def _and_more(old: list[str], new: list[str]) -> list[str]:
+    return [*old, *new, "by hand"]
+
+
+class _State(TypedDict, total=False):
+    n: int
+    out: Annotated[list[str], _and_more]
+
+
+def test_the_reason_names_all_that_may_have_made_it(tmp_path: Path) -> None:
+    """A reducer made it here; a node that alters the list while it is stored leaves the same data."""
+    with SqliteSaver.from_conn_string(str(path := tmp_path / "t.sqlite")) as saver:
+        graph = StateGraph(_State).add_node("a", lambda _: {"n": 1}).add_edge(START, "a").add_edge("a", END)
+        graph.compile(checkpointer=saver).invoke({"out": ["given"]}, {"configurable": {"thread_id": "t"}})
+    view, _ = look(path, lambda session: blame(session, "t", "out"))
+    assert isinstance(view, BlameView)
+    first, second = view.lines
+    assert (first.since.by, second.since.by) == ("input", "")
+    assert "code that alters values in place" in second.since.why
