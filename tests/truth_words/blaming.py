@@ -65,7 +65,13 @@ def _wrong(
     if before in states and not line.unread and _stands(states[before].get(channel, ABSENT), now, steps, part):
         return f"{part} was in {before} already"
     handler = (since.node or "").startswith("__error_handler__")  # the library lists no tasks of handlers
-    if since.by == "node" and before in truth and not handler and since.node not in _tasks(truth[before]):
+    if (
+        since.by == "node"
+        and since.node
+        and before in truth
+        and not handler
+        and since.node not in _tasks(truth[before])
+    ):
         return f"{since.node} did not run at {before}"
     if since.source != truth[at_id].metadata["source"]:
         return f"{since.source} is {truth[at_id].metadata['source']}"
