@@ -9,7 +9,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.savers.bundle.saver import BundleSaver
-from tests.copying.test_killed import KILLS, THREADS, _killed_after
+from tests.copying.test_killed import KILLS, THREADS, killed_after
 from tests.copying.test_removed import rows
 from tests.graphs.building import line, on
 from tests.langgraph.places import places
@@ -29,7 +29,7 @@ def test_killed_on_the_way(
     command = ["export", "-m", "t-*", "-o", str(bundle), "--remove", "--yes", "-d", backend.url]
     chance = random.Random(kind)
     for _ in range(KILLS):
-        _killed_after(chance.uniform(0.05, 1.5), command)
+        killed_after(chance.uniform(0.05, 1.5), command)
         assert run(["operations", "--settle", "-d", backend.url]) == 0
         here, there = rows(backend.url), _threads(bundle)
         assert here == {one: before[one] for one in here}
