@@ -3,13 +3,16 @@
 import operator
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langgraph.channels import DeltaChannel, Topic
+from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
@@ -297,11 +300,22 @@ def test_a_fork_stores_a_delta_channel_whole(recorded: Recorded) -> None:
 
 
 class Slow(SqliteSaver):
-    """Stores a checkpoint when the next step has run, as a busy database does."""
+    """Stores the checkpoint of step 1 when the next step has extended its list, as a busy database does."""
 
-    def put(self, *args: Any) -> Any:
-        time.sleep(0.1)
-        return super().put(*args)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.has_writes = Event()
+
+    def put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: Any, versions: Any) -> RunnableConfig:
+        until = time.monotonic() + 20
+        while metadata["step"] == 1 and len(checkpoint["channel_values"]["log"]) == 1 and time.monotonic() < until:
+            time.sleep(0.01)
+        return super().put(config, checkpoint, metadata, versions)
+
+    def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], *task: str) -> None:
+        super().put_writes(config, writes, *task)
+        if "log" in dict(writes):
+            self.has_writes.set()
 
 
 def _extended(old: list[str], new: list[str]) -> list[str]:
@@ -323,8 +337,13 @@ class Extended(TypedDict, total=False):
 
 def test_an_overwrite_that_the_next_step_changes_in_place(recorded: Recorded) -> None:
     """The list is stored while the next step extends it: that is honest, so it is no more than suspect."""
-    recorded.saver = Slow(recorded.saver.conn)
-    nodes = {"a": lambda _: {"log": Overwrite(["a"]), "best": Overwrite(3)}, "b": lambda _: {"log": ["b"]}}
+    recorded.saver = slow = Slow(recorded.saver.conn)
+
+    def extend(_: Extended) -> Extended:
+        assert slow.has_writes.wait(20)
+        return {"log": ["b"]}
+
+    nodes = {"a": lambda _: {"log": Overwrite(["a"]), "best": Overwrite(3)}, "b": extend}
     graph = recorded.graph(Extended, nodes)
     graph.invoke({"q": "go"}, CONFIG)
     [found] = [one for one in recorded.findings() if one.channel == "log" and one.verdict != "unknown"]
