@@ -80,7 +80,7 @@ def _pruned(reader: Reader, thread_id: str, policies: Policies) -> Pruning:
         ),
         recent=recently_written(reader, reader.rows(thread_id)),
         verb="prune",
-        summary=f"of {thread_id} to {count_text(len(decisions) - len(gone), 'checkpoint')}: {count}",
+        summary=f"of {thread_id} to {count_text(len(decisions) - len(gone), 'checkpoint')}: removes {count}",
         notes=tuple(_notes(reader, retention, decisions, orphans)),
     )
     return Pruning(made, decisions)
