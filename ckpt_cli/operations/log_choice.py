@@ -55,7 +55,7 @@ class Logs:
             copies = list(dict.fromkeys(one.shown_original for one in result.doubtful if one.is_of_copy))
             if copies:
                 more = f" and {len(copies) - 1} more" if len(copies) > 1 else ""
-                self._say_once(f"this database has the same rows as {copies[0]}{more}; a change begins a new log")
+                self._say_once(f"this database shares rows with {copies[0]}{more}; a change begins a new log")
             for one in result.doubtful:
                 if not one.is_of_copy:
                     self._note(one, end="; a change begins a new log")

@@ -60,7 +60,7 @@ class Doubtful:
         path, shown = self.log.path, self.shown_original
         match self.doubt:
             case Doubt.COPY:
-                same = f"this database has the same rows as {shown}, whose operation log is {path}"
+                same = f"this database shares rows with {shown}, whose operation log is {path}"
                 return f"{same}: one is a copy of the other"
             case Doubt.CLONE:
                 return f"{path} is the operation log of this database or of one that it was cloned from ({shown})"

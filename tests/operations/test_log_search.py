@@ -131,7 +131,7 @@ def test_a_copy_has_none(path: Path, capsys: Say) -> None:
     shutil.copy(path, copy)
     before = dump(path)
     log = default_path(f"sqlite:{path}")
-    message = f"this database has the same rows as {path}, whose operation log is {log}: one is a copy of the other"
+    message = f"this database shares rows with {path}, whose operation log is {log}: one is a copy of the other"
     assert message in ckpt(capsys, copy, "operations")
     assert message in ckpt(capsys, copy, "undo", "--yes", code=7)
     assert message in ckpt(capsys, copy, "undo", "--yes", "--same-database", code=7)
@@ -140,7 +140,7 @@ def test_a_copy_has_none(path: Path, capsys: Say) -> None:
     shutil.copy(path, second)
     ckpt(capsys, second, "tag", "kept", "1", "theirs")
     said = ckpt(capsys, copy, "delete", "kept", "--dry-run").splitlines()
-    notes = [line for line in said if "same rows" in line]
+    notes = [line for line in said if "shares rows" in line]
     assert len(notes) == 1 and notes[0].endswith(" and 1 more; a change begins a new log"), notes
     second.unlink()
     ckpt(capsys, copy, "tag", "kept", "1", "mine")
