@@ -26,7 +26,8 @@ def confirm(view: PlanView | BulkView, *, colored: bool) -> bool:
     """
     if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
         raise Refused(
-            "nothing was done: there is no terminal on which to ask", hint="--yes applies it, --dry-run shows it"
+            "the plan was not applied: there is no terminal on which to ask",
+            hint="--yes applies it, --dry-run shows it",
         )
     paint = _painter(colored)
     page = Page(talk.width(), 0.0)

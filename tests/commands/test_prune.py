@@ -51,7 +51,7 @@ REFUSED = {
     "no time": (["forks", "--keep-within", "long"], 2, "'long' is no time"),
     "fewer than none": (["forks", "--keep-last", "-1"], 2, "--keep-last"),
     "one of many": (["forks", "--keep-tips", "--limit", "1"], 2, "are for many threads"),
-    "not confirmed": (["forks", "--keep-tips"], 7, "nothing was done"),
+    "not confirmed": (["forks", "--keep-tips"], 7, "the plan was not applied"),
 }
 
 
