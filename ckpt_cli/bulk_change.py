@@ -160,6 +160,11 @@ def refusal_of(error: CkptError) -> str:
     return f"{error.reason}{option and f' ({option})'}"
 
 
+def log_bytes(size: int, rows: Iterable[RowCount]) -> int:
+    """At most so many bytes are added to the log by images of this size and these rows."""
+    return size + _ROW * sum(row.rows for row in rows)
+
+
 def _count(view: BulkView, one: ThreadPlan) -> None:
     """Add a thread to the totals of a view."""
     view.selected += 1
@@ -170,7 +175,7 @@ def _count(view: BulkView, one: ThreadPlan) -> None:
     counts = Counter({(row.change, row.table): row.rows for row in view.rows})
     counts.update({(change, table): count for change, table, count in one.rows})
     view.rows = [RowCount(*kind, count) for kind, count in counts.items()]
-    view.log_bytes += one.size + _ROW * sum(count for *_, count in one.rows)
+    view.log_bytes += log_bytes(one.size, [RowCount(*row) for row in one.rows])
 
 
 def _confirm_and_apply(

@@ -5,7 +5,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from ckpt_cli.bulk_change import Planned, change_many
+from ckpt_cli.bulk_change import Planned, change_many, log_bytes
 from ckpt_cli.errors import DatabaseUnreachable, NotFound, NotSupported, Refused
 from ckpt_cli.model import Plan, RowChange
 from ckpt_cli.operations.bundles import bundled
@@ -49,7 +49,7 @@ def preview(session: Session, thread_ids: Iterable[str], path: Path, *, skip_ref
             yield thread_id, session.reader.moment(partial(_removal, session, thread_id))
 
     view = change_many(session, "export", f"moved to {path}", planned(), skip_refused=skip_refused)
-    view.log_bytes = 0
+    view.log_bytes = log_bytes(0, view.rows)  # the bundle has the images
     return view
 
 
