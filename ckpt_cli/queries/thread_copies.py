@@ -106,7 +106,7 @@ class Copies:
         self._seen[thread_id] = self._state_of_source(thread_id).digest
         copy = self._copy(thread_id)
         counts: Counter[tuple[str, str]] = Counter()
-        size, has_root = 0, False
+        size, newest = 0, ""
         replaced = copy.replaced()
         first = (Insertion(change) for change in saver.expand(Plan("", replace=tuple(replaced))))
         added = self._as_kept(thread_id, saver.insertions(copy.missing(), images=True))
@@ -114,12 +114,21 @@ class Copies:
             counts[kind_of(change), change.relation] += 1
             size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
-            has_root = has_root or (isinstance(name, Ref) and not name.ns)
+            newest = max(newest, name.checkpoint_id) if isinstance(name, Ref) and not name.ns else newest
         if not counts:
             return None
-        plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=has_root)
-        plan = plan._replace(verb=self._verb)
+        plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=newest != "")
+        plan = plan._replace(verb=self._verb, summary=plan.summary + self._new_head(thread_id, newest))
         return Streamed(plan, tuple((*kind, count) for kind, count in counts.items()), size)
+
+    def _new_head(self, thread_id: str, newest: str) -> str:
+        """That a thread which went on in the target by itself would go on from a copied checkpoint."""
+        thread = self._target.reader.saver.thread(thread_id)
+        if thread is None or thread.head.ns or thread.head.checkpoint_id >= newest:
+            return ""
+        if self._source.reader.saver.row(thread.head) is not None:
+            return ""
+        return f"; the thread then continues from {newest}, no longer from {thread.head.checkpoint_id}"
 
     def logged(self, thread_id: str) -> Iterable[Change]:
         """See `operations.streams`."""
