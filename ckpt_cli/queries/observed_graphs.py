@@ -112,7 +112,7 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
         yield "no channel names a node, so this is no StateGraph, and only some edges are known"
     if graph.unrecorded:
         steps = f"{graph.unrecorded:,} of {graph.steps:,} step{'' if graph.steps == 1 else 's'}"
-        why = 'langgraph 0.0, durability="exit" or a second run from the same checkpoint'
+        why = 'langgraph 0.0, durability="exit", checkpoints that were removed, or a second run'
         yield f"{steps} left no writes, as with {why}"
     if graph.unplaced:
         yield f"{_count(graph.unplaced, 'run')} of an old release left no name of a next node"
