@@ -167,7 +167,7 @@ class _Drawing:
     def _marked_rows(self, drawn: Lineage) -> Marked:
         sources, halted = self._outline.sources, {i for i in drawn.children if i in self._outline.halted}
         return Marked(
-            edits={i for i in drawn.rows if sources.get(i) in ("update", "fork")} | halted,
+            edits={i for i in drawn.rows if sources.get(i) in ("update", "fork")} | halted | self._outline.late,
             turns={i for i in drawn.rows if i in self._calls or sources.get(i) == "input"},
             always={drawn.head} if drawn.head is not None else set(),
         )

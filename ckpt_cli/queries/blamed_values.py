@@ -111,6 +111,7 @@ class _Walk:
         self._problems: dict[int, str] = {}
         self._pending: list[int] = []
         self._version: Version | None = None
+        self._step: int | None = None
 
     def run(self) -> Iterator[int]:
         """Take one checkpoint after the other; gives the number of each that was read."""
@@ -131,7 +132,10 @@ class _Walk:
         if reading.version is None or reading.version != self._version:
             self.gaps += self._pending
         self._pending, self._version = [], reading.version
-        self.ages.take(reading.value, reading.number)
+        step, before, self._step = reading.note.step, self._step, reading.note.step
+        is_run = reading.note.source in ("loop", "input")
+        is_after_gap = is_run and step is not None and before is not None and step > before + 1
+        self.ages.take(reading.value, reading.number, is_after_gap=is_after_gap)
         return True
 
     def origins(self) -> Origins:

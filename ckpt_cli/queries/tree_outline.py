@@ -19,6 +19,7 @@ class TreeOutline:
     Attributes:
         sources: checkpoint id to its source, as far as metadata was read.
         halted: the checkpoints at which a task asked a question or failed.
+        late: the checkpoints before which steps aren't stored.
         callers: task id to the checkpoint from which the task started.
     """
 
@@ -27,6 +28,7 @@ class TreeOutline:
         self._with_callers = with_callers
         self.sources: dict[str, str] = {}
         self.halted = set[str]()
+        self.late = set[str]()
         self.callers: dict[str, str] = {}
         self._nodes: dict[str, Mapping[str, int]] = {}
         self._equal_nodes: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = {}
@@ -56,6 +58,8 @@ class TreeOutline:
         for checkpoint_id in checkpoint_ids:
             if checkpoint_id in notes:
                 self.sources[checkpoint_id] = intern(notes[checkpoint_id].source)
+                if self._lines.attribution.unstored_steps(checkpoint_id):
+                    self.late.add(checkpoint_id)
         for checkpoint_id in self._lines.lineage.rows if self.is_whole else checkpoint_ids:
             if self._lines.halted(checkpoint_id):
                 self.halted.add(checkpoint_id)

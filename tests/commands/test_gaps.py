@@ -1,16 +1,22 @@
 """Checkpoints that were removed from between two others: the newer one isn't credited with the older one's writes."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.blame import blame
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.commands.show import show
+from ckpt_cli.commands.trace import trace
+from ckpt_cli.commands.tree import tree
 from ckpt_cli.commands.verify import verify
 from ckpt_cli.session import Session
 from tests.commands.asking import at
@@ -69,3 +75,51 @@ def test_nothing_is_found_wrong(path: Path) -> None:
     with closing(Session(str(path))) as session:
         steps = replay(session, "t", to="@").steps
     assert {step.step: step.verdict for step in steps if step.step in (4, 6)} == {4: "unknown", 6: "unknown"}
+
+
+def test_equal_elements_on_both_sides_of_a_gap_are_not_the_same(tmp_path: Path) -> None:
+    """A capped list has equal texts again; after steps that aren't stored none of them is that of an older step."""
+
+    class Capped(TypedDict, total=False):
+        log: Annotated[list[str], lambda old, new: [*old, *new][-3:]]
+
+    path = tmp_path / "capped.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        builder = StateGraph(Capped)
+        builder.add_node("a", lambda _: {"log": ["a"]})
+        builder.add_node("b", lambda _: {"log": ["b"]})
+        builder.add_edge(START, "a").add_edge("a", "b")
+        graph = builder.compile(checkpointer=SqliteSaver(connection))
+        for _ in range(4):
+            graph.invoke({"log": ["in"]}, on("t"))
+        head = graph.get_state(on("t")).metadata["step"]
+    assert run(["prune", "t", "--keep-last", "2", "--keep-inputs", "--yes", "-d", str(path)]) == 0
+    view = at(path, blame, "t", "log")
+    assert [(part.value, part.since.step, part.since.node) for part in view.lines] == [
+        ("in", head - 1, None),
+        ("a", head - 1, None),
+        ("b", head, "b"),
+    ]
+
+
+def test_a_drawn_tree_shows_each_gap(path: Path) -> None:
+    """A checkpoint after steps that aren't stored has a row of its own, in which it says how many."""
+    rows = [row.step for row in at(path, tree, "t").rows if row.step is not None]
+    assert {row.step: row.unstored_steps for row in rows if row.unstored_steps} == {4: 3, 6: 1}
+
+
+def test_no_node_has_the_time_of_a_gap(path: Path) -> None:
+    """The time of several steps of which one is stored is counted apart."""
+    view = at(path, trace, "t")
+    gaps = [step for step in view.steps if step.spent == "unstored"]
+    assert [step.step for step in gaps] == [4, 6]
+    assert view.sums.unstored == pytest.approx(sum(step.seconds or 0 for step in gaps))
+    assert sum(node.seconds or 0 for node in view.nodes) <= view.sums.running * 1.000001
+
+
+def test_the_first_bad_step_may_not_be_stored(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`bisect` says so of a first bad checkpoint after a gap."""
+    words = ["bisect", "t", "--good", "step:0", "--bad", "@", "--where", "len(log) > 2", "-d", str(path)]
+    assert run([*words, "--json"]) == 0
+    [bad] = json.loads(capsys.readouterr().out)["first_bad"]
+    assert (bad["step"], bad["unstored_steps"]) == (4, 3)

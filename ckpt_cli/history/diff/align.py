@@ -132,12 +132,15 @@ def _encodings(items: Sequence[Any]) -> set[str]:
     return {item.encoding for item in items if isinstance(item, Node)}
 
 
+def id_of(item: Any) -> str | int | None:
+    """The id of an element, by which it is known again; None if it has none."""
+    own = fields(item).get("id") if isinstance(item, dict | Node) else None
+    return own if isinstance(own, str | int) and own != "" else None
+
+
 def _key(item: Any, raw: bool) -> Hashable:
-    if isinstance(item, dict | Node):
-        own = fields(item).get("id")
-        if isinstance(own, str | int) and own != "":
-            return _Id(own)
-    return digest(item, raw=raw)
+    own = id_of(item)
+    return digest(item, raw=raw) if own is None else _Id(own)
 
 
 def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:

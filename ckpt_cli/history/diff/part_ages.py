@@ -10,7 +10,7 @@ from itertools import compress, count
 from operator import is_not
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.diff.align import align
+from ckpt_cli.history.diff.align import align, id_of
 from ckpt_cli.history.state.paths import find
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
@@ -72,9 +72,16 @@ class PartAges:
         """The same question, before any value was taken."""
         return PartAges(self._steps, whole=self._whole, keep_gone=self._keep_gone)
 
-    def take(self, value: Any, number: int) -> None:
-        """Take the channel's value at the next checkpoint, or ABSENT."""
-        self._walk.number = number
+    def take(self, value: Any, number: int, *, is_after_gap: bool = False) -> None:
+        """Take the channel's value at the next checkpoint, or ABSENT.
+
+        Args:
+            value: the value.
+            number: the checkpoint's number.
+            is_after_gap: whether steps before it aren't stored. Then an element without an id may be an equal one that
+                came later, unless the list has only grown.
+        """
+        self._walk.number, self._walk.is_after_gap = number, is_after_gap
         self._root.take(value, (), self._walk)
 
     def parts(self, *, followed: bool = False) -> list[Standing]:
@@ -113,6 +120,7 @@ class _Walk:
         self.gone = gone
         self.whole = whole
         self.number = 0
+        self.is_after_gap = False
 
     def kind(self, value: Any, steps: Path | None) -> _Kind:
         """How a value is followed; `steps` is the rest of the path, None behind its end."""
@@ -275,10 +283,18 @@ class _Part:
         first = _first_other(old, new)
         if first == len(old) == len(new):
             return False
+        is_doubtful = walk.is_after_gap and not (len(old) <= len(new) and all(map(same, old, new)))
+        first = 0 if is_doubtful else first
         alignment = align(old[first:], new[first:])
+        moved = {*alignment.moved}
         changed = bool(alignment.moved or alignment.removed or alignment.added)
         tail: list[_Part | None] = [None] * (len(new) - first)
         for i, j in [*alignment.pairs, *alignment.moved]:
+            if (is_doubtful or (i, j) in moved) and id_of(new[first + j]) is None:
+                self.elements[first + i].end((*path, first + i), walk)
+                tail[j] = self._new(new[first + j], (*path, first + j), walk)
+                changed = True
+                continue
             tail[j] = part = self.elements[first + i]
             changed |= part.take(new[first + j], (*path, first + i), walk)
         for i in alignment.removed:

@@ -1,6 +1,6 @@
 """Shows the first bad checkpoint and what it changed; if it isn't known exactly, the candidates; in a pipe, rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, row
@@ -22,6 +22,7 @@ def render(view: BisectView, page: Page) -> Iterator[Line]:
         heading: Line = [*_thread(view), ("id", step.short), ("bad", " is the first bad checkpoint")]
         yield fit([*heading, ("muted", f"  {_tests(view)}")], page.width)
         yield fit([("", "  "), *_about(step)], page.width)
+        yield from _unstored([step], page)
         yield from difference_lines(view.changes, page, 2)
     else:
         count = len(view.first_bad)
@@ -31,11 +32,20 @@ def render(view: BisectView, page: Page) -> Iterator[Line]:
             line: Line = [("", "  "), ("id", step.short), ("", "  "), *_about(step), ("", "  ")]
             yield fit([*line, *change_summary(step, 40)], page.width)
         yield from _wrapped("muted", "Those before the last one were skipped: they can't be tested.", page)
+        yield from _unstored(view.first_bad, page)
     for one in view.contrary:
         yield from _wrapped("bad", f"not in order: {_contrary(one)}", page)
     if view.contrary:
         text = "The value changed more than once: this is one of the checkpoints where it turned bad."
         yield from _wrapped("muted", text, page)
+
+
+def _unstored(steps: Sequence[StepView], page: Page) -> Iterator[Line]:
+    """That the step which broke it may be one that isn't stored."""
+    for step in steps:
+        if count := step.unstored_steps:
+            those = "step before it isn't stored: it" if count == 1 else "steps before it aren't stored: one of them"
+            yield from _wrapped("waiting", f"{count:,} {those} may have been the first bad one.", page)
 
 
 def _thread(view: BisectView) -> Line:
