@@ -128,7 +128,7 @@ def run(
 
 def _sums(traced: ThreadTrace) -> TraceSums:
     tallies = list(traced.tally.nodes.values())
-    spent = dict.fromkeys(("running", "waiting", "stopped", "between"), 0.0)
+    spent = dict.fromkeys(("running", "waiting", "stopped", "between", "unstored"), 0.0)
     for step in traced.steps:
         if step.depth == 0 and step.seconds is not None and step.spent in spent:
             spent[step.spent] += step.seconds
@@ -203,7 +203,7 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     made = [step for step in traced.steps if step.made is not None]
     missing = sum(not step.recorded for step in made) + traced.lost_starts
     if missing:
-        why = 'langgraph 0.0, durability="exit", or a second run or update from the same checkpoint'
+        why = 'langgraph 0.0, durability="exit", checkpoints that were removed, or a second run or update'
         yield f"{missing:,} of {len(made) + traced.lost_starts:,} steps left no writes, as with {why}"
     read, wrote = traced.tally.tokens.unplaced
     if read or wrote:

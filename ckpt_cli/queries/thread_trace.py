@@ -195,6 +195,8 @@ def _spent(walk: NamespaceWalk, runs: Sequence[TaskRun], made: str | None) -> st
     """What the time after a checkpoint went by with."""
     if made is None:
         return "pending"
+    if walk.reads.attribution.unstored_steps(made):
+        return "unstored"
     if any(run.asked for run in runs):
         return "waiting"
     handled = {run.failed.task_id for run in runs if run.failed is not None}

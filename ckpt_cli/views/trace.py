@@ -41,7 +41,9 @@ class TraceStep(NamedTuple):
         started: when the checkpoint was made (ISO 8601, UTC); null if its id contains no time.
         seconds: until the next one was made; null if it isn't known.
         spent: ``running``; ``waiting``: a task asked, and the time includes the wait for its answer; ``stopped``: a
-            task failed, and the time includes that until it ran again; ``between`` runs; ``pending``: the line's end.
+            task failed, and the time includes that until it ran again; ``between`` runs; ``unstored``: of this step
+            and those after it only the last checkpoint is stored, and the time is that of all; ``pending``: the line's
+            end.
         recorded: whether stored writes show what its tasks did.
         command: a Command that waits at this checkpoint: the next run applies it first. Null if there is none.
     """
@@ -122,6 +124,7 @@ class TraceSums(NamedTuple):
     waiting: float
     stopped: float
     between: float
+    unstored: float
     input_tokens: int
     output_tokens: int
     unplaced_tokens: tuple[int, int] = (0, 0)

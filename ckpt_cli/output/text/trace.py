@@ -12,7 +12,12 @@ from ckpt_cli.output.theme import BAR, BETWEEN, LEADS_TO, MORE, NOTHING, SHORT_B
 from ckpt_cli.views.trace import ChannelSum, NodeSum, TaskLine, TraceStep, TraceView
 
 _NAME = 32  # cells for the first column of a table
-_WAITS = {"waiting": "waited for an answer", "stopped": "stood still after a failure", "between": "between runs"}
+_WAITS = {
+    "waiting": "waited for an answer",
+    "stopped": "stood still after a failure",
+    "between": "between runs",
+    "unstored": "and steps that aren't stored",
+}
 
 
 def render(view: TraceView, page: Page) -> Iterator[Line]:
@@ -38,6 +43,7 @@ def _heading(view: TraceView, width: int) -> Iterator[Line]:
         f"{word} {elapsed(spent)}" for spent, word in ((sums.waiting, "waited"), (sums.stopped, "stopped")) if spent
     ]
     times += [f"between runs {elapsed(sums.between)}"] if sums.between else []
+    times += [f"in steps that aren't stored {elapsed(sums.unstored)}"] if sums.unstored else []
     yield [
         ("title", truncate(view.thread_id, width // 2)),
         ("id", f"  {view.short}"),
@@ -129,7 +135,7 @@ def _steps(view: TraceView, _: int) -> Iterator[Line]:
 def _who(step: TraceStep) -> str:
     names = counted(f"{name_of(step.path, task.node, task.kind)}{_mark(task)}" for task in step.tasks)
     wait = _WAITS.get(step.spent, "")
-    lost = "" if step.recorded else "left no writes"
+    lost = "" if step.recorded or step.spent == "unstored" else "left no writes"
     command = "" if step.command is None else f"pending Command: {command_words(step.command)}"
     return f" {BETWEEN} ".join(part for part in (names, wait, lost, command) if part)
 
