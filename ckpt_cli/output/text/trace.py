@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from ckpt_cli.history.tasks.task_names import counted
-from ckpt_cli.output.cells import cell_len, fit, flow, pad, truncate
+from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import elapsed, size
 from ckpt_cli.output.text.contributors import KINDS, name_of
@@ -30,8 +30,10 @@ def render(view: TraceView, page: Page) -> Iterator[Line]:
     if page.width is None:
         yield from _piped(view)
         return
+    yield from _heading(view, page.width)
+    yield []
     lines = {"nodes": _tables, "steps": _steps, "timeline": _timeline}[view.shown](view, page.width)
-    yield from (fit(line, page.width) for line in [*_heading(view, page.width), [], *lines])
+    yield from (fit(line, page.width) for line in lines)
     for note in view.notes:
         yield from ([("muted", text)] for text in flow(note, page.width))
 
@@ -44,18 +46,29 @@ def _heading(view: TraceView, width: int) -> Iterator[Line]:
     ]
     times += [f"between runs {elapsed(sums.between)}"] if sums.between else []
     times += [f"in steps that aren't stored {elapsed(sums.unstored)}"] if sums.unstored else []
-    yield [
-        ("title", truncate(view.thread_id, width // 2)),
-        ("id", f"  {view.short}"),
-        ("muted", f"   {_joined(times)}"),
-    ]
+    name: Line = [("title", truncate(view.thread_id, width // 2)), ("id", f"  {view.short}"), ("", "   ")]
+    first, *others = _together(times, width - line_len(name))
+    yield [*name, ("muted", first)]
+    yield from ([("muted", f"  {text}")] for text in others)
     facts = [f"{sums.runs:,} runs", f"{sums.writes:,} writes {size(sums.bytes)}"]
     facts += (
         [f"state {size(sums.state_bytes)} in {sums.checkpoints:,} checkpoints"] if sums.state_bytes is not None else []
     )
     read, wrote = sums.input_tokens + sums.unplaced_tokens[0], sums.output_tokens + sums.unplaced_tokens[1]
     facts += [f"tokens {read:,} {LEADS_TO} {wrote:,}"] if read or wrote else []
-    yield [("muted", _joined(facts))]
+    yield from ([("muted", text)] for text in _together(facts, width))
+
+
+def _together(parts: Sequence[str], cells: int) -> list[str]:
+    """The parts in lines of so many cells."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = _joined([lines[-1], part])
+        if cell_len(longer) <= cells:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
 
 
 def _joined(parts: Iterable[str]) -> str:
