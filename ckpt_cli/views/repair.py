@@ -102,8 +102,9 @@ class RepairView(View):
         left, unread = self.left_alone, self.unreadable
         parts = []
         if left and not self.lists_all:
-            who = "1 more thread waits for an answer, or its next nodes" if left == 1 else ""
-            who = who or f"{left:,} more threads wait for an answer, or their next nodes"
+            more = " more" if self.broken else ""
+            who = f"1{more} thread waits for an answer, or its next nodes" if left == 1 else ""
+            who = who or f"{left:,}{more} threads wait for an answer, or their next nodes"
             parts.append(f"{who} may still give the results: --all lists {'it' if left == 1 else 'them'}")
         if unread:
             parts.append(f"{unread:,} thread{'' if unread == 1 else 's'} can't be read: {self.problem}")
