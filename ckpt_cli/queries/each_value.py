@@ -51,7 +51,7 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
         session.say(remark)
     if view.without:
         count = f"{view.without:,} thread{' has' if view.without == 1 else 's have'}"
-        session.say(f"{count} no {place.path}")
+        session.say(f"{count} no value at {place.path}")
 
 
 def counted(values: Iterable[ThreadValue]) -> Iterator[ValueCount]:
