@@ -113,7 +113,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
                 _must_fit(saver, log, operation, expected, has_side_rows=name is None)
                 if name is None:  # a side row, which changes with later checkpoints
                     _must_have_no_child(saver, log, expected.added, operation)
-                raise _changed_since(log, operation, name)
+                raise _changed_since(saver, log, operation, name)
             if operation.verb == "resume":
                 answered.update(name for name in saver.written(change) if isinstance(name, WriteKey))
             removed.update(saver.added(change))
@@ -197,15 +197,24 @@ def _must_have_rows(log: OperationLog, operation: Operation) -> None:
     raise Refused(f"{operation.name} can't be taken back: its rows were forgotten", hint=hint)
 
 
-def _changed_since(log: OperationLog, operation: Operation, name: Ref | WriteKey | None) -> Refused:
+def _changed_since(saver: Saver, log: OperationLog, operation: Operation, name: Ref | WriteKey | None) -> Refused:
     what = f"{operation.name} can't be taken back"
     if later := log.later_operations(operation.number):
         numbers = ", ".join(str(one.shown) for one in later)
         named = later[0].name if len(later) == 1 else f"operations {numbers}"
         return Refused(f"{what}: {named} changed the same rows later", hint=then_undo(later[0].undo_command, operation))
-    now = "" if name is None else hint_look(name if isinstance(name, Ref) else name.ref)
-    why = f"{_describe_record(name)} was changed since by somebody else"
-    return Refused(f"{what}: {why}; nothing was written", hint=now)
+    why = f"{_describe_record(name)} was changed since by an agent or somebody else"
+    return Refused(f"{what}: {why}; nothing was written", hint=_hint_changed(saver, operation, name))
+
+
+def _hint_changed(saver: Saver, operation: Operation, name: Ref | WriteKey | None) -> str:
+    """The hint what to look at; an agent that asks again keeps the answers before it in the row of the answer."""
+    if name is None:
+        return ""
+    if isinstance(name, Ref) or operation.verb != "resume":
+        return hint_look(name if isinstance(name, Ref) else name.ref)
+    *_, asked = _enclosing_heads(saver, name.ref)
+    return hint_before_answer(asked)
 
 
 def _describe_record(name: Ref | WriteKey | None) -> str:

@@ -57,7 +57,7 @@ def test_the_log_has_digests(here: Path, capsys: Captured) -> None:
         ((name, old),) = connection.execute("SELECT checkpoint_id, checkpoint FROM checkpoints LIMIT 1").fetchall()
         connection.execute("UPDATE checkpoints SET checkpoint = x'c0' WHERE checkpoint_id = ?", (name,))
     assert run(["undo", "-d", "two.sqlite", "--yes", "--same-database"]) == 7
-    assert "changed since by somebody else" in capsys.readouterr().out
+    assert "changed since by an agent or somebody else" in capsys.readouterr().out
     with sqlite3.connect("two.sqlite") as connection:
         connection.execute("UPDATE checkpoints SET checkpoint = ? WHERE checkpoint_id = ?", (old, name))
     assert run(["undo", "-d", "two.sqlite", "--yes", "--same-database"]) == 0

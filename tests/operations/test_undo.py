@@ -48,7 +48,9 @@ def test_undo_refuses_where_somebody_else_changed_the_rows(log: OperationLog, sa
     """A row that is not as the operation left it is not overwritten."""
     apply(saver, log, replacing("1", b"mine"), at=1.0)
     saver.apply(replacing("1", b"theirs"))
-    with pytest.raises(Refused, match="checkpoint 1 of thread 't' was changed since by somebody else") as refused:
+    with pytest.raises(
+        Refused, match="checkpoint 1 of thread 't' was changed since by an agent or somebody else"
+    ) as refused:
         undo.undo(saver, log, undo.find_operation(log, None), at=2.0, reason="")
     assert refused.value.hint == "`ckpt show t 1` shows what is there now"
     assert phases(log) == {1: Phase.DONE}
@@ -80,7 +82,7 @@ def test_an_undone_operation_is_nobodys_reason(log: OperationLog, saver: MemoryS
         apply(saver, log, replacing_body(body), at=1.0)
     undone(saver, log, 2)
     saver.apply(replacing_body(b"somebody else's"))
-    with pytest.raises(Refused, match="checkpoint 1 of thread 't' was changed since by somebody else"):
+    with pytest.raises(Refused, match="checkpoint 1 of thread 't' was changed since by an agent or somebody else"):
         undone(saver, log, 1)
 
 
@@ -140,5 +142,5 @@ def test_a_row_that_is_no_record_is_said_to_be_changed(
     number = apply(saver, log, Plan("", replace=(checkpoint("t", "2", parent_id="1", body=OTHER),)), at=1.0)
     saver.apply(Plan("", replace=(checkpoint("t", "2", parent_id="1", body=LONGER),)))
     monkeypatch.setattr(saver, "record_of", lambda *_: None)
-    with pytest.raises(Refused, match=r": a row was changed since by somebody else; nothing was written"):
+    with pytest.raises(Refused, match=r": a row was changed since by an agent or somebody else; nothing was written"):
         undo.undo(saver, log, undo.find_operation(log, number), at=2.0, reason="")
