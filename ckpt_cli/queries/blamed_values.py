@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import NotFound
@@ -64,9 +64,7 @@ def present(session: Session, question: Question) -> BlameView:
     origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
     session.progress("")
     lines = [
-        BlameLine(
-            spell([channel, *part.path]), part.value, next(origins[part.since]), sum(n > part.since for n in walk.gaps)
-        )
+        BlameLine(spell([channel, *part.path]), part.value, next(origins[part.since]), *walk.unread_around(part.since))
         for part in parts
     ]
     view = partial(BlameView, **_head(session, question))
@@ -141,6 +139,12 @@ class _Walk:
     def origins(self) -> Origins:
         """Finds who made changes at the checkpoints that were taken."""
         return Origins(self._session, self._question.line, self._question.steps[0], self._moments.all)
+
+    def unread_around(self, number: int) -> tuple[int, int]:
+        """How many checkpoints after this one can't be read, and how many directly before it."""
+        gaps = set(self.gaps)
+        before = sum(1 for _ in takewhile(gaps.__contains__, range(number - 1, -1, -1)))
+        return sum(one > number for one in gaps), before
 
     def unread(self, session: Session) -> list[Unread]:
         """The checkpoints that can't be read."""

@@ -45,12 +45,14 @@ class BlameLine(NamedTuple):
 
     Attributes:
         unread: the number of checkpoints since then that can't be read, so that the value may have been another there.
+        unread_before: the number of checkpoints directly before that can't be read, so that the value may be older.
     """
 
     path: str
     value: Any
     since: Origin
     unread: int = 0
+    unread_before: int = 0
 
 
 class GoneLine(NamedTuple):

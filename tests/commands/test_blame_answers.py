@@ -212,7 +212,7 @@ def test_json_lines_are_streamed(database: Database, capsys: pytest.CaptureFixtu
     assert run(["blame", CHAT, "messages", "--reverse", *words]) == 0
     rows = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
     assert {tuple(row) for row in rows} == {
-        ("path", "value", "since", "unread"),
+        ("path", "value", "since", "unread", "unread_before"),
         ("path", "value", "since", "version"),
         ("path", "value", "gone", "replaced", "after"),
     }

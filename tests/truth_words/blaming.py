@@ -62,7 +62,7 @@ def _wrong(
         if at_id not in states:
             return "not on the head's line"
     before = _parent(truth[at_id])
-    if before in states and not line.unread and _stands(states[before].get(channel, ABSENT), now, steps, part):
+    if before in states and not line.unread_before and _stands(states[before].get(channel, ABSENT), now, steps, part):
         return f"{part} was in {before} already"
     handler = (since.node or "").startswith("__error_handler__")  # the library lists no tasks of handlers
     if (
@@ -98,4 +98,6 @@ def _stands(before: Any, now: Any, steps: list[Any], part: Any) -> bool:
     """Whether a part was surely there already; of an item, whether the list was exactly the same."""
     if isinstance(now, list) and steps:
         return not differ(before, now)
+    if isinstance(before, list) and steps:
+        return False
     return before is not ABSENT and _has(before, steps, part)

@@ -123,6 +123,7 @@ class _Table:
         if isinstance(one, GoneLine):
             return [("removed" if one.gone is not None else "value", brief(one.value, room, reveal=reveal))]
         unread = f"  {_UNKNOWN} {one.unread} not read since" if one.unread else ""
+        unread += f"  {_UNKNOWN} {one.unread_before} before it not read" if one.unread_before else ""
         return [("value", brief(one.value, max(room - len(unread), 8), reveal=reveal)), ("bad", unread)]
 
 
@@ -146,13 +147,19 @@ def _plain(one: Row, page: Page) -> Line:
     else:
         nodes = origin.node or ",".join(origin.candidates)
         cells += [origin.checkpoint_id, _number(origin.step), origin.by or _UNKNOWN, nodes, origin.task or ""]
-        cells += [origin.time or "", _number(origin.turn), origin.run_id or "", origin.why]
+        cells += [origin.time or "", _number(origin.turn), origin.run_id or "", origin.why or _doubt(one)]
     cells.append("" if one.path is None else brief(one.value, reveal=page.reveal))
     if isinstance(one, GoneLine) and one.replaced:
         cells.append(brief(one.after, reveal=page.reveal))
     if isinstance(one, PastValue):
         cells.append("" if one.version is None else str(one.version))
     return row([[("", cell)] for cell in cells])
+
+
+def _doubt(one: Row) -> str:
+    """That a value may be older than the checkpoint since which it is seen."""
+    before = one.unread_before if isinstance(one, BlameLine) else 0
+    return f"{before} checkpoint{'' if before == 1 else 's'} before it can't be read" if before else ""
 
 
 def _number(number: int | None) -> str:
