@@ -27,6 +27,13 @@ def test_a_subgraph_with_a_memory_is_parted_by_its_callers() -> None:
     ]
 
 
+def test_checkpoints_inside_a_memory_belong_to_the_call_that_made_them() -> None:
+    """They were made after the first checkpoint of their call and before that of the next."""
+    members = {"memory": ("m1", "m4"), "memory|in:1": ("m2", "m3"), "memory|in:2": ("m5",)}
+    parents = {("memory", "m1"): "r0", ("memory", "m4"): "r1"}
+    assert [(call.caller, call.nested) for call in calls("", members, {}, parents)] == [("r0", 2), ("r1", 1)]
+
+
 def test_a_call_without_a_known_caller_is_given_too() -> None:
     """If neither task nor metadata names the caller, it is unknown, and no checkpoint is lost."""
     assert calls("", {"": ("r0",), "a:9": ("a0",)}, {}, {}) == [Call("a:9", None, ("a0",))]

@@ -22,7 +22,7 @@ class Call(NamedTuple):
     Attributes:
         caller: the checkpoint in the outer namespace; None if it isn't known.
         checkpoint_ids: the subgraph's checkpoints from this call, ascending.
-        nested: the number of checkpoints in the subgraphs inside this one; 0 for all but a namespace's first call.
+        nested: the number of checkpoints in the subgraphs that it called itself.
     """
 
     ns: str
@@ -119,17 +119,22 @@ def calls(
         parents: (namespace, checkpoint id) to the checkpoint of `ns` that the metadata names, where it was read.
     """
     result: list[Call] = []
-    deeper = Counter[str]()
+    deeper: dict[str, list[str]] = {}
     for other in inside(members, ns):
-        deeper[_outermost(ns, other)] += len(members[other])
+        if other != (child := _outermost(ns, other)):
+            deeper.setdefault(child, []).extend(members[other])
     for child in (other for other in inside(members, ns) if above(other) == ns):
-        nested = deeper[child] - len(members[child])
         by_caller: dict[str | None, list[str]] = {}
         task_caller = callers.get(task(child) or "")
         for checkpoint_id in members[child]:
             caller = task_caller or parents.get((child, checkpoint_id))
             by_caller.setdefault(caller, []).append(checkpoint_id)
-        for caller, own in by_caller.items():
-            result.append(Call(child, caller, tuple(own), nested))
-            nested = 0
+        nested = _by_call(deeper.get(child, ()), [own[0] for own in by_caller.values()])
+        result += [Call(child, caller, tuple(own), nested[own[0]]) for caller, own in by_caller.items()]
     return sorted(result, key=lambda call: call.checkpoint_ids[0])
+
+
+def _by_call(checkpoint_ids: Iterable[str], starts: Iterable[str]) -> Counter[str]:
+    """How many of these checkpoints were made after each start, and before the next one."""
+    ordered = sorted(starts)
+    return Counter(ordered[max(bisect_right(ordered, one) - 1, 0)] for one in checkpoint_ids)
