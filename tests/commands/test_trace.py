@@ -18,6 +18,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
+from ckpt_cli.commands.graph import graph as graph_verb
 from ckpt_cli.commands.trace import SortKey, TraceFormat, trace
 from ckpt_cli.history.lineage.ids import unix_time
 from ckpt_cli.output.clean import clean_line
@@ -317,6 +318,22 @@ def test_a_task_that_ran_again(saver: SqliteSaver, file: Path) -> None:
     flaky_sum = next(one for one in view.nodes if one.node == "flaky")
     assert (flaky_sum.runs, flaky_sum.finished, flaky_sum.failed, flaky_sum.again) == (1, 1, 1, 1)
     assert [step.spent for step in view.steps if any(task.failed for task in step.tasks)] == ["stopped"]
+
+
+def test_an_update_as_the_failed_node(saver: SqliteSaver, file: Path) -> None:
+    """LangGraph stores it under the failed task's id; the failure stays the node's, and nothing ran again."""
+
+    def fail(_: Chat) -> Chat:
+        raise ValueError("down")
+
+    graph = StateGraph(Chat).add_node("work", fail).add_edge(START, "work").compile(checkpointer=saver)
+    with contextlib.suppress(ValueError):
+        graph.invoke({"note": "in"}, on("t"))
+    graph.update_state(on("t"), {"note": "by hand"}, as_node="work")
+    nodes = {(one.node, one.kind): (one.failed, one.again) for one in look(file, "t").nodes}
+    assert nodes == {("__start__", "task"): (0, 0), ("work", "task"): (1, 0), (None, "update"): (0, 0)}
+    [drawn] = at(file, graph_verb, "t").graphs
+    assert {one.name: one.failed for one in drawn.nodes}["work"] == 1
 
 
 def test_a_branch_has_its_own_tasks(saver: SqliteSaver, file: Path) -> None:

@@ -65,21 +65,20 @@ def task_runs(nodes: StepNodes, checkpoint_id: str, stored: Sequence[TaskWrite])
     """What each task, update and Command left at a checkpoint; `stored` are all writes on it, which `nodes` knows.
 
     The writes that ``durability="exit"`` stores for the delta channels of a whole run belong to no task, and answers to
-    questions neither: both are left out.
+    questions neither: both are left out. ``update_state`` as a task that failed or asked stores under the task's id.
     """
     by_task: dict[str, list[TaskWrite]] = {}
+    updates: dict[str, list[TaskWrite]] = {}
     for write in stored:
         if write.task_id == NULL_TASK and is_command(write):
             by_task.setdefault("", []).append(write)
         elif of_task(write):
-            by_task.setdefault(write.task_id, []).append(write)
+            (updates if is_update(write) else by_task).setdefault(write.task_id, []).append(write)
     handlers = nodes.handlers(checkpoint_id)
     for task_id, writes in by_task.items():
         first, task_path = writes[0], path(writes[0])
         if not task_id:
             yield TaskRun(NULL_TASK, RunKind.COMMAND, None, writes)
-        elif is_update(first):
-            yield TaskRun(task_id, RunKind.UPDATE, None, writes)
         elif is_call(writes):
             yield TaskRun(task_id, RunKind.CALL, caller(task_path), writes)
         elif handler := handlers.get(task_id):
@@ -89,3 +88,4 @@ def task_runs(nodes: StepNodes, checkpoint_id: str, stored: Sequence[TaskWrite])
             yield TaskRun(
                 task_id, RunKind.TASK, nodes.node(first), writes, by_send=sent(nodes.path_of(first) or "") is not None
             )
+    yield from (TaskRun(task_id, RunKind.UPDATE, None, writes) for task_id, writes in updates.items())
