@@ -86,6 +86,7 @@ def plan(
         summary=f"{what}, source update, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
             *_describe_tasks(reader, row, snapshot, short),
+            *_describe_input(origin.state, snapshot, {*names, *removed}),
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_changes(origin.metadata, changes),
@@ -102,6 +103,14 @@ def _describe_tasks(reader: Reader, row: CheckpointRow, snapshot: Snapshot, shor
     yield from describe_not_inherited(reader, without_memory(snapshot, memories), row)
     yield from describe_command_left(reader, row)
     yield from _describe_arguments(row, snapshot)
+
+
+def _describe_input(state: State, snapshot: Snapshot, edited: set[str]) -> Iterator[str]:
+    """A line about the edited channels that the next run writes first, from the input that waits."""
+    given = fields(state.values.get(START)) if any(task.node == START for task in snapshot.tasks) else {}
+    if both := sorted(edited & given.keys()):
+        change = command_at("ckpt edit", state.ref, "--task", START, "--set", "PATH=JSON")
+        yield f"the next run first applies the input, which has {', '.join(both)} too: {change} changes the input"
 
 
 def _describe_arguments(row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:

@@ -1,0 +1,34 @@
+"""`ckpt edit` of a checkpoint whose input no step has taken yet: the plan names what the input writes over."""
+
+import json
+from pathlib import Path
+from typing import TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.app import run
+from tests.graphs.building import on
+
+
+class State(TypedDict, total=False):
+    asked: str
+    answer: str
+
+
+@pytest.mark.parametrize(("channel", "result"), [("asked", "wrong"), ("answer", "edited")])
+def test_the_plan_names_what_the_input_replaces(
+    channel: str, result: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run applies the input after the edit; an edited channel that the input lacks keeps its value."""
+    path = str(tmp_path / "edited.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        graph = StateGraph(State).add_node("work", lambda _: {}).add_edge(START, "work").compile(checkpointer=saver)
+        graph.invoke({"asked": "first", "answer": "old"}, on("t"))
+        graph.invoke({"asked": "wrong"}, on("t"))
+        words = ["edit", "t", "step:2", "--set", f'{channel}="edited"', "--yes", "--json", "-d", path]
+        assert run(words) == 0
+        notes = " ".join(json.loads(capsys.readouterr().out)["notes"])
+        assert ("the input, which has asked too: `ckpt edit t" in notes) == (channel == "asked")
+        assert graph.invoke(None, on("t"))[channel] == result
