@@ -230,7 +230,9 @@ def _input_hint(reader: Reader, state: State) -> str:
     tasks = Inspection(reader, state.ref).snapshot().tasks if START in state.values else []
     if len(tasks) != 1 or user_channels(state):
         return ""
-    change = command_at("ckpt edit", state.ref, "--task", tasks[0].node or "NAME", "--set", "PATH=JSON", rev="@")
+    is_head = reader.lineage(state.ref.thread_id, state.ref.ns).head == state.ref.checkpoint_id
+    options = ["--task", tasks[0].node or "NAME", "--set", "PATH=JSON"]
+    change = command_at("ckpt edit", state.ref, *options, rev="@" if is_head else "")
     return f"{change} changes the input"
 
 

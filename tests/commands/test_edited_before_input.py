@@ -1,6 +1,7 @@
 """`ckpt edit` of a checkpoint whose input no step has taken yet: the plan names what the input writes over."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import TypedDict
 
@@ -32,3 +33,15 @@ def test_the_plan_names_what_the_input_replaces(
         notes = " ".join(json.loads(capsys.readouterr().out)["notes"])
         assert ("the input, which has asked too: `ckpt edit t" in notes) == (channel == "asked")
         assert graph.invoke(None, on("t"))[channel] == result
+
+
+def test_the_hint_names_the_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Behind an input that isn't the head's, the command that edits it works as it is printed."""
+    path = str(tmp_path / "hint.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        graph = StateGraph(State).add_node("work", lambda _: {}).add_edge(START, "work").compile(checkpointer=saver)
+        graph.invoke({"asked": "wrong"}, on("t"))
+    assert run(["edit", "t", "step:-1", "--set", 'asked[0]="right"', "--dry-run", "--json", "-d", path]) == 4
+    hint = json.loads(capsys.readouterr().err)["error"]["hint"]
+    words = shlex.split(hint.split("`")[1])[1:-1]
+    assert run([*words, 'asked="right"', "--dry-run", "-d", path]) == 0
