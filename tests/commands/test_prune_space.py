@@ -156,7 +156,7 @@ def test_space_is_given_back(said: Said, path: Path, capsys: pytest.CaptureFixtu
     said("undo", "--yes")
     whole = dump(str(path))
     assert run(["prune", *words, "--yes", "-d", str(path)]) == 0
-    assert f"{path} takes {path.stat().st_size:,} bytes now, before" in capsys.readouterr().err
+    assert f"{path.name} takes {path.stat().st_size:,} bytes now, before" in capsys.readouterr().err
     assert path.stat().st_size < before
     said("undo", "--yes")
     assert dump(str(path)) == whole

@@ -1,5 +1,6 @@
 """Gives the free pages of an SQLite file back to the disk, if no other program has the file open."""
 
+import shlex
 import shutil
 import sqlite3
 from pathlib import Path
@@ -45,7 +46,8 @@ def vacuum(path: Path, mode: int) -> str:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.DatabaseError as error:
         why = "another program has the file open" if "locked" in str(error) else str(error)
-        raise Refused(f"{path} was not vacuumed: {why}", hint=f"sqlite3 {path} '{_STATEMENTS[mode]}'") from error
+        hint = f"sqlite3 {shlex.quote(str(path))} '{_STATEMENTS[mode]}'"
+        raise Refused(f"{path.name} was not vacuumed: {why}", hint=hint) from error
     finally:
         connection.close()
-    return f"{path} takes {path.stat().st_size:,} bytes now, before {before:,}"
+    return f"{path.name} takes {path.stat().st_size:,} bytes now, before {before:,}"
