@@ -25,8 +25,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.session import Session
 from ckpt_cli.views.base import Rows
 from ckpt_cli.views.bulk import BulkView, RowCount, ThreadLine
-
-_ROW = 600  # bytes of the log for a row, beside its images: key, hashes, names, indexes
+from ckpt_cli.views.plan import LOG_ROW
 
 Expand = Callable[[Plan], Iterator[RowChange]]
 """Gives the row changes of a plan."""
@@ -43,6 +42,7 @@ def change_many(
     *,
     skip_refused: bool = False,
     expand: Expand | None = None,
+    notes: Callable[[], Iterable[str]] = tuple,
     streams: Streams | None = None,
 ) -> BulkView:
     """Plan a change of many threads, show the plan, ask once, and apply it as one operation.
@@ -54,6 +54,7 @@ def change_many(
         planned: gives each thread with its plan or the reason why it is refused.
         skip_refused: change the others if some threads are refused; otherwise nothing is written.
         expand: gives the rows of a plan; None for the saver's own `expand`.
+        notes: gives what is to be said of all threads together, once each has its plan.
         streams: gives the changes of those plans that are `Streamed`.
     """
     session.must_be_writable()
@@ -70,21 +71,26 @@ def change_many(
         session.progress(f"{verb}: {view.selected:,} planned")
     view.summary = f"of {_threads(view.changes)}{summary and ' '}{summary}"
     view.threads = _Lines(spool)
+    view.notes += notes()
     if live:
         view.notes.append(f"{_threads(live)} written less than a minute ago; the application may be running")
 
-    def parts() -> Iterator[Part | RefusedPart]:
-        for one in spool:
-            if one.plan is None:
-                yield RefusedPart(one.thread_id, one.problem)
-            elif streams is not None:
-                part = part_of_plan(saver, one.thread_id, one.plan, one.size, partial(streams.logged, one.thread_id))
-                yield part._replace(contents=partial(streams.contents, one.thread_id), around=streams.around)
-            else:
-                part = part_of_plan(saver, one.thread_id, one.plan, one.size)
-                yield part if expand is None else part._replace(expand=partial(expand, one.plan))
-
+    parts = partial(_parts, saver, spool, expand, streams)
     return _confirm_and_apply(session, view, log, parts, skip_refused=skip_refused)
+
+
+def _parts(
+    saver: Saver, spool: PlanSpool, expand: Expand | None, streams: Streams | None
+) -> Iterator[Part | RefusedPart]:
+    for one in spool:
+        if one.plan is None:
+            yield RefusedPart(one.thread_id, one.problem)
+        elif streams is not None:
+            part = part_of_plan(saver, one.thread_id, one.plan, one.size, partial(streams.logged, one.thread_id))
+            yield part._replace(contents=partial(streams.contents, one.thread_id), around=streams.around)
+        else:
+            part = part_of_plan(saver, one.thread_id, one.plan, one.size)
+            yield part if expand is None else part._replace(expand=partial(expand, one.plan))
 
 
 def undo_many(
@@ -162,7 +168,7 @@ def refusal_of(error: CkptError) -> str:
 
 def log_bytes(size: int, rows: Iterable[RowCount]) -> int:
     """At most so many bytes are added to the log by images of this size and these rows."""
-    return size + _ROW * sum(row.rows for row in rows)
+    return size + LOG_ROW * sum(row.rows for row in rows)
 
 
 def _count(view: BulkView, one: ThreadPlan) -> None:
@@ -193,7 +199,7 @@ def _confirm_and_apply(
     view.stopped = bool(view.refused) and not skip_refused and not options.dry_run
     if options.dry_run or view.stopped or not view.changes:
         return view
-    _must_have_room(log, view.log_bytes)
+    must_have_room(log, view.log_bytes)
     accepted = triggered if options.with_triggers else side_effects.load_accepted(log)
     side_effects.must_be_accepted(triggered, accepted, side_effects.load_accepted_times(log))
     if not options.yes and not session.ask(view):
@@ -274,7 +280,7 @@ def _find_side_effects(session: Session, view: BulkView, log: OperationLog) -> l
     return triggered
 
 
-def _must_have_room(log: OperationLog, needed: int) -> None:
+def must_have_room(log: OperationLog, needed: int) -> None:
     """Refuse an operation whose images may not fit on the disk of the log.
 
     Raises:
@@ -284,7 +290,9 @@ def _must_have_room(log: OperationLog, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         what = f"the operation log may grow by {needed:,} bytes, and {folder} has room for {free:,}"
-        raise Refused(f"{what}; nothing was written", hint="make room, or change fewer threads at a time: --limit N")
+        raise Refused(
+            f"{what}; nothing was written", hint="make room, or change less at a time: fewer threads, with --limit N"
+        )
 
 
 def _threads(count: int) -> str:

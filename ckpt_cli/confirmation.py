@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from ckpt_cli.bulk_change import undo_many
+from ckpt_cli.bulk_change import must_have_room, undo_many
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.model import Plan, Ref, RowChange
 from ckpt_cli.operations import late_children, recent_writes, side_effects
@@ -20,10 +21,15 @@ from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView, RowLine
 
+if TYPE_CHECKING:
+    from ckpt_cli.operations.bundles import Packed
+
 _FOR_EVER = "Forget it for ever? Neither undo nor the log brings it back. [y/N] "
 
 
-def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: Survey | None) -> PlanView:
+def change(
+    session: Session, plan: Plan, changes: Sequence[Difference], forget: Survey | None, packed: "Packed | None" = None
+) -> PlanView:
     """See `Session.change`."""
     saver, log = session.reader.saver, session.logs.for_writing()
     plan = plan._replace(reason=session.options.reason or plan.reason)
@@ -32,13 +38,16 @@ def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: 
     view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
     if plan.verb in ("delete", "prune"):
         view.log, view.forgets = (None, True) if forget else (str(log.path), False)
+    expand = saver.expand
+    if packed is not None:
+        view.bundle, expand = str(packed.path), packed.expand
     threads = forget.threads if forget else ()
     return _confirm_and_apply(
         session,
         view,
         log,
-        lambda: saver.expand(plan),
-        lambda accepted: apply(saver, log, plan, at=session.clock(), forget=threads, accepted=accepted),
+        lambda: expand(plan),
+        lambda accepted: apply(saver, log, plan, at=session.clock(), forget=threads, accepted=accepted, expand=expand),
         () if forget is None else forget.rows,
     )
 
@@ -113,6 +122,7 @@ def _confirm_and_apply(
     triggered = _find_side_effects(session, view, log)
     if options.dry_run:
         return view
+    must_have_room(log, view.log_growth)
     accepted = triggered if options.with_triggers else side_effects.load_accepted(log)
     side_effects.must_be_accepted(triggered, accepted, side_effects.load_accepted_times(log))
     if not options.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):

@@ -16,6 +16,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.serde.codec import Codec
 
 if TYPE_CHECKING:
+    from ckpt_cli.operations.bundles import Packed
     from ckpt_cli.operations.log import OperationLog
     from ckpt_cli.operations.log_choice import Logs
     from ckpt_cli.operations.survey import Survey
@@ -153,11 +154,18 @@ class Session:
         log = self.logs.for_tags() if side_effects and self._has_logs() else None
         return make_lines(side_effects, () if log is None else load_accepted(log))
 
-    def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
+    def change(
+        self,
+        plan: Plan,
+        changes: "Sequence[Difference]" = (),
+        *,
+        forget: "Survey | None" = None,
+        packed: "Packed | None" = None,
+    ) -> "PlanView":
         """Show a plan, ask for confirmation, and apply the plan.
 
         `changes` are the differences that the plan makes in a state. With `forget`, a second question is asked, and
-        the deleted threads are also wiped from the log.
+        the deleted threads are also wiped from the log. With `packed`, a bundle has the rows as they are now.
 
         Raises:
             Refused: the plan was not confirmed, or the rows from which it was computed have changed; nothing was
@@ -165,7 +173,7 @@ class Session:
         """
         from ckpt_cli.confirmation import change
 
-        return change(self, plan, changes, forget)
+        return change(self, plan, changes, forget, packed)
 
     def undo(
         self, number: int | None, threads: "Sequence[str]" = (), *, skip_refused: bool = False

@@ -19,7 +19,7 @@ from ckpt_cli.views.plan import PlanView
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
-_GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "lock_waits", "masking", "installing"}
+_GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "lock_waits", "masking", "installing", "config_file"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _READING = {"layouts", "row_reading", "reading", "inspection"}
 _BELOW_COMMANDS = {"session", "operations", "plans", "copying", "output", "demo"} | _READING | _LOGIC | _GROUND
@@ -27,6 +27,7 @@ _BESIDE_COMMANDS = {"completion", "parameters", "queries", "bulk_change"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "config_file": {"errors"},
     "shell_words": set(),
     "ctrl_c": set(),
     "lock_waits": set(),
@@ -41,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "lock_waits",
         "masking",
         "installing",
+        "config_file",
     },  # they work on checkpoints nobody can decode
     "serde": _GROUND,
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes

@@ -33,6 +33,17 @@ def complete_database(incomplete: str) -> list[str]:
         return []
 
 
+def complete_policy(incomplete: str) -> list[str]:
+    """The names of the policies of `prune` in the config file."""
+    from ckpt_cli.config_file import read_table
+    from ckpt_cli.errors import CkptError
+
+    try:
+        return [name for name in sorted(read_table("policies", "keep-last = 10")[1]) if name.startswith(incomplete)]
+    except CkptError:
+        return []
+
+
 def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """Thread ids, the most recently active first."""
 

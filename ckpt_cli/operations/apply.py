@@ -31,6 +31,7 @@ def apply(
     at: float,
     forget: Collection[str] = (),
     accepted: Collection[SideEffect] = (),
+    expand: Callable[[Plan], Iterable[RowChange]] | None = None,
 ) -> int:
     """Write a plan, and give the operation's `number` in the log.
 
@@ -44,23 +45,24 @@ def apply(
         at: seconds since 1970.
         forget: threads that the plan deletes; they are wiped from the log once they are deleted.
         accepted: triggers and other side effects that may happen.
+        expand: gives the rows of the plan; None for the saver's own `expand`.
 
     Raises:
         Refused: the rows from which the plan was computed have changed, a record to add exists already, or a trigger
             would fire that nobody accepted; nothing was written.
     """
 
-    def expand() -> Iterable[RowChange]:
+    def rows() -> Iterable[RowChange]:
         verify(saver, plan.basis)
-        return saver.expand(plan)
+        return (expand or saver.expand)(plan)
 
     if not forget:
         return write(
-            saver, log, Heading(at, plan.verb, plan.reason, plan.summary, details=plan.details), expand, accepted
+            saver, log, Heading(at, plan.verb, plan.reason, plan.summary, details=plan.details), rows, accepted
         )
     summary = f"of {len(forget):,} thread{'' if len(forget) == 1 else 's'}, forgotten"
     heading = Heading(at, plan.verb, plan.reason, summary, forget=tuple(forget))
-    number = write(saver, log, heading, expand, accepted)
+    number = write(saver, log, heading, rows, accepted)
     try:
         finish_forgetting(saver, log)
     except CkptError as error:

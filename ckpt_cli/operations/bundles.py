@@ -1,15 +1,18 @@
 """`Bundles`: reads rows for the log whose image only a bundle has; a bundle that is gone or another one."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
+from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseDamaged, DatabaseUnreachable, Refused
-from ckpt_cli.model import Row, RowChange
+from ckpt_cli.model import Plan, Ref, Row, RowChange
 from ckpt_cli.operations.row_images import BUNDLED, BundledRow, digest
 from ckpt_cli.savers.bundle.reader import BundleReader
 from ckpt_cli.savers.bundle.rows import RowTable
 from ckpt_cli.savers.bundle.saver import BundleSaver
+from ckpt_cli.savers.bundle.thread_export import export_thread
+from ckpt_cli.savers.contract import Saver
 
 
 def bundled(changes: Iterable[RowChange], bundle: BundleSaver, path: Path, thread_id: str) -> Iterator[RowChange]:
@@ -30,6 +33,49 @@ def bundled(changes: Iterable[RowChange], bundle: BundleSaver, path: Path, threa
         row = BundledRow(change.before)
         row.reference = reference
         yield change._replace(before=row)
+
+
+class Packed(NamedTuple):
+    """Gives the rows of plans as the log keeps them if a bundle has them: where they are, and no image.
+
+    Attributes:
+        saver: the database.
+        bundle: the open bundle; None in a dry run, which packs nothing.
+        path: where it is.
+    """
+
+    saver: Saver
+    bundle: BundleSaver | None
+    path: Path
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """The row changes of a plan for one thread.
+
+        Raises:
+            Refused: the bundle doesn't have a row as it is now.
+        """
+        if self.bundle is not None:
+            yield from bundled(self.saver.expand(plan), self.bundle, self.path, plan.basis[0].ref.thread_id)
+            return
+        for change in self.saver.expand(plan):
+            yield change if change.before is None else change._replace(before=BundledRow(change.before))
+
+    def lacks(self, thread_id: str, only: Set[Ref] | None = None) -> bool:
+        """Whether the bundle doesn't have all records of a thread, or of these of its checkpoints.
+
+        Raises:
+            Refused: it has one with other contents.
+        """
+        added = None if self.bundle is None else export_thread(self.saver, thread_id, None, self.bundle, only=only)
+        return added is not None and bool(added.checkpoints or added.writes)
+
+    @property
+    def place(self) -> str:
+        """Where the rows are, for the operation log."""
+        if self.bundle is None:
+            return ""
+        about = self.bundle.about()
+        return f"packed in {about.location}, checksum {about.facts['checksum']}"
 
 
 class Bundles:

@@ -94,6 +94,18 @@ class Condition(NamedTuple):
         return _COMPARISONS[self.comparison](value, self.limit)
 
 
+def parse_size(text: str) -> int:
+    """The bytes that a text states: ``500MB``, ``1.5GiB``, ``20000``.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    number = _limit(text.strip(), Unit.BYTES)
+    if number is None or not math.isfinite(number):
+        raise UsageError(f"{text!r} is no size", hint=_EXAMPLES[Unit.BYTES])
+    return int(number)
+
+
 def parse_conditions(texts: Iterable[str], names: Mapping[str, Name] = NAMES) -> list[Condition]:
     """The conditions that an option was given, in their order; see `parse_condition`."""
     return [parse_condition(text, names) for text in texts]

@@ -1,16 +1,20 @@
 """The plan of ``ckpt prune``: what no policy keeps goes; kept checkpoints get the nearest kept ancestor."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.model import Checkpoint, Plan, Ref
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans import idle_threads
 from ckpt_cli.plans.idle_threads import Idle
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
+from ckpt_cli.plans.retained_bytes import keep_fitting
+from ckpt_cli.plans.retained_snapshots import Snapshots
 from ckpt_cli.plans.retention import Retention
 from ckpt_cli.plans.retention_policies import Policies
+from ckpt_cli.plans.thread_bytes import ThreadBytes
 from ckpt_cli.plans.wording import recently_written, short_ids
 from ckpt_cli.reading import Reader
 
@@ -28,6 +32,20 @@ class Decision(NamedTuple):
     reasons: tuple[str, ...]
 
 
+class Rules(NamedTuple):
+    """What a person wants of a pruning.
+
+    Attributes:
+        policies: what stays.
+        idle: which threads go as a whole.
+        reducers: those that the person named, if snapshots of delta channels replace their ancestors; else None.
+    """
+
+    policies: Policies
+    idle: Idle | None = None
+    reducers: Mapping[str, Reducer] | None = None
+
+
 class Pruning(NamedTuple):
     """A plan, and what it decides of each checkpoint of the thread; the plan is empty if nothing goes."""
 
@@ -35,41 +53,48 @@ class Pruning(NamedTuple):
     decisions: list[Decision]
 
 
-def plan(reader: Reader, thread_id: str, policies: Policies, idle: Idle | None = None) -> Pruning:
+def plan(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
     """The plan that removes the checkpoints of a thread that no policy keeps, and that nothing that stays needs.
 
-    A thread that has been `idle` goes as a whole. Without any policy, other threads stay whole.
+    A thread that has been idle goes as a whole. Without any policy, other threads stay whole.
 
     Raises:
         ThreadNotFound: there is no thread with this id.
     """
     thread, why = reader.thread(thread_id), "not idle for so long"
-    if idle is not None and idle.fits(thread):
-        why = idle.spares(reader, thread)
+    if rules.idle is not None and rules.idle.fits(thread):
+        why = rules.idle.spares(reader, thread)
         if not why:
             decisions = [Decision(row.ref, False, (_IDLE,)) for row in reader.rows(thread_id)]
             return Pruning(idle_threads.plan(reader, thread_id), decisions)
-    if policies.is_empty:
+    if rules.policies.is_empty:
         decisions = [Decision(row.ref, True, (why,)) for row in reader.rows(thread_id)]
-        return Pruning(Plan("", verb="prune", summary=f"of {thread_id}: nothing to remove", notes=(why,)), decisions)
-    return _pruned(reader, thread_id, policies)
+        return Pruning(_nothing(thread_id, notes=(why,)), decisions)
+    return _pruned(reader, thread_id, rules)
 
 
-def _pruned(reader: Reader, thread_id: str, policies: Policies) -> Pruning:
-    retention = Retention(reader, thread_id)
-    retention.keep(policies)
+def _nothing(thread_id: str, more: str = "", notes: tuple[str, ...] = ()) -> Plan:
+    return Plan("", verb="prune", summary=f"of {thread_id}: nothing to remove{more}", notes=notes)
+
+
+def _pruned(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
+    retention, sizes = Retention(reader, thread_id, rules.reducers), ThreadBytes(reader, thread_id)
+    remark = keep_fitting(retention, rules.policies, sizes)
     decisions = list(_decide(reader, retention))
     gone = {one.ref for one in decisions if not one.stays}
     if not gone:
-        return Pruning(
-            Plan("", verb="prune", summary=f"of {thread_id}: nothing to remove, {_stay(len(decisions))}"), decisions
-        )
+        stays = f", {_stay(len(decisions))}, {sizes.everything():,} bytes"
+        return Pruning(_nothing(thread_id, stays, (remark,) if remark else ()), decisions)
     orphans = list(_moved(reader, retention))
     count = RemovedCount()
     rows = [row for row in reader.rows(thread_id) if row.ref in gone]
     writes = (write for write in reader.saver.writes(thread_id, values=0) if write.ref in gone)
-    remove = tuple(count_removed(rows, writes, count))
+    remove, left = tuple(count_removed(rows, writes, count)), sizes.without(gone)
+    count.size = sizes.everything() - left
     refs = [one.row.ref for one in orphans]
+    size = f"{left + _snapshot_bytes(retention):,} bytes{' (more than --max-bytes)' if remark else ''}"
+    stays = f"{count_text(len(decisions) - len(gone), 'checkpoint')}, {size}"
+    notes = _notes(reader, retention, decisions, orphans)
     made = Plan(
         reason="",
         replace=tuple(orphans),
@@ -80,8 +105,8 @@ def _pruned(reader: Reader, thread_id: str, policies: Policies) -> Pruning:
         ),
         recent=recently_written(reader, reader.rows(thread_id)),
         verb="prune",
-        summary=f"of {thread_id} to {count_text(len(decisions) - len(gone), 'checkpoint')}: removes {count}",
-        notes=tuple(_notes(reader, retention, decisions, orphans)),
+        summary=f"of {thread_id} to {stays}: removes {count}",
+        notes=(*((remark,) if remark else ()), *notes),
     )
     return Pruning(made, decisions)
 
@@ -96,14 +121,34 @@ def _decide(reader: Reader, retention: Retention) -> Iterator[Decision]:
 
 
 def _moved(reader: Reader, retention: Retention) -> Iterator[Checkpoint]:
-    """The kept checkpoints whose parent goes, byte for byte, as children of the nearest ancestor that stays."""
+    """The kept checkpoints whose parent goes, as children of the nearest ancestor that stays; those with snapshots.
+
+    All others of their bytes are what they were.
+    """
     parents = {
         Ref(retention.thread_id, ns, orphan): parent
         for ns in retention.lineages
         for orphan, parent in retention.orphans(ns).items()
     }
-    for stored in reader.saver.checkpoints(list(parents)):
-        yield stored._replace(row=stored.row._replace(parent_id=parents[stored.row.ref]))
+    snapshots = retention.snapshots
+    for stored in reader.saver.checkpoints([*parents, *(snapshots.channels.keys() - parents if snapshots else ())]):
+        parent = parents.get(stored.row.ref, stored.row.parent_id)
+        moved = stored._replace(row=stored.row._replace(parent_id=parent))
+        yield moved if snapshots is None else snapshots.record(stored, moved)
+
+
+def _snapshot_bytes(retention: Retention) -> int:
+    return 0 if retention.snapshots is None else retention.snapshots.size
+
+
+def _snapshot_notes(snapshots: Snapshots) -> Iterator[str]:
+    if snapshots.channels:
+        names = ", ".join(sorted(set().union(*snapshots.channels.values())))
+        store = "stores" if len(snapshots.channels) == 1 else "store"
+        count = count_text(len(snapshots.channels), "checkpoint")
+        yield f"{count} {store} a snapshot of delta channels ({names}), {snapshots.size:,} bytes"
+    for channel in sorted(snapshots.unknown):
+        yield f"no snapshot of {channel} where nothing proves its value: its ancestors stay (--reducer {channel}=NAME)"
 
 
 def _notes(reader: Reader, retention: Retention, decisions: list[Decision], moved: list[Checkpoint]) -> Iterator[str]:
@@ -118,11 +163,14 @@ def _notes(reader: Reader, retention: Retention, decisions: list[Decision], move
         yield f"{short(one.ref.checkpoint_id)}{place} stays: {', '.join(one.reasons)}"
     for reason, count in Counter(reason for one in counted for reason in one.reasons).most_common():
         yield f"{_stay(count)}: {reason}"
-    first = sum(one.row.parent_id is None for one in moved)
-    if len(moved) > first:
-        get = "gets" if len(moved) - first == 1 else "get"
-        yield f"{count_text(len(moved) - first, 'checkpoint')} {get} the nearest ancestor that stays as parent"
-    if first:
+    if retention.snapshots is not None:
+        yield from _snapshot_notes(retention.snapshots)
+    orphans = {orphan for ns in retention.lineages for orphan in retention.orphans(ns)}
+    parents = [one.row.parent_id for one in moved if one.row.checkpoint_id in orphans]
+    if given := sum(parent is not None for parent in parents):
+        get = "gets" if given == 1 else "get"
+        yield f"{count_text(given, 'checkpoint')} {get} the nearest ancestor that stays as parent"
+    if first := parents.count(None):
         yield f"{count_text(first, 'checkpoint')} {'has' if first == 1 else 'have'} no parent then: no ancestor stays"
 
 

@@ -1,17 +1,19 @@
 """The ancestors from which delta channels of kept checkpoints are rebuilt; which Sends are own."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from itertools import islice
 from typing import Any
 
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.delta import counters
 from ckpt_cli.layouts import named, values_of
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 
 _AT_ONCE = 50
+
+Cover = Callable[[Ref, Set[str]], Set[str]]
+"""Gives those of some channels for which a checkpoint needs no ancestor."""
 
 
 class Chains:
@@ -28,17 +30,25 @@ class Chains:
         self._channels = defaultdict[str, set[str]](set)
         self._stored: dict[Ref, frozenset[str]] = {}
 
-    def note(self, ref: Ref, metadata: Mapping[str, Any]) -> None:
+    def note(self, ns: str, counted: Set[str]) -> None:
         """Learn the delta channels that a checkpoint's metadata counts."""
-        if counted := counters(metadata):
-            self._channels[ref.ns].update(counted)
+        if counted:
+            self._channels[ns].update(counted)
+
+    def forget(self) -> None:
+        """Forget the delta channels: other checkpoints are kept now."""
+        self._channels.clear()
 
     def channels(self, ns: str) -> Set[str]:
         """The delta channels of a namespace, as far as the kept checkpoints show them."""
         return self._channels.get(ns, set())
 
-    def needed(self, ns: str, kept: Collection[str]) -> Iterator[str]:
-        """The ancestors of kept checkpoints up to the nearest stored value of each delta channel."""
+    def needed(self, ns: str, kept: Collection[str], cover: Cover | None = None) -> Iterator[str]:
+        """The ancestors of kept checkpoints up to the nearest stored value of each delta channel.
+
+        `cover` gives the channels for which a kept checkpoint needs no ancestor although it doesn't store them; it is
+        asked where the parent isn't kept.
+        """
         channels, lineage = self.channels(ns), self._lineages[ns]
         if not channels:
             return
@@ -46,13 +56,21 @@ class Chains:
         passed: dict[str, set[str]] = {}
         for checkpoint_id in sorted(kept, reverse=True):
             line = lineage.line(checkpoint_id)
-            missing = channels - self.stored_values(ns, next(line))
+            missing = self._missing(Ref(self._thread_id, ns, next(line)), channels, kept, cover)
             for ancestor in line:
                 if not missing or missing <= passed.get(ancestor, set()):
                     break
                 yield ancestor
                 passed.setdefault(ancestor, set()).update(missing)
-                missing = missing - self.stored_values(ns, ancestor)
+                missing = self._missing(Ref(self._thread_id, ns, ancestor), missing, kept, cover)
+
+    def _missing(self, ref: Ref, channels: Set[str], kept: Collection[str], cover: Cover | None) -> Set[str]:
+        """Those of these channels that are rebuilt at a checkpoint from its ancestors."""
+        missing = channels - self.stored_values(ref.ns, ref.checkpoint_id)
+        parent = self._lineages[ref.ns].parent(ref.checkpoint_id)
+        if not missing or cover is None or parent is None or parent in kept or ref.checkpoint_id not in kept:
+            return missing
+        return missing - cover(ref, missing)
 
     def stored_values(self, ns: str, checkpoint_id: str) -> frozenset[str]:
         """The channels of which a checkpoint stores a value; a None in a header is none in some savers."""

@@ -4,15 +4,17 @@ No database stores a reducer: `history.reducers.delta` learns it from the writes
 has it in the graph, and needs none of this.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import takewhile
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.delta import AHEAD
+from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.retained_chains import Chains
+from ckpt_cli.plans.retained_snapshots import Snapshots
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.same import same
 
@@ -57,22 +59,32 @@ class ReducerEvidence:
                 return line
         return ()
 
-    def further(self, ns: str, pruned: Lineage) -> Iterator[str]:
+    def further(self, ns: str, pruned: Lineage, snapshots: Snapshots | None = None) -> Iterator[str]:
         """All that a value is learned from now, where the `pruned` tree would show another value.
 
-        Of the checkpoints that are rebuilt from the same stored value, only the last of each branch are compared.
+        Of the checkpoints that are rebuilt from the same stored value, only the last of each branch are compared. With
+        `snapshots`, such a checkpoint stores its value instead, which may show the reducer to those before it.
         """
         channels = self._chains.channels(ns)
-        for checkpoint_id in pruned.rows if channels else ():
-            rebuilt = channels - self._chains.stored_values(ns, checkpoint_id)
+        for checkpoint_id in reversed(pruned.rows) if channels else ():
+            rebuilt = self._rebuilt(ns, checkpoint_id, snapshots)
             children = pruned.children.get(checkpoint_id, ())
-            if rebuilt and not any(rebuilt <= channels - self._chains.stored_values(ns, child) for child in children):
-                yield from self._lost(Ref(self._thread_id, ns, checkpoint_id), pruned)
+            if rebuilt and not any(rebuilt <= self._rebuilt(ns, child, snapshots) for child in children):
+                yield from self._lost(Ref(self._thread_id, ns, checkpoint_id), pruned, snapshots)
 
-    def _lost(self, ref: Ref, pruned: Lineage) -> Collection[str]:
+    def _rebuilt(self, ns: str, checkpoint_id: str, snapshots: Snapshots | None) -> Set[str]:
+        """The delta channels that a checkpoint doesn't store, and won't."""
+        rebuilt = self._chains.channels(ns) - self._chains.stored_values(ns, checkpoint_id)
+        return rebuilt if snapshots is None else rebuilt - snapshots.of(Ref(self._thread_id, ns, checkpoint_id))
+
+    def _lost(self, ref: Ref, pruned: Lineage, snapshots: Snapshots | None) -> Collection[str]:
+        reader = self._reader if snapshots is None else snapshots.reader()
         try:
             now, read = Inspection(self._reader, ref).deltas_with_sources()
-            then = Inspection(self._reader, ref, pruned).deltas()
+            then = Inspection(reader, ref, pruned).values()
         except PayloadCorrupt:
             return ()
-        return read if any(not same(one.value, then[channel].value) for channel, one in now.items()) else ()
+        differing = [channel for channel, one in now.items() if not same(one.value, then.get(channel, ABSENT))]
+        if snapshots is not None:
+            differing = [channel for channel in differing if not snapshots.add(ref, channel)]
+        return read if differing else ()

@@ -5,7 +5,7 @@ What a kept checkpoint needs is kept until nothing more is needed:
 - the fork point where the branches of two kept checkpoints separate;
 - the checkpoint from which a copy or an update was made, and the siblings of a checkpoint whose parent is kept too,
   because all of them share the writes that are stored on the parent (`history.tasks.write_attribution`);
-- all ancestors back to a stored value of each delta channel, whose writes give the value;
+- all ancestors back to a stored value of each delta channel, whose writes give the value, or a snapshot of the value;
 - the parent on which the Sends of an old checkpoint are stored;
 - for a caller, the checkpoints of the subgraphs that it called; for these, their caller.
 
@@ -13,9 +13,12 @@ So a kept checkpoint loses its parent only if a run made both, and its step show
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import islice
 
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.delta import counters
+from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.history.tasks.metadata_notes import Note, note
 from ckpt_cli.history.tasks.nesting import caller_task
@@ -24,11 +27,13 @@ from ckpt_cli.model import Ref
 from ckpt_cli.plans.retained_calls import Calls
 from ckpt_cli.plans.retained_chains import Chains, stores_own_sends
 from ckpt_cli.plans.retained_evidence import ReducerEvidence
+from ckpt_cli.plans.retained_snapshots import Snapshots
 from ckpt_cli.plans.retention_policies import Policies
 from ckpt_cli.reading import Reader
 
 _RUNS = frozenset({"loop", "input"})
 
+NEWEST = "one of the newest that --max-bytes has room for"
 HEAD = "the head"
 TIP = "the tip of a branch"
 MEMORY = "the newest of a subgraph's own memory"
@@ -51,29 +56,42 @@ class Retention:
         lineages: the tree of each namespace.
         kept: namespace to the checkpoints that stay, each with the reasons.
         steps: the step of each checkpoint that stays.
+        snapshots: what kept checkpoints will store whole, so that a delta channel needs no ancestors; None if they do.
     """
 
-    def __init__(self, reader: Reader, thread_id: str) -> None:
+    def __init__(self, reader: Reader, thread_id: str, reducers: Mapping[str, Reducer] | None = None) -> None:
+        """With `reducers`, snapshots are stored; these reducers are those that a person named."""
         self.thread_id = thread_id
         self.lineages = {ns: reader.lineage(thread_id, ns) for ns in sorted({row.ns for row in reader.rows(thread_id)})}
         self.kept: dict[str, dict[str, list[str]]] = {ns: {} for ns in self.lineages}
         self._reader = reader
         self._new: list[Ref] = []
         self.steps: dict[Ref, int | None] = {}
+        self._noted: dict[Ref, tuple[Note, Set[str]]] = {}
         self._sends = defaultdict[str, set[str]](set)
+        self._written = defaultdict[Ref, set[str]](set)
+        self.snapshots = None if reducers is None else Snapshots(reader, reducers)
         starts: dict[str, Ref] = {}
         for write in reader.saver.writes(thread_id, values=0):
             starts[write.task_id] = write.ref
+            if self.snapshots is not None:
+                self._written[write.ref].add(write.channel)
             if write.channel == TASKS:
                 self._sends[write.ns].add(write.checkpoint_id)
         self._calls = Calls(reader, thread_id, self.lineages, starts)
         self._chains = Chains(reader, thread_id, self.lineages)
         self._evidence = ReducerEvidence(reader, thread_id, self.lineages, self._chains)
 
-    def keep(self, policies: Policies) -> None:
-        """Keep what the policies keep, what always stays, and all that these need."""
+    def keep(self, policies: Policies, newest: int = 0) -> None:
+        """Keep what the policies keep, the `newest` so many, what always stays, and all that these need.
+
+        What was kept before counts no longer.
+        """
+        self.kept = {ns: {} for ns in self.lineages}
+        self._chains.forget()
         root = self.lineages.get("")
         if root is not None:
+            self._keep("", ((one, NEWEST) for one in islice(reversed(root.rows), newest)))
             refs = [Ref(self.thread_id, "", i) for i in root.rows] if policies.sources else []
             sources = {i: one.source for i, one in self._notes(refs).items()}
             self._keep("", policies.select(root, sources))
@@ -129,16 +147,20 @@ class Retention:
 
     def _notes(self, refs: Iterable[Ref]) -> dict[str, Note]:
         """The metadata of checkpoints of one namespace, by id."""
-        notes: dict[str, Note] = {}
-        for ref, payload in self._reader.saver.metadata(list(refs)):
+        chosen = list(refs)
+        for ref, payload in self._reader.saver.metadata([ref for ref in chosen if ref not in self._noted]):
             metadata = named(self._reader.value(payload))
-            notes[ref.checkpoint_id] = one = note(metadata, ref.checkpoint_id)
-            self.steps[ref] = one.step
-            self._chains.note(ref, metadata)
-        return notes
+            self._noted[ref] = note(metadata, ref.checkpoint_id), frozenset(counters(metadata))
+            self.steps[ref] = self._noted[ref][0].step
+        for ref in chosen:
+            if ref in self._noted:
+                self._chains.note(ref.ns, self._noted[ref][1])
+        return {ref.checkpoint_id: self._noted[ref][0] for ref in chosen if ref in self._noted}
 
     def _complete(self) -> None:
         """Keep what the kept checkpoints need together, until some are new: of these nothing is read yet."""
+        if self.snapshots is not None:
+            self.snapshots.clear()
         for ns, lineage in self.lineages.items():
             if not self.kept[ns] or len(self.kept[ns]) == len(lineage):
                 continue
@@ -151,11 +173,20 @@ class Retention:
         lineage, kept = self.lineages[ns], self.kept[ns]
         yield FORK, _junctions(lineage, kept)
         yield SIBLING, _siblings(lineage, kept)
-        yield CHAIN, self._chains.needed(ns, kept)
-        yield EVIDENCE, self._evidence.usual(ns, kept)
+        yield CHAIN, self._chains.needed(ns, kept, self._cover)
+        if self.snapshots is None:
+            yield EVIDENCE, self._evidence.usual(ns, kept)
         yield SENDS, self._sent(ns)
         yield UNMARKED, self._unmarked(ns)
-        yield EVIDENCE, self._evidence.further(ns, self._pruned(ns))
+        yield EVIDENCE, self._evidence.further(ns, self._pruned(ns), self.snapshots)
+
+    def _cover(self, ref: Ref, channels: Set[str]) -> Set[str]:
+        """The delta channels for which a kept checkpoint, whose parent goes, needs no ancestor."""
+        if self.snapshots is None:
+            return frozenset()
+        older = islice(self.lineages[ref.ns].line(ref.checkpoint_id), 1, None)
+        kept = (ref._replace(checkpoint_id=one) for one in older if one in self.kept[ref.ns])
+        return self.snapshots.cover(ref, channels, set().union(*(self._written[one] for one in kept)))
 
     def _unmarked(self, ns: str) -> Iterator[str]:
         """The parents of checkpoints whose step wouldn't show that others were between them and their new parent."""
@@ -179,6 +210,11 @@ class Retention:
         lineage, parents = self.lineages[ns], self.orphans(ns)
         rows = (lineage.rows[one] for one in self.kept[ns])
         return Lineage(row._replace(parent_id=parents.get(row.checkpoint_id, row.parent_id)) for row in rows)
+
+    def gone(self) -> set[Ref]:
+        """The checkpoints that don't stay."""
+        every = (Ref(self.thread_id, ns, one) for ns, lineage in self.lineages.items() for one in lineage.rows)
+        return {ref for ref in every if ref.checkpoint_id not in self.kept[ref.ns]}
 
     def orphans(self, ns: str) -> dict[str, str | None]:
         """The kept checkpoints whose parent goes, each with the nearest ancestor that stays."""

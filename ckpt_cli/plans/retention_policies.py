@@ -23,6 +23,7 @@ class Policies:
         within: the same in the person's words.
         daily: the newest checkpoint of each of the last so many days (UTC) on which there is one.
         sources: those with one of these sources in their metadata.
+        bytes: the newest of the root graph, as many as the thread may have without taking more than so many bytes.
     """
 
     last: int = 0
@@ -30,6 +31,7 @@ class Policies:
     within: str = ""
     daily: int = 0
     sources: tuple[str, ...] = ()
+    bytes: int | None = None
     tips: bool = False
     tagged: bool = False
 

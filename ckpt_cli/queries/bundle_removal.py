@@ -5,13 +5,12 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from ckpt_cli.bulk_change import Planned, change_many, log_bytes
+from ckpt_cli.bulk_change import Planned, change_many
 from ckpt_cli.errors import DatabaseUnreachable, NotFound, NotSupported, Refused
 from ckpt_cli.model import Plan, RowChange
-from ckpt_cli.operations.bundles import bundled
+from ckpt_cli.operations.bundles import Packed
 from ckpt_cli.plans import delete
 from ckpt_cli.savers.bundle.saver import BundleSaver
-from ckpt_cli.savers.bundle.thread_export import export_thread
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 
@@ -30,15 +29,13 @@ def remove_packed(session: Session, thread_ids: Iterable[str], path: Path, *, sk
     The bundle is the before-image: the log keeps its path and checksum, and no rows.
     """
     with closing(BundleSaver(path.resolve())) as bundle:
+        packed = Packed(session.reader.saver, bundle, path)
 
         def planned() -> Iterator[Planned]:
             for thread_id in thread_ids:
-                yield thread_id, session.reader.moment(partial(_plan, session, thread_id, bundle))
+                yield thread_id, session.reader.moment(partial(_plan, session, thread_id, packed))
 
-        def expand(plan: Plan) -> Iterator[RowChange]:
-            return bundled(session.reader.saver.expand(plan), bundle, path, plan.basis[0].ref.thread_id)
-
-        return change_many(session, "export", f"moved to {path}", planned(), skip_refused=skip_refused, expand=expand)
+        return _changed(session, planned(), packed, skip_refused=skip_refused)
 
 
 def preview(session: Session, thread_ids: Iterable[str], path: Path, *, skip_refused: bool) -> BulkView:
@@ -48,9 +45,12 @@ def preview(session: Session, thread_ids: Iterable[str], path: Path, *, skip_ref
         for thread_id in thread_ids:
             yield thread_id, session.reader.moment(partial(_removal, session, thread_id))
 
-    view = change_many(session, "export", f"moved to {path}", planned(), skip_refused=skip_refused)
-    view.log_bytes = log_bytes(0, view.rows)  # the bundle has the images
-    return view
+    return _changed(session, planned(), Packed(session.reader.saver, None, path), skip_refused=skip_refused)
+
+
+def _changed(session: Session, planned: Iterable[Planned], packed: Packed, *, skip_refused: bool) -> BulkView:
+    summary = f"moved to {packed.path}"
+    return change_many(session, "export", summary, planned, skip_refused=skip_refused, expand=packed.expand)
 
 
 def _removal(session: Session, thread_id: str) -> Plan:
@@ -58,14 +58,12 @@ def _removal(session: Session, thread_id: str) -> Plan:
     return plan._replace(verb="export", summary=plan.summary.partition(": ")[2], notes=())
 
 
-def _plan(session: Session, thread_id: str, bundle: BundleSaver) -> Plan | str:
+def _plan(session: Session, thread_id: str, packed: Packed) -> Plan | str:
     """The plan that removes a thread, or why the bundle doesn't have all of it."""
     try:
-        added = export_thread(session.reader.saver, thread_id, None, bundle)
-        if added.checkpoints or added.writes:
+        if packed.lacks(thread_id):
             return "it went on since it was packed"
-        place = f"packed in {bundle.about().location}, checksum {bundle.about().facts['checksum']}"
-        return _removal(session, thread_id)._replace(details=(place,))
+        return _removal(session, thread_id)._replace(details=(packed.place,))
     except DatabaseUnreachable:
         raise
     except (Refused, NotFound, NotSupported) as error:

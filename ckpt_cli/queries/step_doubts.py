@@ -32,6 +32,8 @@ def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[Task
     """A reason why a checkpoint's state may differ from the result of its writes; "" if there is none."""
     own_note, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
     runs = [i for i in attribution.lineage.children.get(parent or "", ()) if attribution.note(i).source in ("loop", "")]
+    is_later = parent is not None or own_note.source == "input"  # an input that is the first stored may begin a turn
+    has_gap = is_later and attribution.unstored_steps(ref.checkpoint_id) > 0
     if step_writes is not None:
         if any(write.channel == ERROR_SOURCE for write in step_writes):
             return "error handlers decided which writes count"
@@ -41,8 +43,8 @@ def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[Task
             return "its parent has run several times, so some writes may come from another run"
         if why := why_incomplete(step_writes, own_note.step):
             return why
-        return _SEVERAL if attribution.spans_steps(ref.checkpoint_id) else ""
-    if attribution.unstored_steps(ref.checkpoint_id) and (parent is not None or own_note.source == "input"):
+        return _SEVERAL if has_gap else ""
+    if has_gap:
         return _SEVERAL
     if own_note.outputs is not None:
         return "only its metadata shows what was written"

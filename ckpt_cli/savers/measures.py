@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import groupby, islice
 from typing import ClassVar, NamedTuple
 
-from ckpt_cli.model import CheckpointRow, Thread, Write
+from ckpt_cli.model import CheckpointRow, Ref, Thread, Write
 
 _THREADS = 100  # threads whose records are read at once
 
@@ -59,6 +59,24 @@ class ThreadSize(NamedTuple):
     recent: int
 
 
+Value = tuple[str, str, str]
+"""A value that is stored once for all checkpoints that name it: namespace, channel, version as text."""
+
+
+class StoredSizes(NamedTuple):
+    """The bytes of the checkpoints of one thread.
+
+    Attributes:
+        own: what each checkpoint takes alone; None if the engine can't tell without reading it.
+        values: what each value takes that several checkpoints may share; empty if checkpoints hold their values.
+        uses: the values that each checkpoint names.
+    """
+
+    own: Mapping[Ref, int | None]
+    values: Mapping[Value, int] = {}
+    uses: Mapping[Ref, Collection[Value]] = {}
+
+
 class Space(NamedTuple):
     """What a database takes on disk or in memory.
 
@@ -77,6 +95,18 @@ class Space(NamedTuple):
     tables: Mapping[str, int] = {}
     indexes: Mapping[str, str] = {}
     settings: Mapping[str, str] = {}
+
+
+class Vacuum(NamedTuple):
+    """How the engine is told to give back what deleted rows took.
+
+    Attributes:
+        statement: what `Measurer.vacuum` runs; "" if there is nothing to run.
+        effect: a sentence: what that does, or what happens by itself.
+    """
+
+    statement: str
+    effect: str
 
 
 class Figures(NamedTuple):
@@ -163,6 +193,11 @@ class Measurer:
                 recent = sum(1 for row in rows if period(row.checkpoint_id, [since]) == 1)
                 yield ThreadSize(thread_id, len(rows), len(writes.get(thread_id, ())), size, recent)
 
+    def stored_sizes(self, thread_id: str) -> StoredSizes:
+        """The bytes of each checkpoint of a thread, and of the values that they share."""
+        rows = [*self.rows_of([thread_id])]
+        return StoredSizes({row.ref: size for row, size in zip(rows, self.checkpoint_sizes(rows), strict=True)})
+
     def checkpoint_sizes(self, rows: Sequence[CheckpointRow]) -> Sequence[int | None]:
         """The bytes of these checkpoints; None where the engine can't tell without reading them."""
         return [row.size for row in rows]
@@ -177,6 +212,20 @@ class Measurer:
     def space(self) -> Space:
         """What the database takes, from the engine's own figures."""
         return Space(None, None, self.shrinks)
+
+    def plan_vacuum(self) -> Vacuum:
+        """What `vacuum` will do."""
+        return Vacuum("", self.space().after_delete)
+
+    def vacuum(self) -> str:
+        """Give the space of deleted rows back, and say what that did; only if `plan_vacuum` has a statement.
+
+        It may close the connection, and nothing else uses it any more.
+
+        Raises:
+            Refused: it would be in somebody's way, or this user may not; nothing was done.
+        """
+        raise NotImplementedError
 
     def _pages(self, thread_ids: Collection[str] | None) -> Iterator[list[str]]:
         ids = iter(thread_ids) if thread_ids is not None else (thread.thread_id for thread in self.threads())

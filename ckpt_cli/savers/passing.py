@@ -9,7 +9,7 @@ from ckpt_cli.savers.about import About, Place, RecordFormat, SideEffect, Totals
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.head_reads import HeadRead
-from ckpt_cli.savers.measures import Advice, Figures, Group, Space, ThreadSize
+from ckpt_cli.savers.measures import Advice, Figures, Group, Space, StoredSizes, ThreadSize, Vacuum
 from ckpt_cli.savers.selection import Selection
 
 if TYPE_CHECKING:
@@ -81,6 +81,18 @@ class PassingSaver(Saver):
     def groups(self, bounds: Sequence[str], thread_ids: Collection[str] | None = None) -> Iterator[Group]:
         """See `Measurer.groups`."""
         return self._saver.groups(bounds, thread_ids)
+
+    def plan_vacuum(self) -> Vacuum:
+        """See `Measurer.plan_vacuum`."""
+        return self._saver.plan_vacuum()
+
+    def vacuum(self) -> str:
+        """See `Measurer.vacuum`."""
+        return self._saver.vacuum()
+
+    def stored_sizes(self, thread_id: str) -> StoredSizes:
+        """See `Measurer.stored_sizes`."""
+        return self._saver.stored_sizes(thread_id)
 
     def thread_sizes(
         self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None

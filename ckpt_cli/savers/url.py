@@ -4,12 +4,12 @@ Only the user's own words cause an import, never a database's contents. A passwo
 every printed text passes through `database_name.mask_database`.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn
 
+from ckpt_cli.config_file import at_home, read_table
 from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.contract import Saver
@@ -18,11 +18,9 @@ from ckpt_cli.savers.database_name import ESCAPES, cannot_hold_password, check_o
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
 _BUNDLE = ".ckpt"  # it is never opened unless it is named
 _DEV = ".langgraph_api"
-_CONFIG_LINES = 'below [databases] it has lines like NAME = "path or URL"'
 _URL = r"(?s)([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)"
 _CONNINFO = r"\s*(service|host|hostaddr|port|dbname|user|password|passfile|options|ssl\w+)\s*="
 """The beginning of a string of libpq (libpq 15, "Keyword/Value Connection Strings"): one of its usual parameters."""
-_TOML_PLACE = r" \(at [\w ,]+\)$"
 _ATTRIBUTE = r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*"
 
 
@@ -57,7 +55,7 @@ def sqlite_file(database: str) -> Path | None:
     url = _config()[1].get(database)
     if not isinstance(url, str):
         return None
-    return sqlite_file(url if "://" in url else str(_at_home(url)))
+    return sqlite_file(url if "://" in url else str(at_home(url)))
 
 
 def names() -> list[str]:
@@ -133,15 +131,10 @@ def _open_named(name: str) -> Saver | None:
         return None
     if not isinstance(url, str):
         raise UsageError(f'{config}: {name} needs a line like {name} = "path or URL"')
-    saver = _open_url(url) or _open_path(_at_home(url), url) or _open_conninfo(url) or _open_attribute(url)
+    saver = _open_url(url) or _open_path(at_home(url), url) or _open_conninfo(url) or _open_attribute(url)
     if saver is None:
         raise DatabaseUnreachable(f"no such file: {mask_database(url)}", hint=f"{config} calls it {name}")
     return saver
-
-
-def _at_home(path: str) -> Path:
-    """The path with a leading ``~`` replaced by the home directory; unchanged where there is no home."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises an error there
 
 
 def _open_conninfo(database: str) -> Saver | None:
@@ -178,25 +171,7 @@ def _no_such(name: str) -> NoReturn:
 
 def _config() -> tuple[Path, dict[str, object]]:
     """The config file's path and its ``[databases]``: ``name = "url or path"``, each checked only when it is used."""
-    home = os.environ.get("XDG_CONFIG_HOME")
-    path = _at_home(home or "~/.config") / "ckpt" / "config.toml"
-    try:
-        if not os.path.exists(path):  # noqa: PTH110 - False also where this user may not enter the folder
-            return path, {}
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it isn't UTF-8"
-        raise UsageError(f"{path} can't be read: {reason}", hint=_CONFIG_LINES) from None
-    import tomllib
-
-    try:
-        databases = tomllib.loads(text).get("databases", {})
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(_TOML_PLACE, str(error))  # the rest of the message may quote a line with a password
-        raise UsageError(f"{path} is not valid TOML{place[0] if place else ''}", hint=_CONFIG_LINES) from None
-    if not isinstance(databases, dict):
-        raise UsageError(f'{path}: [databases] needs lines like name = "url"')
-    return path, databases
+    return read_table("databases", 'NAME = "path or URL"')
 
 
 def _similar_names(name: str, databases: Iterable[str]) -> list[str]:

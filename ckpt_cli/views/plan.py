@@ -12,6 +12,9 @@ from ckpt_cli.views.base import Rows, View
 from ckpt_cli.views.changed_threads import ChangedNamespace, changed_threads
 from ckpt_cli.views.side_effects import SideEffectLine
 
+LOG_ROW = 600
+"""Bytes of the operation log for a row, beside its images: key, hashes, names, indexes."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowLine:
@@ -65,6 +68,8 @@ class PlanView(View):
     changes_database: ClassVar[bool] = True
     confirmed = False
     """Whether the user has seen the plan and confirmed it."""
+    bundle = ""
+    """The bundle that keeps the rows for undo, so that the log doesn't; "" if there is none."""
 
     command: str
     summary: str
@@ -82,6 +87,11 @@ class PlanView(View):
     threads: int = 0
     namespaces: int = 0
     where: tuple[ChangedNamespace, ...] = ()
+
+    @property
+    def log_growth(self) -> int:
+        """At most so many bytes are added to the operation log."""
+        return sum(row.after + (0 if self.bundle else row.before) + LOG_ROW for row in self.rows)
 
     def locate(self) -> None:
         """Set the number of threads and namespaces, and the first of them, from the rows."""

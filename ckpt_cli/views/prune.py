@@ -28,15 +28,20 @@ class PruneView(PlanView):
 
     Attributes:
         checkpoints: what is decided of each checkpoint of the thread, by namespace and id.
+        log_bytes: the operation log grows by at most so many bytes.
+        packed: the bundle that keeps the rows for undo; null if the log does.
     """
 
     verb: ClassVar[str] = "prune"
 
     checkpoints: list[DecidedCheckpoint] = field(default_factory=list)
+    log_bytes: int = 0
+    packed: str | None = None
 
     @classmethod
     def of(cls, plan: PlanView, checkpoints: Iterable[DecidedCheckpoint]) -> "PruneView":
         """The same plan with the decisions."""
         view = cls(**{one.name: getattr(plan, one.name) for one in fields(plan)}, checkpoints=list(checkpoints))
-        view.confirmed = plan.confirmed
+        view.confirmed, view.bundle = plan.confirmed, plan.bundle
+        view.log_bytes, view.packed = plan.log_growth, plan.bundle or None
         return view

@@ -19,6 +19,7 @@ Database = Callable[[str], Path]
 LOOKS: dict[str, tuple[list[str], KeepOptions]] = {
     "forks": (["forks"], KeepOptions(last=1, inputs=True)),
     "delta": (["delta"], KeepOptions(tips=True)),
+    "snapshot": (["delta"], KeepOptions(tips=True, snapshot=True)),
     "subgraphs": (["subgraph-stateful"], KeepOptions(last=2)),
     "first": (["durability-exit"], KeepOptions(tips=True)),
     "daily": (["chat-linear"], KeepOptions(daily=2, source=["input", "update"])),
@@ -48,6 +49,12 @@ REFUSED = {
     "a policy of nothing": (["forks", "--keep-last", "0", "--keep-daily", "0"], 2, "what stays?"),
     "no such thread": (["nobody", "--keep-tips"], 4, "no thread 'nobody'"),
     "no such source": (["forks", "--keep-source", "bulk"], 2, "'bulk' is no source"),
+    "no size": (["forks", "--max-bytes", "much"], 2, "'much' is no size"),
+    "a reducer without snapshots": (
+        ["forks", "--keep-tips", "--reducer", "log=append"],
+        2,
+        "of which --snapshot stores",
+    ),
     "no time": (["forks", "--keep-within", "long"], 2, "'long' is no time"),
     "fewer than none": (["forks", "--keep-last", "-1"], 2, "--keep-last"),
     "one of many": (["forks", "--keep-tips", "--limit", "1"], 2, "are for many threads"),

@@ -25,7 +25,7 @@ THREADS = [f"t-{number}" for number in range(6)]
 def test_killed_and_run_again(
     request: pytest.FixtureRequest, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
-    """Where transactions are, no thread is half pruned; what was done before the crash is undone like the rest."""
+    """Where transactions are, no thread is half pruned; what was done before the crash is undone, from the bundle."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     backend = places(request, kind)()
     with backend.official() as official:
@@ -36,7 +36,8 @@ def test_killed_and_run_again(
         graphs = dict.fromkeys(THREADS, graph)
         before, was = contents(backend), look(backend, official, graphs)
         whole = {thread_id: contents_of(backend, thread_id) for thread_id in THREADS}
-        command = ["prune", "--match", "*", "--keep-tips", "-d", backend.url, "--yes"]
+        words = ["--keep-tips", "--snapshot", "--export", str(tmp_path / "cold.ckpt")]
+        command = ["prune", "--match", "*", *words, "-d", backend.url, "--yes"]
         chance = Random(kind)
         for _ in range(KILLS):
             killed_after(chance.uniform(0.05, 2.5), command)

@@ -13,7 +13,7 @@ from ckpt_cli.model import Ref
 from tests.cross.pruned import check_verified, nearest, policies
 from tests.cross.travel import contents
 from tests.langgraph.places import PLACES, places
-from tests.pruning.reading import Seen, look
+from tests.pruning.reading import Seen, learned, look
 from tests.pruning.threads import play, random_graph
 
 FULL = {"sqlite": 300, "postgres": 300}
@@ -50,6 +50,8 @@ def test_what_stays_is_what_it_was(
             was, before = look(backend, official, graphs), contents(backend)
             for _ in range(EACH):
                 words, which = _policies(dice, was), dice.choice(CHOICES)
+                if dice.random() < 0.4:
+                    words += ["--export", str(tmp_path / f"{kind} {part} {number}.ckpt")]
                 view = backend.ckpt("prune", *which, *words, "--yes", capsys=capsys)
                 now = look(backend, official, graphs)
                 compare(was, now, [number, *words])
@@ -71,8 +73,10 @@ def test_what_stays_is_what_it_was(
 def compare(was: Seen, now: Seen, where: object) -> None:
     """What stays is what it was, with the nearest ancestor that stays as parent."""
     kept = now.parents.keys()
-    for before, after in zip(was[:3], now[:3], strict=True):
+    for before, after in ((was.states, now.states), (was.tuples, now.tuples)):
         assert [(ref, before[ref], after[ref]) for ref in kept if before[ref] != after[ref]] == [], where
+    differing = [ref for ref in kept if was.ours[ref] != now.ours[ref] and not learned(was, now, ref)]
+    assert [(ref, was.ours[ref], now.ours[ref]) for ref in differing] == [], where
     assert now.parents == nearest(was.parents, kept), where
 
 
@@ -83,4 +87,6 @@ def _policies(dice: Random, was: Seen) -> list[str]:
         when = ids.unix_time(dice.choice(sorted(was.parents)).checkpoint_id)
         assert when is not None
         words += ["--keep-within", datetime.fromtimestamp(when, UTC).isoformat()]
-    return words
+    if dice.random() < 0.3:
+        words += ["--max-bytes", str(dice.randint(0, 40_000))]
+    return [*words, "--snapshot"] if dice.random() < 0.5 else words

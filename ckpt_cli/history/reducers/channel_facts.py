@@ -38,7 +38,10 @@ class Change(StrEnum):
     UNVERSIONED = "unversioned"
     """The same, and the value is one that code can't change in place."""
     STORED_WHOLE = "stored whole"
-    """A delta channel's value is stored, and of the value before only the writes are known. Each fork begins so."""
+    """A delta channel's value is stored, and of the value before only the writes are known.
+
+    Each fork begins so; `ckpt prune --snapshot` stores one under the version that the channel has.
+    """
     LEFT_OUT = "left out"
     """It has no value any more, the same version and no stored write: of a graph without this channel, all have none.
 
@@ -120,8 +123,10 @@ def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | 
         return ChannelFacts(Change.BUMPED) if step.moved and not empties else None
     if step.before is ABSENT and _is_empty_value(step.after):
         return None
+    if is_unproven(step.before) and step.after is not ABSENT:
+        return ChannelFacts(Change.STORED_WHOLE, empties)
     if step.moved:
-        return ChannelFacts(Change.STORED_WHOLE if is_unproven(step.before) else Change.MOVED, empties)
+        return ChannelFacts(Change.MOVED, empties)
     if step.after is ABSENT:
         return ChannelFacts(Change.LEFT_OUT, empties)
     if step.before is ABSENT and step.kept:

@@ -61,11 +61,19 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
         yield from ([("waiting", f"  {part}")] for part in _wrapped(text, page, 2))
     yield from break_between_spans(_row_counts(view), page.width)
     if view.log and view.rows:
-        intro = f"The log keeps them for undo{' (--forget does not)' if view.command == 'delete' else ''}:"
-        if page.width is None:
-            yield [("muted", f"{intro} {view.log}")]
-        else:
-            yield from ([("muted", text)] for text in (intro, f"  {view.log}"))
+        yield from _kept_for_undo(view, view.log, page)
+
+
+def _kept_for_undo(view: PlanView, log: str, page: Page) -> Iterator[Line]:
+    """Which file keeps the rows, and how much larger the log becomes."""
+    grows = f"{size(view.log_growth)} more at most"
+    intro = f"The log keeps them for undo{' (--forget does not)' if view.command == 'delete' else ''}, {grows}:"
+    if view.bundle:
+        log, intro = view.bundle, f"This bundle keeps them for undo (the log where they are, {grows}):"
+    if page.width is None:
+        yield [("muted", f"{intro} {log}")]
+    else:
+        yield from ([("muted", text)] for text in (intro, f"  {log}"))
 
 
 def _where(view: PlanView, page: Page) -> Iterator[Line]:

@@ -1,6 +1,6 @@
 """Adds a thread of another database to a bundle: the records that it lacks; it refuses what differs."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
@@ -54,6 +54,7 @@ def export_thread(
     old: BundleSaver | None,
     redact: Redact | None = None,
     rows: Callable[[], Iterable[RowChange]] = tuple,
+    only: Set[Ref] | None = None,
 ) -> Added:
     """Add what a bundle lacks of a thread; must run inside a moment of `saver`, and may run again.
 
@@ -63,7 +64,8 @@ def export_thread(
         writer: adds to the bundle; None to only count.
         old: the bundle as it was, if there was one.
         redact: changes each record before it is compared with the bundle's and added.
-        rows: gives the removal of the thread's rows, which are added as they are.
+        rows: gives changes of the thread's rows, which are added as they are before.
+        only: these checkpoints, with the writes on them; None for all.
 
     Raises:
         Refused: the bundle has a record with other contents, or a value isn't in the database.
@@ -72,7 +74,7 @@ def export_thread(
     if writer is not None:
         writer.begin(own_id, origin_of(saver, thread_id))
     added = Added(own_id)
-    for record in _missing(saver, thread_id, own_id, old, redact or _Same()):
+    for record in _missing(saver, thread_id, own_id, old, redact or _Same(), only):
         is_checkpoint, size = isinstance(record, Checkpoint), sum(len(one.data) for one in _payloads(record))
         checkpoints, writes = added.checkpoints + is_checkpoint, added.writes + (not is_checkpoint)
         added = Added(own_id, checkpoints, writes, added.bytes + size)
@@ -116,10 +118,12 @@ class _Same:
         return write
 
 
-def _missing(saver: Saver, thread_id: str, own_id: str, old: BundleSaver | None, redact: Redact) -> Iterator[Record]:
+def _missing(
+    saver: Saver, thread_id: str, own_id: str, old: BundleSaver | None, redact: Redact, only: Set[Ref] | None
+) -> Iterator[Record]:
     """The records that the bundle doesn't have."""
     here = old if old is not None and old.thread(own_id) is not None else None
-    for found in saver.checkpoints(row.ref for row in saver.rows(thread_id)):
+    for found in saver.checkpoints(row.ref for row in saver.rows(thread_id) if only is None or row.ref in only):
         _must_be_whole(found)
         checkpoint = redact.checkpoint(found)
         there = None if here is None else next(here.checkpoints([checkpoint.row.ref]), None)
@@ -127,6 +131,8 @@ def _missing(saver: Saver, thread_id: str, own_id: str, old: BundleSaver | None,
             yield checkpoint
     on, there_by_name = None, dict[object, Write]()
     for one in saver.writes(thread_id):
+        if only is not None and one.ref not in only:
+            continue
         _must_be_whole(one)
         write = redact.write(one)
         if here is not None and write.ref != on:

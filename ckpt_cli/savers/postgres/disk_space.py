@@ -1,15 +1,24 @@
 """What Postgres takes on disk for LangGraph's tables, from its catalogues and statistics."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ckpt_cli.errors import Refused
 from ckpt_cli.savers.measures import Advice, Figures, Space
+
+if TYPE_CHECKING:
+    from ckpt_cli.savers.postgres.connection import Connection
 
 Query = Callable[..., Iterator[tuple[Any, ...]]]
 
 AFTER_DELETE = (
     "the tables don't shrink after a delete: autovacuum makes the space free for new rows; `VACUUM FULL` (which locks "
     "the table) or pg_repack gives it back to the disk"
+)
+
+VACUUM_EFFECT = (
+    "then VACUUM makes the space free for new rows at once, while agents go on; only `VACUUM FULL` (which locks the "
+    "tables) or pg_repack gives it back to the disk"
 )
 
 _RELATIONS = """
@@ -39,6 +48,21 @@ def disk_space(query: Query, names: Sequence[str]) -> Space:
     for name, size, definition in query(_INDEXES, [[*names]]):
         tables[name], indexes[name] = int(size), str(definition)
     return Space(sum(tables.values()), None, AFTER_DELETE, tables, indexes, settings)
+
+
+def vacuum(connection: "Connection", statement: str) -> str:
+    """Run VACUUM, and say that it ran.
+
+    Raises:
+        Refused: this user doesn't own a table, or another session has it locked: then the server skips it (Postgres 15,
+            "VACUUM").
+    """
+    notices: list[str] = []
+    connection.driver.add_notice_handler(lambda one: notices.append(str(one.message_primary)))
+    connection.run_alone(statement, {}, writing=True)
+    if skipped := [one for one in notices if "skipping" in one]:
+        raise Refused(f"not all tables were vacuumed: {'; '.join(skipped)}", hint=statement)
+    return f"{statement} has run"
 
 
 _MANY = 1_000_000  # rows from which a plan needs more than the key index

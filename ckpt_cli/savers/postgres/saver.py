@@ -9,11 +9,12 @@ from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.head_reads import HeadRead
-from ckpt_cli.savers.measures import Advice, Figures, Space
+from ckpt_cli.savers.measures import Advice, Figures, Space, Vacuum
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.postgres.address import parse
 from ckpt_cli.savers.postgres.arrivals import read_new, read_threads
 from ckpt_cli.savers.postgres.connection import Connection
+from ckpt_cli.savers.postgres.disk_space import VACUUM_EFFECT
 from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Schema, detect
 from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_exists, whereabouts
@@ -143,6 +144,20 @@ class PostgresSaver(SqlSaver):
         from ckpt_cli.savers.postgres.disk_space import disk_space
 
         return disk_space(self._engine.query, self._schema.names())
+
+    def plan_vacuum(self) -> Vacuum:
+        """VACUUM of LangGraph's tables, beside which agents go on."""
+        return Vacuum(self._vacuum, VACUUM_EFFECT)
+
+    def vacuum(self) -> str:
+        """See `disk_space.vacuum`."""
+        from ckpt_cli.savers.postgres.disk_space import vacuum
+
+        return vacuum(self._connection, self._vacuum)
+
+    @property
+    def _vacuum(self) -> str:
+        return f"VACUUM (SKIP_LOCKED) {', '.join(self._schema.names())}"
 
     def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
         """See `disk_space.advice`."""

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import ClassVar
 
-from ckpt_cli.model import Scalar
-from ckpt_cli.savers.measures import Group, Part, ThreadSize
+from ckpt_cli.model import Ref, Scalar
+from ckpt_cli.savers.measures import Group, Part, StoredSizes, ThreadSize, Value
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine, ResultRow
+from ckpt_cli.savers.sql.headers import parse_versions
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 from ckpt_cli.savers.sql.measure_statements import MeasureStatements
 from ckpt_cli.savers.sql.reading import ReadMethods
@@ -35,6 +36,18 @@ class MeasureMethods(ReadMethods):
             statement, times = self._sql_measures.writes(bounds, only[WRITES][0])
             for ns, channel, tag, path, period, count, size in self._sums(statement, [*times, *only[WRITES][1]]):
                 yield Group(Part.WRITE, count, size, ns, channel, tag, path or "", period)
+
+    def stored_sizes(self, thread_id: str) -> StoredSizes:
+        """Two statements: the lengths of headers, with the versions in them, and those of blobs."""
+        uses, own = dict[Ref, Collection[Value]](), dict[Ref, int | None]()
+        condition, parameters = self._engine.among(CHECKPOINTS, ("thread_id",), [(thread_id,)])
+        for *name, versions, size in self._engine.query(self._sql.measured + condition, parameters, stream=True):
+            ref = Ref(*name)
+            own[ref] = int(size or 0)
+            uses[ref] = [(ref.ns, *one) for one in parse_versions(versions).items()]
+        condition, parameters = self._engine.among(BLOBS, ("thread_id",), [(thread_id,)])
+        blobs = self._engine.query(self._sql_blobs.sizes + condition, parameters, stream=True)
+        return StoredSizes(own, {(ns, channel, version): int(n or 0) for _, ns, channel, version, n in blobs}, uses)
 
     def thread_sizes(
         self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None

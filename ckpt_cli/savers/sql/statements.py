@@ -64,6 +64,7 @@ class CheckpointStatements:
         self.headers, blobs = f"{header} FROM {table} WHERE ", engine.joined_blobs()
         self.joined = blobs and f"{header}, {blobs} FROM {table} WHERE "
         self.versions = f"SELECT {place}, {engine.channel_versions()} FROM {table} WHERE "
+        self.measured = f"SELECT {place}, {engine.channel_versions()}, {length} FROM {table} WHERE "
         self.key = ("thread_id", "checkpoint_ns") if layout.shallow else ("thread_id", "checkpoint_ns", "checkpoint_id")
 
 

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from ckpt_cli.model import Scalar
-from ckpt_cli.savers.measures import Advice, Figures, Group, Part, Space, ThreadSize
+from ckpt_cli.savers.measures import Advice, Figures, Group, Part, Space, ThreadSize, Vacuum
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.period_case import period_case
 from ckpt_cli.savers.spelling import text_of
@@ -109,6 +109,24 @@ class MeasureMethods(ThreadMethods):
         size = pages * page + self._connection.file_state.wal_size
         indexes = {str(name): str(text or "") for name, text in self._connection.query(sql.INDEXES)}
         return Space(size, free * page, after_delete, {}, indexes, settings)
+
+    def plan_vacuum(self) -> Vacuum:
+        """VACUUM, or the pragma for a file whose free pages are listed; see `sqlite.vacuum`."""
+        from ckpt_cli.savers.sqlite.vacuum import plan_vacuum
+
+        return plan_vacuum(self._connection.path, self._vacuum_mode, _AFTER_DELETE.get(self._vacuum_mode, self.shrinks))
+
+    def vacuum(self) -> str:
+        """See `sqlite.vacuum`; this connection is closed for it."""
+        from ckpt_cli.savers.sqlite.vacuum import vacuum
+
+        path, mode = self._connection.path, self._vacuum_mode
+        self._connection.close()
+        return vacuum(path, mode)
+
+    @property
+    def _vacuum_mode(self) -> int:
+        return int(next(self._connection.query("PRAGMA auto_vacuum"))[0])
 
     def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:
         """VACUUM if much is free, WAL if writers block readers, delta channels if most is stored again."""

@@ -1,0 +1,149 @@
+"""`Snapshots`: which kept checkpoints store delta channels whole, so that the ancestors can go (`prune --snapshot`).
+
+A snapshot keeps the channel's version: the value at a version is always the same, so no node runs because of it, and a
+checkpoint that names the same version may find the value there too (checkpoint-postgres 3.2 stores one for each).
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Set
+from typing import Any
+
+from ckpt_cli.errors import NotSupported, PayloadCorrupt, Refused, UsageError
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven, unproven
+from ckpt_cli.history.reducers.reducers import ABSENT, Reducer
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Checkpoint, Payload, Ref
+from ckpt_cli.plans.delta_snapshots import as_snapshot
+from ckpt_cli.plans.new_checkpoint import encode_checkpoint, make_origin
+from ckpt_cli.reading import Reader
+from ckpt_cli.row_reading import bound
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.state import State
+
+_MSGPACK = Payload("msgpack", b"\xc0")
+_KEPT = 8  # checkpoints whose rebuilt channels are in memory
+
+
+class Snapshots:
+    """The snapshots that a pruning writes.
+
+    Attributes:
+        channels: checkpoint to the channels that it will store whole.
+        unknown: the channels of which some value is proven by nothing, so that ancestors stay for them.
+    """
+
+    def __init__(self, reader: Reader, reducers: Mapping[str, Reducer]) -> None:
+        """`reducers` are those that a person named, for channels of which the history doesn't prove it."""
+        self._reader = reader
+        self._reducers = reducers
+        self._rebuilt = OrderedDict[Ref, Mapping[str, Rebuilt]]()
+        self._sizes: dict[tuple[Ref, str], int | None] = {}
+        self.channels: dict[Ref, set[str]] = {}
+        self.unknown: set[str] = set()
+
+    def clear(self) -> None:
+        """Begin again: other checkpoints are kept now."""
+        self.channels, self.unknown = {}, set()
+
+    def cover(self, ref: Ref, channels: Set[str], written: Set[str]) -> Set[str]:
+        """Those of these channels for which a checkpoint needs no ancestor, with the snapshots that this takes.
+
+        A channel without a value needs no snapshot, unless it is among those `written` by ancestors that stay.
+        """
+        covered = set[str]()
+        for channel in channels:
+            if self._is_empty(ref, channel):
+                covered |= {channel} - written
+            elif self.add(ref, channel):
+                covered.add(channel)
+        return covered
+
+    def add(self, ref: Ref, channel: str) -> bool:
+        """Store a channel whole in a checkpoint; False if nothing proves its value there."""
+        if (ref, channel) not in self._sizes:
+            self._sizes[ref, channel] = self._encoded_size(ref, channel)
+        is_possible = self._sizes[ref, channel] is not None
+        if is_possible:
+            self.channels.setdefault(ref, set()).add(channel)
+        else:
+            self.unknown.add(channel)
+        return is_possible
+
+    def _encoded_size(self, ref: Ref, channel: str) -> int | None:
+        """The bytes of a channel's value; None if it isn't known, or can't be stored."""
+        value = self._value(ref, channel)
+        try:
+            return None if is_unproven(value) else len(self._reader.codec.encode(value, like=_MSGPACK).data)
+        except (UsageError, PayloadCorrupt, NotSupported):
+            return None
+
+    def _value(self, ref: Ref, channel: str) -> Any:
+        one = self._deltas(ref).get(channel)
+        return unproven(ABSENT, []) if one is None else one.value_by(one.reducer or self._reducers.get(channel))
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the snapshots take."""
+        return sum(self._sizes[ref, one] or 0 for ref, channels in self.channels.items() for one in channels)
+
+    def of(self, ref: Ref) -> Set[str]:
+        """The channels that a checkpoint will store whole."""
+        return self.channels.get(ref, set())
+
+    def values(self, ref: Ref) -> Iterator[tuple[str, Node]]:
+        """The snapshots that a checkpoint will store."""
+        for channel in sorted(self.of(ref)):
+            yield channel, as_snapshot(channel, self._value(ref, channel))
+
+    def record(self, stored: Checkpoint, row_like: Checkpoint) -> Checkpoint:
+        """The checkpoint `stored` with its snapshots, as the row of `row_like`; without any, byte for byte.
+
+        Raises:
+            Refused: the checkpoint can't be read.
+        """
+        values = dict(self.values(stored.row.ref))
+        if not values:
+            return row_like
+        try:
+            origin = make_origin(stored, self._reader.decode(stored), self._reader)
+        except PayloadCorrupt as error:
+            raise Refused(f"no snapshot can be stored in checkpoint {stored.row.checkpoint_id}: {error}") from error
+        body = {**origin.body, "channel_values": {**(origin.body.get("channel_values") or {}), **values}}
+        return encode_checkpoint(self._reader, origin, row_like.row, body, origin.metadata)
+
+    def reader(self) -> Reader:
+        """A reader to which the snapshots are stored already."""
+        return _Ahead(self._reader, self)
+
+    def _is_empty(self, ref: Ref, channel: str) -> bool:
+        """Whether a channel was never written: it has no version, or one that no write gave."""
+        try:
+            if channel not in self._reader.state(ref).versions:
+                return True
+        except PayloadCorrupt:
+            return False
+        one = self._deltas(ref).get(channel)
+        return one is not None and not (one.writes or one.lost or one.seed is not ABSENT)
+
+    def _deltas(self, ref: Ref) -> Mapping[str, Rebuilt]:
+        if ref not in self._rebuilt:
+            try:
+                self._rebuilt[ref] = Inspection(self._reader, ref).deltas()
+            except PayloadCorrupt:
+                self._rebuilt[ref] = {}
+            bound(self._rebuilt, _KEPT)
+        return self._rebuilt[ref]
+
+
+class _Ahead(Reader):
+    """Reads states with the snapshots that a plan will store."""
+
+    def __init__(self, reader: Reader, snapshots: Snapshots) -> None:
+        super().__init__(reader.saver, reader.codec, reader.clock, reader.tags)
+        self.saver = reader.saver
+        self._snapshots = snapshots
+
+    def decode(self, checkpoint: Checkpoint) -> State:
+        """See `Reader.decode`."""
+        state, values = super().decode(checkpoint), dict[str, Any](self._snapshots.values(checkpoint.row.ref))
+        return state._replace(values={**state.values, **values}) if values else state
