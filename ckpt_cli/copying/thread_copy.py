@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ckpt_cli.copying.payload_changes import NO_CHANGES, ChangedRecords, PayloadChanges
 from ckpt_cli.copying.recast import Recast
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import is_snapshot
@@ -10,7 +11,6 @@ from ckpt_cli.layouts import named, read_metadata, whole
 from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Name, Payload, Record, Ref, Write, WriteKey, in_words, name_of
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
-from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.values.same import same
 
@@ -22,19 +22,24 @@ class ThreadCopy:
 
     Args:
         source: has the thread.
-        target: the other database, with the same key.
+        target: the other database.
         thread_id: the thread.
         wrote: how the source's records were written.
+        changes: what is done to payloads on the way.
 
     Attributes:
         checkpoints: how many checkpoints the target lacks, once `missing` is read.
         writes: how many writes it lacks.
     """
 
-    def __init__(self, source: Reader, target: Saver, thread_id: str, wrote: RecordFormat) -> None:
-        self._source, self._target, self._thread_id = source, target, thread_id
-        self._recast = Recast(source.codec, wrote, target.form)
-        self._decode = source.codec.decode
+    def __init__(
+        self, source: Reader, target: Reader, thread_id: str, wrote: RecordFormat, changes: PayloadChanges = NO_CHANGES
+    ) -> None:
+        self._source, self._target, self._thread_id = source, target.saver, thread_id
+        form = target.saver.form
+        changed = ChangedRecords(changes, source.codec, target.codec, form) if changes else None
+        self._recast = Recast(source.codec, wrote, form, changed)
+        self._decode = target.codec.decode
         self.checkpoints = self.writes = 0
         self._replaced: set[Name] = set()
 
