@@ -6,6 +6,7 @@ from typing import Any
 
 from ckpt_cli.copying.parts import Divided, inline_values, is_mark, payload_of, raw_msgpack
 from ckpt_cli.copying.payload_changes import ChangedRecords
+from ckpt_cli.copying.redis_losses import find_loss
 from ckpt_cli.copying.version_map import VersionMap
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.state.channels import ERROR
@@ -110,6 +111,7 @@ class Recast:
         rest, own = _rest(body), divided.parts()
         if self._target.body == REDIS:
             values = {name: self._codec.decode(one) for name, one in own.items()}
+            _must_be_kept_by_redis(values)
             whole = {"type": "json", **_ordered({**rest, "channel_values": values}), "pending_sends": []}
             return self._codec.encode(whole, like=Payload(REDIS, b"null"))
         wire = MsgpackWire()
@@ -131,6 +133,12 @@ class Recast:
 
 
 _EMPTY = {"json": b"{}", "msgpack": b"\x80", "mongo-pairs": json.dumps({}).encode()}
+
+
+def _must_be_kept_by_redis(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if loss := find_loss(value):
+            raise NotSupported(f"the target's saver would read {loss}, in channel {name!r}, as something else")
 
 
 def _is_encrypted(metadata: Payload) -> bool:
