@@ -111,7 +111,7 @@ class FollowingCopy:
         self._note()
 
     def _note(self) -> None:
-        what = f"{self._copied:,} times a thread was copied, in {self._operations:,} operations"
+        what = f"{self._operations:,} operations have what was copied"
         ctrl_c.note_outcome(f"{what}; the same command goes on")
 
     def _wait(self, started: float) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +17,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.postgres.shallow import ShallowPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
@@ -154,3 +155,21 @@ def test_versions_that_branches_share(request: pytest.FixtureRequest, kind: str,
         assert records(there, "t", "") == records(saver, "t", "")
         assert states(other, "t") == states(graph, "t")
         assert gone_on(other, "t") == gone_on(graph, "t")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_saver_without_history(postgres: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Shallow tables hold one checkpoint of a thread: nothing is copied into them, and what they have out of them."""
+    monkeypatch.chdir(tmp_path)
+    name = postgres.loaded("pg-shallow")
+    assert run(["demo"]) == 0
+    capsys.readouterr()
+    assert run(["copy", "ckpt-demo.sqlite", postgres.url(name), "--yes", "--json"]) == 6
+    assert "shallow" in json.loads(capsys.readouterr().err)["error"]["message"]
+    with ShallowPostgresSaver.from_conn_string(postgres.url(name)) as saver:
+        thread_id = next(saver.list(None)).config["configurable"]["thread_id"]
+        listed = {one.checkpoint["id"] for one in saver.list(on(thread_id))}
+    assert run(["copy", postgres.url(name), "new.sqlite", thread_id, "--yes", "--json"]) == 0, capsys.readouterr()
+    with SqliteSaver.from_conn_string("new.sqlite") as saver:
+        assert {one.checkpoint["id"] for one in saver.list(on(thread_id))} == listed
