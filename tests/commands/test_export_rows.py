@@ -35,6 +35,13 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(text) for text in Path(name).read_text().splitlines()]
 
 
+def _known(value: Any) -> Any:
+    """A value; of a delta channel whose reducer nothing proves, what its writes come to by appending."""
+    if isinstance(value, dict) and value.keys() <= {"value", "writes"} and "writes" in value:
+        return [*value.get("value", ()), *(one for write in value["writes"] for one in write)]
+    return value
+
+
 def test_rows_are_the_states(here: Path, capsys: Captured) -> None:
     """Every checkpoint of every namespace, delta channels rebuilt, oldest first; CSV has the same in cells."""
     with SqliteSaver.from_conn_string(DB) as saver:
@@ -56,7 +63,7 @@ def test_rows_are_the_states(here: Path, capsys: Captured) -> None:
                 own = {
                     name: value for name, value in state.values.items() if name in found or value
                 }  # LangGraph adds []
-                assert {name: rendered(from_json(found[name])) for name in own} == plain(own)
+                assert {name: _known(rendered(from_json(found[name]))) for name in own} == plain(own)
     with Path("all.csv").open(newline="") as file:
         for cells, row in zip(csv.DictReader(file), rows.values(), strict=True):
             values = {name.partition(".")[2]: one for name, one in cells.items() if name.startswith("values.") and one}
