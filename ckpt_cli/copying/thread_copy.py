@@ -12,7 +12,7 @@ from ckpt_cli.layouts import named, read_metadata, whole
 from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Name, Payload, Record, Ref, Write, WriteKey, in_words, name_of
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
-from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.paging import groups_of_few_bytes
 from ckpt_cli.values.same import same
 
 _PAGE = 200  # writes that are compared together
@@ -109,7 +109,8 @@ class ThreadCopy:
             raise NotSupported(f"{what}, which the target would store as another")
 
     def _missing_writes(self, open_refs: set[Ref], names: set[Any], *, compared: bool) -> Iterator[Record]:
-        for page in pages(self._source.saver.writes(self._thread_id), _PAGE):
+        sizes = ((write, write.size) for write in self._source.saver.writes(self._thread_id))
+        for page in groups_of_few_bytes(sizes, _PAGE):
             made = [self._made(write, open_refs) for write in page]
             there = self._stored_writes(name_of(one) for one in made if name_of(one) in names) if compared else {}
             for one in made:

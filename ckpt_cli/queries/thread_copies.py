@@ -24,7 +24,8 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 
-_PAGE = 25  # rows that are read back together
+_PAGE = 25  # rows that are read back together …
+_BYTES = 4 << 20  # … and not many more bytes
 
 MustFit = Callable[[Saver, Saver, str], None]
 """Raises `Refused` if a thread of one database may not be added to what another has of it."""
@@ -112,6 +113,7 @@ class Copies:
         self._source, self._target, self._options = source, target, options
         self._verb, self._must_fit, self._kept = verb, must_fit, kept
         self._restored: dict[str, set[tuple[str, str]]] = {}
+        self._largest: dict[str, int] = {}
         self._spool = ChangeSpool(target.reader.saver)
         self._seen: dict[str, bytes] = {}
 
@@ -137,7 +139,7 @@ class Copies:
         first = (Insertion(change) for change in saver.expand(Plan("", replace=tuple(replaced))))
         missing = copy.missing(compared=not self._options.follows)
         added = self._as_kept(thread_id, saver.insertions(missing, images=True))
-        for change in self._spool.add(thread_id, chain(first, added)):
+        for change in self._spool.add(thread_id, self._weighed(thread_id, chain(first, added))):
             counts[kind_of(change), change.relation] += 1
             size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
@@ -147,6 +149,12 @@ class Copies:
         plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=newest != "")
         plan = plan._replace(verb=self._verb, summary=plan.summary + self._new_head(thread_id, newest))
         return Streamed(plan, tuple((*kind, count) for kind, count in counts.items()), size)
+
+    def _weighed(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[Insertion]:
+        """The same insertions; the size of the largest row is noted."""
+        for one in insertions:
+            self._largest[thread_id] = max(self._largest.get(thread_id, 1), size_of(one.change.after))
+            yield one
 
     def _new_head(self, thread_id: str, newest: str) -> str:
         """That a thread which went on in the target by itself would go on from a copied checkpoint."""
@@ -223,7 +231,7 @@ class Copies:
 
     def _differing(self, thread_id: str) -> bool:
         saver = self._target.reader.saver
-        for page in pages(self._spool.changes(thread_id), _PAGE):
+        for page in pages(self._spool.changes(thread_id), max(1, min(_PAGE, _BYTES // self._largest[thread_id]))):
             rows = saver.currents([(change.relation, change.key) for change in page])
             for change, row in zip(page, rows, strict=True):
                 if not is_image(saver, change.relation, row, change.after):
