@@ -1,4 +1,4 @@
-"""Numbers that Postgres' JSONB spells so that they are read as others: 1e22 as an integer, -0.0 as 0.0."""
+"""Numbers that Postgres' JSONB changes: 1e22 is read as an integer, -0.0 as 0.0."""
 
 import json
 import re

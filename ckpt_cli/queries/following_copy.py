@@ -1,4 +1,4 @@
-"""`copy --follow`: copies what is new again and again, as `watch` finds it; each round is one operation."""
+"""`copy --follow`: copies what is new, again and again; each round is one operation."""
 
 from collections.abc import Iterator
 from time import sleep

@@ -1,4 +1,4 @@
-"""Writes whole states as evidence, for `export --format`: a row for each checkpoint, as JSON lines or CSV.
+"""`export --format`: whole states as evidence, a row for each checkpoint, as JSON lines or CSV.
 
 The threads are packed into a bundle in a temporary folder first, redacted as for any bundle, and read from there. So
 each thread is of one moment, and nothing is in a row that the same export would leave out of a bundle.

@@ -1,4 +1,4 @@
-"""`ClassRenaming`: other names for classes in payloads, for `--rename-class`; every other byte stays.
+"""`ClassRenaming`: other names for classes in payloads; every other byte stays.
 
 Nothing is imported: a class is the module and the name that msgpack's extensions and JSON's envelopes have
 (langgraph-checkpoint 4.3, ``serde/jsonplus.py: _msgpack_default``; 1.0, ``_encode_constructor_args``).
