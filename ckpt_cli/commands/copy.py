@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.completion.names import complete_database
-from ckpt_cli.copying.payload_changes import PayloadChanges
 from ckpt_cli.errors import NotFound, NotSupported, Refused, UsageError
-from ckpt_cli.parameters.class_names import RenameClass, parse_renaming
+from ckpt_cli.parameters.class_names import RenameClass
+from ckpt_cli.parameters.encryption import NO_ENCRYPTION, EncryptionOptions, must_have_key, parse_changes
 from ckpt_cli.parameters.options import Threads
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.queries.thread_copies import CopyOptions, copy_threads
-from ckpt_cli.session import KEY_ENV, Session
+from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.copy import CopiedView, FollowView
 
@@ -44,29 +44,6 @@ _Check = Annotated[bool, typer.Option("--no-check", help="Don't read back what w
 _Skip = Annotated[bool, typer.Option("--skip-refused", help="Copy the others if some threads can't be copied.")]
 _Follow = Annotated[bool, typer.Option("--follow", "-f", help="Then copy whatever is new, until Ctrl-C.")]
 _Every = Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.1, help="With --follow: look so often.")]
-_KEYS = "Encryption"
-_KeyEnv = Annotated[
-    str,
-    typer.Option(
-        "--key-env",
-        metavar="NAME",
-        help="The environment variable that holds the AES key of FROM, and of TO without --encrypt-key-env.",
-        rich_help_panel=_KEYS,
-    ),
-]
-_Decrypt = Annotated[
-    bool, typer.Option("--decrypt", help="Write encrypted values without encryption.", rich_help_panel=_KEYS)
-]
-_EncryptKeyEnv = Annotated[
-    str | None,
-    typer.Option(
-        "--encrypt-key-env",
-        metavar="NAME",
-        help="Write all values encrypted with the AES key in this environment variable.",
-        rich_help_panel=_KEYS,
-        show_default=False,
-    ),
-]
 
 
 def copy(
@@ -80,9 +57,7 @@ def copy(
     follow: _Follow = False,
     every: _Every = 5.0,
     rename_class: RenameClass = None,
-    from_key_env: _KeyEnv = KEY_ENV,
-    decrypt: _Decrypt = False,
-    encrypt_key_env: _EncryptKeyEnv = None,
+    keys: EncryptionOptions = NO_ENCRYPTION,
 ) -> BulkView | FollowView:
     """Copy threads from one database into another: every checkpoint, subgraph and write, for agents to go on there.
 
@@ -103,17 +78,12 @@ def copy(
       ckpt copy old.sqlite new.sqlite --rename-class shop.models.Cart=store.cart.Cart
       ckpt copy incident.ckpt laptop.sqlite
     """
-    if decrypt and encrypt_key_env:
-        raise UsageError("--decrypt and --encrypt-key-env exclude each other", hint="leave --decrypt out")
-    changes = PayloadChanges(decrypt, parse_renaming(rename_class), encrypt_key_env or "")
-    options = CopyOptions(skip_refused, not no_check, changes)
-    session.key_env = encrypt_key_env or from_key_env
+    options = CopyOptions(skip_refused, not no_check, parse_changes(keys, rename_class))
+    session.key_env = keys.encrypt_key_env or keys.from_key_env
     with ExitStack() as stack:
-        origin = Session(source, from_key_env, session.clock, session.say, session.progress)
+        origin = Session(source, keys.from_key_env, session.clock, session.say, session.progress)
         stack.enter_context(closing(origin))
-        if decrypt and not origin.reader.codec.has_key:
-            what = f"--decrypt: there is no key in ${from_key_env}"
-            raise UsageError(what, hint=f"`export {from_key_env}=…` sets it")
+        must_have_key(keys, origin)
         chosen = parse_selector(origin, selector, threads)
         if not follow:
             return run(origin, session, target, chosen, options)

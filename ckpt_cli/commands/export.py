@@ -87,17 +87,21 @@ def export(
         raise UsageError("to which file? -o FILE.ckpt names it")
     chosen = parse_selector(session, selector, threads)
     options = parse_redaction(redact_pattern, redact, only_structure=only_structure, salt_env=salt_env)
-    if format_ is not None and remove:
+    session.may_change, dry_run = remove, session.options.dry_run
+    if remove:
+        _must_be_whole(options, format_)
+        return run_removal(session, chosen, Path(output), skip_refused=skip_refused)
+    if format_ is not None and not dry_run:
+        return run_rows(session, chosen, Path(output), format_, skip_refused=skip_refused, redact=options)
+    return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run, redact=options)
+
+
+def _must_be_whole(options: RedactionOptions, format_: str | None) -> None:
+    """Refuse to remove threads of which the file wouldn't have all."""
+    if format_ is not None:
         raise UsageError("--remove needs a bundle; states as rows can't be brought back", hint="leave --format out")
-    session.may_change = remove
-    if not remove:
-        dry_run = session.options.dry_run
-        if format_ is not None and not dry_run:
-            return run_rows(session, chosen, Path(output), format_, skip_refused=skip_refused, redact=options)
-        return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run, redact=options)
     if options:
         raise UsageError("--remove needs a bundle with all that the threads hold; it can't be redacted")
-    return run_removal(session, chosen, Path(output), skip_refused=skip_refused)
 
 
 def run(

@@ -37,7 +37,7 @@ class PayloadChanges(NamedTuple):
         return key + "".join(f", {old} as {new}" for old, new in names.items())
 
     def must_have_matched(self) -> None:
-        """Refuse a class that no value is of.
+        """Refuse a class that no value has.
 
         Raises:
             NotFound: it names the class.

@@ -1,7 +1,7 @@
 """`export --format`: whole states as evidence, a row for each checkpoint, as JSON lines or CSV.
 
 The threads are packed into a bundle in a temporary folder first, redacted as for any bundle, and read from there. So
-each thread is of one moment, and nothing is in a row that the same export would leave out of a bundle.
+each thread is read in one moment, and a row has nothing that the same export would leave out of a bundle.
 """
 
 import csv
@@ -128,7 +128,7 @@ def _write_json(file: TextIO, rows: Callable[[], Iterator[Row]], *, reveal: bool
 
 
 def _write_csv(file: TextIO, rows: Callable[[], Iterator[Row]], *, reveal: bool) -> None:
-    """A column for each channel; metadata and values are JSON, so that a text and a number are told apart."""
+    """A column for each channel; metadata and values are JSON, so that a text differs from a number."""
     channels = sorted({name for row in rows() for name in row.values})
     writer = csv.writer(file)
     fixed = [name for name in Row._fields if name != "values"]

@@ -73,9 +73,8 @@ def copy_threads(
         kept: gives rows as the target had them, with the columns that an application added.
 
     Raises:
-        NotFound: no value is of a class that is to be renamed; nothing was written.
-        NotSupported: the target can't keep encrypted checkpoints.
-        Failed: a copied row isn't in the target what was written.
+        NotFound: no value has a class that is to be renamed; nothing was written.
+        NotSupported, Failed: the target can't keep encrypted checkpoints; a row isn't what was written.
     """
     changes = options.changes
     if changes.key_env:

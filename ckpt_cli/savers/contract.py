@@ -40,8 +40,6 @@ class Saver(Selector, Measurer, HeadReader, RowRecords, ABC):
     form: RecordFormat = RecordFormat()
     finds_writes_by_path: bool = False
     """Whether LangGraph's own saver finds a task's writes by its path, so that a write without one is in its way."""
-    rewrites_numbers: bool = False
-    """Whether numbers in metadata that are floats come back as integers, or without their sign (JSONB)."""
     abilities: frozenset[Ability]
     out_of_reach: ClassVar[str] = "its backups"
     """A phrase for people: where deleted data may remain, and the commands that remove it there."""

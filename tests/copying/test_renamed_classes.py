@@ -28,7 +28,7 @@ def carts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres", "redis"])
 def test_an_agent_goes_on(request: pytest.FixtureRequest, kind: str, carts: list[Any], capsys: Any) -> None:
-    """Values of the old class are of the new one, in states and writes; a copy again finds nothing to do."""
+    """Values of the old class have the new one, in states and writes; a copy again finds nothing to do."""
     source, target = places(request, "sqlite")(), places(request, kind)()
     old, new = carts
     with source.official() as saver:
@@ -40,7 +40,7 @@ def test_an_agent_goes_on(request: pytest.FixtureRequest, kind: str, carts: list
     with target.official() as saver:
         values = line(saver, "a", "b").invoke(None, on("t"))
         assert values["log"] == [new(owner="Ann"), "shop_then.Cart", "a", "b"]
-    assert run(["copy", source.url, target.url, "--yes"]) == 7  # the target's values are of another class
+    assert run(["copy", source.url, target.url, "--yes"]) == 7  # the target's values have another class
     assert run(words) == 0
     assert "there already" in capsys.readouterr().err
 
@@ -57,7 +57,7 @@ def test_an_agent_goes_on(request: pytest.FixtureRequest, kind: str, carts: list
 def test_wrong_names(
     text: str, code: int, words: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    """A text that names no two classes, and a class that no value is of: nothing is written."""
+    """A text that names no two classes, and a class that no value has: nothing is written."""
     monkeypatch.chdir(tmp_path)
     assert run(["demo"]) == 0
     capsys.readouterr()
