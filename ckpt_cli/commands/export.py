@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -24,7 +24,21 @@ from ckpt_cli.views.export import ExportView
 
 _File = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="FILE.ckpt", help="The bundle: a new or an old one.", show_default=False),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE.ckpt",
+        help="The bundle, a new or an old one; with --format a new file.",
+        show_default=False,
+    ),
+]
+_Format = Annotated[
+    Literal["jsonl", "csv"] | None,
+    typer.Option(
+        "--format",
+        help="Write whole states as evidence instead of a bundle: a row for each checkpoint.",
+        show_default=False,
+    ),
 ]
 _Skip = Annotated[bool, typer.Option("--skip-refused", help="Leave out threads that can't be exported.")]
 _Remove = Annotated[
@@ -37,6 +51,7 @@ def export(
     threads: Threads = None,
     output: _File = None,
     selector: SelectorOptions = NOTHING_TYPED,
+    format_: _Format = None,
     skip_refused: _Skip = False,
     remove: _Remove = False,
     redact: RedactPaths = None,
@@ -53,6 +68,9 @@ def export(
     A bundle holds all that the threads hold, secrets too, unless you redact them. Only you may read a new one. A
     redacted bundle says that it is one. What can't be looked into, such as a pickle, is replaced whole or refused.
 
+    --format writes a new file for people and other programs: of each checkpoint its state, decoded, with ids, step,
+    time and metadata. Nothing can be imported from it.
+
     --remove moves threads from the database to the bundle: they are packed with all their rows, read back, compared,
     and then removed as one operation. ckpt undo and ckpt import bring them back; both need the bundle.
 
@@ -63,18 +81,27 @@ def export(
       ckpt export --until 90d -o archive/2026.ckpt --remove
       ckpt export support-42 -o shared.ckpt --redact user.email --redact-pattern 'sk-\\w+'
       ckpt export support-42 -o shape.ckpt --only-structure
+      ckpt export support-42 -o evidence.jsonl --format jsonl
     """
     if not output:
         raise UsageError("to which file? -o FILE.ckpt names it")
     chosen = parse_selector(session, selector, threads)
     options = parse_redaction(redact_pattern, redact, only_structure=only_structure, salt_env=salt_env)
-    session.may_change = remove
-    if not remove:
-        dry_run = session.options.dry_run
-        return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run, redact=options)
+    session.may_change, dry_run = remove, session.options.dry_run
+    if remove:
+        _must_be_whole(options, format_)
+        return run_removal(session, chosen, Path(output), skip_refused=skip_refused)
+    if format_ is not None and not dry_run:
+        return run_rows(session, chosen, Path(output), format_, skip_refused=skip_refused, redact=options)
+    return run(session, chosen, Path(output), skip_refused=skip_refused, dry_run=dry_run, redact=options)
+
+
+def _must_be_whole(options: RedactionOptions, format_: str | None) -> None:
+    """Refuse to remove threads of which the file wouldn't have all."""
+    if format_ is not None:
+        raise UsageError("--remove needs a bundle; states as rows can't be brought back", hint="leave --format out")
     if options:
         raise UsageError("--remove needs a bundle with all that the threads hold; it can't be redacted")
-    return run_removal(session, chosen, Path(output), skip_refused=skip_refused)
 
 
 def run(
@@ -91,6 +118,23 @@ def run(
 
     ids = _selected(session, chosen)
     return export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, redact=redact)
+
+
+def run_rows(
+    session: Session,
+    chosen: ThreadSelection,
+    path: Path,
+    kind: str,
+    *,
+    skip_refused: bool,
+    redact: RedactionOptions | None = None,
+) -> ExportView:
+    """The view of an export of states as rows."""
+    from ckpt_cli.queries.state_export import export_states
+
+    if path.suffix == ".ckpt":
+        raise UsageError(f"--format {kind} writes no bundle", hint=f"-o {path.stem}.{kind}")
+    return export_states(session, _selected(session, chosen), path, kind, skip_refused=skip_refused, redact=redact)
 
 
 def run_removal(session: Session, chosen: ThreadSelection, path: Path, *, skip_refused: bool) -> BulkView:

@@ -1,20 +1,20 @@
 """``ckpt watch``: shows new checkpoints as they appear, until a condition, an alert or Ctrl-C ends it."""
 
 from collections.abc import Iterator, Sequence
-from time import sleep
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from ckpt_cli import ctrl_c
 from ckpt_cli.completion.names import complete_condition, complete_stop
-from ckpt_cli.errors import DatabaseUnreachable, Refused, UsageError
+from ckpt_cli.errors import UsageError
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.output.text.watch import words
 from ckpt_cli.parameters.conditions import Condition, parse_condition, parse_conditions
 from ckpt_cli.parameters.options import Threads
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.parameters.statuses import StatusOption, parse_statuses
+from ckpt_cli.queries.patient_look import look_patiently
 from ckpt_cli.queries.watch_counts import NAMED, WatchCounts, in_words
 from ckpt_cli.queries.watching import Event, Look, Watch
 from ckpt_cli.session import Session
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ckpt_cli.output.deliveries import Deliveries
 
 _SHARE = 10  # looking takes at most a tenth of the time, however long a look takes
-_LONGEST_PAUSE = 30.0  # seconds between tries to connect again
 
 
 class Ends(NamedTuple):
@@ -83,29 +82,9 @@ class _Watcher:
                 self._deliveries.close()
 
     def _look(self) -> Look:
-        """What is new; a lost connection is made again, and the next look finds all that was missed.
-
-        Raises:
-            DatabaseUnreachable: the first look failed.
-        """
-        pause = 0.0
-        while True:
-            try:
-                look = self._session.read(self._watch.look)
-            except (DatabaseUnreachable, Refused) as error:
-                if not self._watch.has_begun:
-                    raise
-                if not pause:
-                    self._session.say(f"{error.message}; watching goes on when it answers")
-                self._session.close()
-                self._watch.look_at_all_next()
-                pause = min(2 * pause or self._every, _LONGEST_PAUSE)
-                sleep(pause)
-                continue
-            if pause:
-                self._session.say("the database answers again")
-            self._say_undecided()
-            return look
+        look = look_patiently(self._session, self._watch, self._every, "watching")
+        self._say_undecided()
+        return look
 
     def _say_undecided(self) -> None:
         """Say once for which channels ``--where`` leaves threads out because it can't decide.

@@ -5,18 +5,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckpt_cli.copying.parts import Divided, inline_values, is_mark, payload_of, raw_msgpack
+from ckpt_cli.copying.payload_changes import ChangedRecords
+from ckpt_cli.copying.redis_losses import find_loss
 from ckpt_cli.copying.version_map import VersionMap
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.state.channels import ERROR
 from ckpt_cli.layouts import must_have_metadata
 from ckpt_cli.model import NULL, Checkpoint, Payload, Write, in_words
 from ckpt_cli.savers.about import RecordFormat
+from ckpt_cli.serde import mongodb_metadata
 from ckpt_cli.serde.codec import Codec
+from ckpt_cli.serde.mongodb_metadata import has_encrypted
 from ckpt_cli.serde.msgpack_write import MsgpackWire, pack
 from ckpt_cli.serde.raw_channels import Raw
 from ckpt_cli.serde.redisjson import TAG as REDIS
 
 _FIRST = ("v", "ts", "id", "channel_values", "channel_versions", "versions_seen")
+_KEYS = "--decrypt, or --encrypt-key-env NAME, copies it to any database"
 _JSON_HEADER = Payload("json", b"null")
 
 
@@ -27,10 +32,13 @@ class Recast:
         codec: decodes and encodes payloads.
         source: how the records were written.
         target: how the other database's saver writes records.
+        changes: what is done to payloads before and after.
     """
 
-    def __init__(self, codec: Codec, source: RecordFormat, target: RecordFormat) -> None:
-        self._codec, self._target = codec, target
+    def __init__(
+        self, codec: Codec, source: RecordFormat, target: RecordFormat, changes: ChangedRecords | None = None
+    ) -> None:
+        self._codec, self._target, self._changes = codec, target, changes
         self._versions = VersionMap(target.versions) if source.versions != target.versions else None
         self._before: dict[str, Mapping[str, Raw]] = {}  # namespace to the encoded channels of the last checkpoint
 
@@ -46,13 +54,17 @@ class Recast:
             NotSupported: the target's format has no place for it.
             UsageError, PayloadCorrupt, KeyMissing: a part can't be encoded or decoded.
         """
+        if self._changes is None:
+            return self._recast(stored)
+        return self._changes.sealed_checkpoint(self._recast(self._changes.opened_checkpoint(stored)))
+
+    def _recast(self, stored: Checkpoint) -> Checkpoint:
         metadata = self._metadata(stored)
         if self._versions is None and self._fits(stored):
             return stored._replace(metadata=metadata)
         words = in_words(stored.row.ref)
         if any("+" in one.tag for one in (stored.body, *(stored.channels or {}).values())):
-            hint = "it can be copied to a database that stores checkpoints in the same way"
-            raise NotSupported(f"{words} is encrypted, and would have to be encrypted anew", hint=hint)
+            raise NotSupported(f"{words} is encrypted, and would have to be encrypted anew", hint=_KEYS)
         divided = Divided(stored, self._codec, self._before.get(stored.row.ns, {}))
         self._before[stored.row.ns] = divided.raw or {}
         body: Mapping[str, Any] = divided.body
@@ -66,6 +78,11 @@ class Recast:
 
     def write(self, stored: Write) -> Write:
         """A write in the target's format."""
+        if self._changes is None:
+            return self._recast_write(stored)
+        return self._changes.sealed_write(self._recast_write(self._changes.opened_write(stored)))
+
+    def _recast_write(self, stored: Write) -> Write:
         payload = stored.payload
         if payload is None or payload.tag != REDIS or self._target.body == REDIS:
             return stored
@@ -84,6 +101,8 @@ class Recast:
     def _metadata(self, stored: Checkpoint) -> Payload:
         if stored.metadata.tag == self._target.metadata:
             return stored.metadata
+        if _is_encrypted(stored.metadata):
+            raise NotSupported(f"the metadata of {in_words(stored.row.ref)} is encrypted", hint=_KEYS)
         value = must_have_metadata(self._codec.decode(stored.metadata), stored.row.ref)
         return self._codec.encode(value, like=Payload(self._target.metadata, _EMPTY[self._target.metadata]))
 
@@ -92,6 +111,7 @@ class Recast:
         rest, own = _rest(body), divided.parts()
         if self._target.body == REDIS:
             values = {name: self._codec.decode(one) for name, one in own.items()}
+            _must_be_kept_by_redis(values)
             whole = {"type": "json", **_ordered({**rest, "channel_values": values}), "pending_sends": []}
             return self._codec.encode(whole, like=Payload(REDIS, b"null"))
         wire = MsgpackWire()
@@ -113,6 +133,16 @@ class Recast:
 
 
 _EMPTY = {"json": b"{}", "msgpack": b"\x80", "mongo-pairs": json.dumps({}).encode()}
+
+
+def _must_be_kept_by_redis(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if loss := find_loss(value):
+            raise NotSupported(f"the target's saver would read {loss}, in channel {name!r}, as something else")
+
+
+def _is_encrypted(metadata: Payload) -> bool:
+    return "+" in metadata.tag or (metadata.tag == mongodb_metadata.TAG and has_encrypted(metadata.data))
 
 
 def _rest(body: Mapping[str, Any]) -> dict[str, Any]:

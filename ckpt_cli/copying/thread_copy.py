@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ckpt_cli.copying.json_numbers import rewritten_number
+from ckpt_cli.copying.payload_changes import NO_CHANGES, ChangedRecords, PayloadChanges
 from ckpt_cli.copying.recast import Recast
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import is_snapshot
@@ -10,8 +12,7 @@ from ckpt_cli.layouts import named, read_metadata, whole
 from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Name, Payload, Record, Ref, Write, WriteKey, in_words, name_of
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
-from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.paging import groups_of_few_bytes
 from ckpt_cli.values.same import same
 
 _PAGE = 200  # writes that are compared together
@@ -22,19 +23,26 @@ class ThreadCopy:
 
     Args:
         source: has the thread.
-        target: the other database, with the same key.
+        target: the other database.
         thread_id: the thread.
         wrote: how the source's records were written.
+        changes: what is done to payloads on the way.
 
     Attributes:
         checkpoints: how many checkpoints the target lacks, once `missing` is read.
         writes: how many writes it lacks.
     """
 
-    def __init__(self, source: Reader, target: Saver, thread_id: str, wrote: RecordFormat) -> None:
-        self._source, self._target, self._thread_id = source, target, thread_id
-        self._recast = Recast(source.codec, wrote, target.form)
-        self._decode = source.codec.decode
+    def __init__(
+        self, source: Reader, target: Reader, thread_id: str, wrote: RecordFormat, changes: PayloadChanges = NO_CHANGES
+    ) -> None:
+        self._source, self._target, self._thread_id = source, target.saver, thread_id
+        form = target.saver.form
+        if form.apart and not wrote.apart and _counts_in_integers(source, thread_id):
+            wrote = wrote._replace(versions="int")
+        changed = ChangedRecords(changes, source.codec, target.codec, form) if changes else None
+        self._recast = Recast(source.codec, wrote, form, changed)
+        self._decode = target.codec.decode
         self.checkpoints = self.writes = 0
         self._replaced: set[Name] = set()
 
@@ -88,14 +96,21 @@ class ThreadCopy:
         for one in self._source.saver.checkpoints(needed):
             _must_be_here(one)
             made = self._recast.checkpoint(one)
+            self._must_keep_numbers(made)
             if made.row.ref not in known:
                 self.checkpoints += 1
                 yield made
             elif compared and not self._is_same(next(stored), made):
                 raise _conflict(made)
 
+    def _must_keep_numbers(self, made: Checkpoint) -> None:
+        if self._target.rewrites_numbers and (number := rewritten_number(made.metadata.data)):
+            what = f"the metadata of {in_words(made.row.ref)} has the number {number}"
+            raise NotSupported(f"{what}, which the target would store as another")
+
     def _missing_writes(self, open_refs: set[Ref], names: set[Any], *, compared: bool) -> Iterator[Record]:
-        for page in pages(self._source.saver.writes(self._thread_id), _PAGE):
+        sizes = ((write, write.size) for write in self._source.saver.writes(self._thread_id))
+        for page in groups_of_few_bytes(sizes, _PAGE):
             made = [self._made(write, open_refs) for write in page]
             there = self._stored_writes(name_of(one) for one in made if name_of(one) in names) if compared else {}
             for one in made:
@@ -139,6 +154,18 @@ class ThreadCopy:
         if one is None or other is None or one == other:
             return one == other
         return same(self._decode(one), self._decode(other))
+
+
+def _counts_in_integers(source: Reader, thread_id: str) -> bool:
+    """Whether a thread's versions are numbers, as LangGraph.js counts everywhere.
+
+    Two branches then share them, and values that are stored by version would collide.
+    """
+    thread = source.saver.thread(thread_id)
+    head = next(iter(source.saver.checkpoints([thread.head])), None) if thread is not None else None
+    body = None if head is None else source.codec.decode(head.body)
+    versions = named(body.get("channel_versions")) if isinstance(body, dict) else {}
+    return any(type(version) is int for version in versions.values())
 
 
 def _is_special(name: Name) -> bool:

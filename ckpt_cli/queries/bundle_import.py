@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ckpt_cli.copying.renamed_threads import RenamedThreads
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.model import Row, RowChange
-from ckpt_cli.queries.thread_copies import Kept, copy_threads
+from ckpt_cli.queries.thread_copies import CopyOptions, Kept, copy_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.bundle.packed import FindRow, PackedThreads
 from ckpt_cli.savers.bundle.thread_export import home_of
@@ -54,7 +54,7 @@ def import_threads(
         origin,
         target,
         ids,
-        skip_refused=skip_refused,
+        CopyOptions(skip_refused),
         verb="import",
         must_fit=_must_be_the_same_history,
         kept=_rows_of(reader.saver, target, names),

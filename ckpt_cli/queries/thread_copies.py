@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 from ckpt_cli.bulk_change import Planned, change_many, refusal_of
+from ckpt_cli.copying.payload_changes import NO_CHANGES, PayloadChanges, must_be_sealable
 from ckpt_cli.copying.thread_copy import ThreadCopy
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import Insertion, Plan, Ref, Row, RowChange, Seen
@@ -22,7 +24,8 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 
-_PAGE = 25  # rows that are read back together
+_PAGE = 25  # rows that are read back together …
+_BYTES = 4 << 20  # … and not many more bytes
 
 MustFit = Callable[[Saver, Saver, str], None]
 """Raises `Refused` if a thread of one database may not be added to what another has of it."""
@@ -31,13 +34,29 @@ Kept = Callable[[str, RowChange], Row | None]
 """The row of a thread as the target had it once; None if nobody kept it."""
 
 
+class CopyOptions(NamedTuple):
+    """How threads are copied.
+
+    Attributes:
+        skip_refused: copy the others if some can't be copied.
+        check: read the rows back.
+        changes: what is done to payloads on the way.
+        follows: an earlier round of the same command has compared what the target has. Then only names are compared,
+            and nothing is said of what goes on meanwhile.
+    """
+
+    skip_refused: bool = False
+    check: bool = True
+    changes: PayloadChanges = NO_CHANGES
+    follows: bool = False
+
+
 def copy_threads(
     source: Session,
     target: Session,
     thread_ids: Iterable[str],
+    options: CopyOptions,
     *,
-    skip_refused: bool,
-    check: bool = True,
     verb: str = "copy",
     must_fit: MustFit = lambda *_: None,
     kept: Kept | None = None,
@@ -48,16 +67,19 @@ def copy_threads(
         source: has the threads.
         target: gets them.
         thread_ids: the threads.
-        skip_refused: copy the others if some can't be copied.
-        check: read the rows back.
+        options: how they are copied.
         verb: the command, as the log names it.
         must_fit: is asked of each thread before it is compared.
         kept: gives rows as the target had them, with the columns that an application added.
 
     Raises:
-        Failed: a copied row isn't in the target what was written.
+        NotFound: no value has a class that is to be renamed; nothing was written.
+        NotSupported, Failed: the target can't keep encrypted checkpoints; a row isn't what was written.
     """
-    copies, known = Copies(source, target, verb, must_fit, kept), 0
+    changes = options.changes
+    if changes.key_env:
+        must_be_sealable(target.reader.saver.form)
+    copies, known = Copies(source, target, options, verb, must_fit, kept), 0
 
     def planned() -> Iterator[Planned]:
         nonlocal known
@@ -67,14 +89,16 @@ def copy_threads(
                 known += 1
             else:
                 yield thread_id, found
+        if not options.follows:
+            changes.must_have_matched()
 
     about = source.reader.saver.about()
     redacted = ", which is redacted: its threads are not what they were" if "redacted" in about.facts else ""
-    summary = f"from {about.location}{redacted}"
-    view = change_many(target, verb, summary, planned(), skip_refused=skip_refused, streams=copies)
-    if known:
+    summary = f"from {about.location}{changes.words}{redacted}{', following' if options.follows else ''}"
+    view = change_many(target, verb, summary, planned(), skip_refused=options.skip_refused, streams=copies)
+    if known and not options.follows:
         target.say(f"{known:,} {'thread is' if known == 1 else 'threads are'} there already, whole and the same")
-    if view.applied and check:
+    if view.applied and options.check:
         copies.check(view)
     return view
 
@@ -82,10 +106,13 @@ def copy_threads(
 class Copies:
     """The copies of many threads; each thread's records are read once for the plan, and once more to be written."""
 
-    def __init__(self, source: Session, target: Session, verb: str, must_fit: MustFit, kept: Kept | None) -> None:
-        self._source, self._target = source, target
+    def __init__(
+        self, source: Session, target: Session, options: CopyOptions, verb: str, must_fit: MustFit, kept: Kept | None
+    ) -> None:
+        self._source, self._target, self._options = source, target, options
         self._verb, self._must_fit, self._kept = verb, must_fit, kept
         self._restored: dict[str, set[tuple[str, str]]] = {}
+        self._largest: dict[str, int] = {}
         self._spool = ChangeSpool(target.reader.saver)
         self._seen: dict[str, bytes] = {}
 
@@ -109,8 +136,9 @@ class Copies:
         size, newest = 0, ""
         replaced = copy.replaced()
         first = (Insertion(change) for change in saver.expand(Plan("", replace=tuple(replaced))))
-        added = self._as_kept(thread_id, saver.insertions(copy.missing(), images=True))
-        for change in self._spool.add(thread_id, chain(first, added)):
+        missing = copy.missing(compared=not self._options.follows)
+        added = self._as_kept(thread_id, saver.insertions(missing, images=True))
+        for change in self._spool.add(thread_id, self._weighed(thread_id, chain(first, added))):
             counts[kind_of(change), change.relation] += 1
             size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
@@ -120,6 +148,12 @@ class Copies:
         plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=newest != "")
         plan = plan._replace(verb=self._verb, summary=plan.summary + self._new_head(thread_id, newest))
         return Streamed(plan, tuple((*kind, count) for kind, count in counts.items()), size)
+
+    def _weighed(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[Insertion]:
+        """The same insertions; the size of the largest row is noted."""
+        for one in insertions:
+            self._largest[thread_id] = max(self._largest.get(thread_id, 1), size_of(one.change.after))
+            yield one
 
     def _new_head(self, thread_id: str, newest: str) -> str:
         """That a thread which went on in the target by itself would go on from a copied checkpoint."""
@@ -176,8 +210,8 @@ class Copies:
         self._source.reader.moment(once)
 
     def _copy(self, thread_id: str) -> ThreadCopy:
-        reader = self._source.reader
-        return ThreadCopy(reader, self._target.reader.saver, thread_id, reader.saver.form_of(thread_id))
+        reader, changes = self._source.reader, self._options.changes
+        return ThreadCopy(reader, self._target.reader, thread_id, reader.saver.form_of(thread_id), changes)
 
     def check(self, view: BulkView) -> None:
         """Read the rows of the copied threads back, and compare each with what was to be written."""
@@ -189,14 +223,14 @@ class Copies:
             if saver.moment(partial(self._differing, line.thread_id)) or self._is_another(line.thread_id):
                 what = f"thread {line.thread_id!r} was copied, but a row isn't what was written"
                 raise Failed(what, hint=f"`{view.undo}` takes the copy back")
-            if self._seen[line.thread_id] != self._state_of_source(line.thread_id).digest:
+            if not self._options.follows and self._seen[line.thread_id] != self._state_of_source(line.thread_id).digest:
                 note = "went on meanwhile; the same command again copies what is new"
                 self._target.say(f"thread {line.thread_id!r} {note}")
         self._target.progress("")
 
     def _differing(self, thread_id: str) -> bool:
         saver = self._target.reader.saver
-        for page in pages(self._spool.changes(thread_id), _PAGE):
+        for page in pages(self._spool.changes(thread_id), max(1, min(_PAGE, _BYTES // self._largest[thread_id]))):
             rows = saver.currents([(change.relation, change.key) for change in page])
             for change, row in zip(page, rows, strict=True):
                 if not is_image(saver, change.relation, row, change.after):

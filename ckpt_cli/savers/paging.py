@@ -21,14 +21,14 @@ def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield page
 
 
-def groups_of_few_bytes(sizes: Iterable[tuple[T, int]]) -> Iterator[list[T]]:
-    """The items in lists; each list ends as soon as the sizes of its items make up some megabytes."""
+def groups_of_few_bytes(sizes: Iterable[tuple[T, int]], most: int = 1 << 62) -> Iterator[list[T]]:
+    """The items in lists; each list ends at `most` items, or once the sizes of its items make up some megabytes."""
     group: list[T] = []
     weight = 0
     for item, size in sizes:
         group.append(item)
         weight += size
-        if weight > _GROUP_BYTES:
+        if weight > _GROUP_BYTES or len(group) == most:
             yield group
             group, weight = [], 0
     if group:

@@ -27,6 +27,7 @@ class PassingSaver(Saver):
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
         self.has_flat_rows = saver.has_flat_rows
         self.finds_writes_by_path = saver.finds_writes_by_path
+        self.rewrites_numbers = saver.rewrites_numbers
 
     def one_scan(self) -> AbstractContextManager[None]:
         """See `Saver.one_scan`."""

@@ -11,6 +11,8 @@ class RowRecords:
 
     has_flat_rows: bool = True
     """Whether the columns of a row are its values. Otherwise a row has a document, which `fields` splits."""
+    rewrites_numbers: bool = False
+    """Whether some numbers in metadata are read as others than were written, as with JSONB."""
 
     @abstractmethod
     def expand(self, plan: Plan) -> Iterator[RowChange]:

@@ -5,7 +5,9 @@ ciphertext; there is no associated data. pycryptodome, the extra ``aes``, is imp
 payload.
 """
 
+import hmac
 import os
+from hashlib import sha256
 from typing import Any
 
 from ckpt_cli.errors import KeyMissing, MissingExtra
@@ -45,6 +47,19 @@ def encrypt(data: bytes, key: bytes | None, beginning: bytes = b"") -> bytes:
     nonce = beginning + os.urandom(_NONCE - len(beginning))
     ciphertext, tag = _cipher(key, nonce).encrypt_and_digest(data)
     return bytes(nonce + tag + ciphertext)
+
+
+def seal(data: bytes, key: bytes | None, place: str) -> bytes:
+    """Like `encrypt`, but the same bytes at the same place always give the same: the nonce is made of both.
+
+    A record that is made twice can so be compared with itself. Nobody without the key can make such a nonce, and two
+    texts never share one (as in AES-SIV, RFC 5297).
+
+    Raises:
+        KeyMissing, MissingExtra: as in `encrypt`.
+    """
+    message = b"ckpt nonce\0" + place.encode("utf-8", "surrogatepass") + b"\0" + sha256(data).digest()
+    return encrypt(data, key, hmac.digest(key or b"", message, "sha256")[:_NONCE])
 
 
 def _cipher(key: bytes | None, nonce: bytes) -> Any:

@@ -143,6 +143,16 @@ class Codec:
         inner, _, cipher = payload.tag.partition("+")
         return Payload(inner, self._decrypt(payload)) if cipher == _AES else payload
 
+    def sealed(self, payload: Payload, place: str) -> Payload:
+        """A payload, encrypted; the same payload at the same place always gives the same bytes.
+
+        Raises:
+            KeyMissing: there is no key.
+        """
+        from ckpt_cli.serde import aes
+
+        return Payload(f"{payload.tag}+{_AES}", aes.seal(payload.data, self._key, place))
+
     def _decrypt(self, payload: Payload) -> bytes:
         from ckpt_cli.serde import aes
 

@@ -55,6 +55,24 @@ def encode_whole(values: Any, like: bytes, encoded: Callable[[Any, Payload], Pay
     return json.dumps(_document(values, None, empty, lambda _: None, encoded)).encode()
 
 
+def with_payloads(data: bytes, change: Callable[[Payload], Payload]) -> bytes:
+    """The bytes of metadata whose payloads are changed; the same object if none is."""
+    old = json.loads(data or b"{}") or {}
+    new = _changed(old, change)
+    return data if new == old else json.dumps(new).encode()
+
+
+def has_encrypted(data: bytes) -> bool:
+    """Whether a value of metadata is encrypted."""
+    return any("+" in one.tag for one in _leaves(json.loads(data or b"{}") or {}))
+
+
+def _changed(part: Any, change: Callable[[Payload], Payload]) -> Any:
+    if isinstance(part, dict):
+        return {key: _changed(item, change) for key, item in part.items()}
+    return _leaf(change(_payload(part)))
+
+
 def _values(part: Any, value: Callable[[Payload], Any]) -> Any:
     if isinstance(part, dict):
         return {key: _values(item, value) for key, item in part.items()}

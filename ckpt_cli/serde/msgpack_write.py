@@ -177,11 +177,11 @@ class MsgpackWire:
         if new.raw is None and same_class and (extension := _payload(raw)) is not None and new.form in _WITH_STATE:
             code, payload = extension
             if new.form is Form.SNAPSHOT:
-                return _extension(code, splice(self, new.state, old.state, payload, levels))
+                return packed_extension(code, splice(self, new.state, old.state, payload, levels))
             parts = self.elements(payload)
             if parts is not None and len(parts) > _STATE_AT:
                 parts[_STATE_AT] = splice(self, new.state, old.state, parts[_STATE_AT], levels)
-                return _extension(code, self.join_list(parts))
+                return packed_extension(code, self.join_list(parts))
         return pack(new)
 
 
@@ -198,7 +198,8 @@ def _payload(raw: bytes) -> tuple[int, bytes] | None:
     return (head.code, raw[head.start : head.end]) if head.kind == msgpack_spans.EXT and head.end == len(raw) else None
 
 
-def _extension(code: int, data: bytes) -> bytes:
+def packed_extension(code: int, data: bytes) -> bytes:
+    """An extension: its header, and these contents."""
     import ormsgpack
 
     return ormsgpack.packb(ormsgpack.Ext(code, data))

@@ -5,6 +5,7 @@ _default_handler``, and ``base.py: _msgpack_to_redis_json`` for bytes, which onl
 """
 
 from base64 import b64decode, b64encode
+from datetime import datetime, timedelta
 from typing import Any
 
 from ckpt_cli.serde import lcjson
@@ -82,7 +83,30 @@ def _marker_of(item: Node) -> dict[str, Any] | None:
         return {"__send__": True, "node": item.state[0], "arg": item.state[1]}
     if item.type == "builtins.set" and item.form is Form.VALUE:
         return {"lc": 2, "type": "constructor", "id": ["builtins", "set"], "args": [item.state]}
+    if item.type == "datetime.datetime" and item.method == "fromisoformat" and isinstance(item.state, str):
+        return _datetime(item.state)
     if item.module.startswith(_MESSAGES) and item.form in (Form.PYDANTIC, Form.KWARGS):
         path = ["langchain", "schema", "messages", item.name]
         return {"lc": 1, "type": "constructor", "id": path, "kwargs": item.state}
     return None
+
+
+def _datetime(text: str) -> dict[str, Any] | None:
+    """A call of the class itself: current serializers leave the method of an envelope out, and give None.
+
+    langgraph-checkpoint 4.3, ``serde/jsonplus.py: _revive_lc2``.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    zone = [] if moment.tzinfo is None else [_timezone(moment)]
+    args = [*moment.timetuple()[:6], moment.microsecond, *zone]
+    return {"lc": 2, "type": "constructor", "id": ["datetime", "datetime"], "args": args}
+
+
+def _timezone(moment: datetime) -> dict[str, Any]:
+    offset = moment.utcoffset() or timedelta()
+    args = [offset.days, offset.seconds, offset.microseconds]
+    delta = {"lc": 2, "type": "constructor", "id": ["datetime", "timedelta"], "args": args}
+    return {"lc": 2, "type": "constructor", "id": ["datetime", "timezone"], "args": [delta]}

@@ -109,6 +109,13 @@ def _time(args: Sequence[Any]) -> str:
     return f"{clock}{f'.{micro:06d}' if micro else ''}{zone.removeprefix('UTC') or '+00:00' if zone else ''}"
 
 
+def _datetime(args: Sequence[Any]) -> str:
+    if isinstance(args[0], str):
+        return args[0]
+    zone = args[7] if len(args) > 7 else None
+    return f"{_date(args[:3])}T{_time([*args[3:7], zone])}"
+
+
 def _timedelta(args: Sequence[Any]) -> str:
     return str(timedelta(*args))
 
@@ -146,7 +153,7 @@ _COLLECTIONS = frozenset({"builtins.set", "builtins.frozenset", "collections.deq
 _TEXTS: dict[str, Callable[[Sequence[Any]], str]] = {
     "uuid.UUID": _uuid,
     "decimal.Decimal": _first,
-    "datetime.datetime": _first,
+    "datetime.datetime": _datetime,
     "datetime.date": _date,
     "datetime.time": _time,
     "datetime.timedelta": _timedelta,

@@ -78,9 +78,10 @@ class ExportView(View):
     """An export.
 
     Attributes:
-        file: the bundle.
-        size: the bytes of the bundle now; None if nothing was written.
-        checksum: the SHA-256 of the bundle's index, which has those of all frames; "" if nothing was written.
+        file: the bundle, or the file of rows.
+        size: the bytes of the file now; None if nothing was written.
+        checksum: the SHA-256 of the bundle's index, which has those of all frames, or of a file of rows; "" if nothing
+            was written.
         redaction: what was replaced; None if the export is byte for byte.
     """
 

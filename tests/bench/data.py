@@ -1,12 +1,13 @@
 """Makes the databases that are measured, with the real LangGraph and SqliteSaver, and keeps them for the next run.
 
-``python data.py FOLDER``.
+``python data.py FOLDER [NAME…]``.
 """
 
 import operator
 import random
 import sqlite3
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -20,6 +21,8 @@ from subject import LONG, NEEDLE
 LONG_STEPS = 1198  # and the input and step 0: 1,200 checkpoints
 THREADS = 5000
 _PAYLOAD = 800  # bytes of a tool's answer: about 150 MB in all
+_FILE = 3_000_000
+_RUNS = 46  # of three states
 _QUIET = ("rank", "check", "note", "decide")
 
 
@@ -29,16 +32,16 @@ class _State(TypedDict, total=False):
     phase: str
 
 
-def make(folder: Path) -> None:
-    """The databases ``long``, ``many`` and ``small``, where they are missing."""
+def make(folder: Path, names: Sequence[str] = ("long", "many", "small")) -> None:
+    """The databases with these names, where they are missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, fill in (("long", _long), ("many", _many), ("small", _small)):
+    for name in names:
         path = folder / f"{name}.sqlite"
         if not path.exists():
             print(f"making {path} …", file=sys.stderr, flush=True)
             unfinished = folder / f"{name}.unfinished"
             unfinished.unlink(missing_ok=True)
-            _write(unfinished, fill)
+            _write(unfinished, _FILLS[name])
             unfinished.rename(path)
 
 
@@ -98,6 +101,18 @@ def _small(saver: SqliteSaver) -> None:
     _chat(saver).invoke({"messages": [HumanMessage("Hello")]}, _thread("small"))
 
 
+def _files(saver: SqliteSaver) -> None:
+    """One thread: random text that grows, and a file that can't be compressed in every state."""
+    dice = random.Random(2)
+    file = dice.randbytes(_FILE)
+    graph = StateGraph(dict)
+    graph.add_node("write", lambda state: {**state, "text": state["text"] + dice.randbytes(800).hex()})
+    graph.add_edge(START, "write")
+    app = graph.compile(checkpointer=saver)
+    for _ in range(_RUNS):
+        app.invoke({"file": file, "text": dice.randbytes(800).hex()}, _thread(LONG))
+
+
 def _chat(saver: SqliteSaver) -> Any:
     graph = StateGraph(_State)
     graph.add_node("reply", lambda state: {"messages": [AIMessage("On its way. " * 20)], "phase": "answered"})
@@ -110,5 +125,8 @@ def _thread(thread_id: str) -> dict[str, Any]:
     return {"configurable": {"thread_id": thread_id}}
 
 
+_FILLS = {"long": _long, "many": _many, "small": _small, "files": _files}
+
+
 if __name__ == "__main__":
-    make(Path(sys.argv[1]))
+    make(Path(sys.argv[1]), sys.argv[2:] or ("long", "many", "small"))

@@ -15,7 +15,7 @@ LARGEST_FRAME = 1 << 25
 """No frame has more bytes, compressed or not. A reader refuses a larger one."""
 DIGEST = 16
 """How many bytes of the SHA-256 of a frame's compressed bytes are kept."""
-_CACHE = 40 << 20  # bytes of decompressed frames that a reader keeps
+_CACHE = 28 << 20  # bytes of decompressed frames that a reader keeps: the largest of states, of metadata, of values
 
 
 class Kind(StrEnum):
@@ -33,7 +33,7 @@ class Kind(StrEnum):
     """The lines that name checkpoints, writes and rows."""
 
 
-_FULL = {Kind.STATE: 20 << 20, Kind.METADATA: 1 << 21, Kind.WRITE: 1 << 23, Kind.LONG: 1 << 22}
+_FULL = {Kind.STATE: 18 << 20, Kind.METADATA: 1 << 21, Kind.WRITE: 1 << 23, Kind.LONG: 1 << 22}
 _FULL |= {Kind.ROW: 1 << 23, Kind.RECORDS: 1 << 22}
 """A frame is closed before it has more bytes than this, unless one segment alone has."""
 
@@ -90,7 +90,7 @@ class FrameReader:
     def __init__(self, read_at: ReadAt, frames: list[Frame]) -> None:
         self._read_at = read_at
         self._frames = frames
-        self._cache: OrderedDict[int, bytes] = OrderedDict()
+        self._cache: OrderedDict[int, memoryview] = OrderedDict()
         self._cached = 0
 
     def read(self, segment: Segment) -> bytes:
@@ -104,9 +104,9 @@ class FrameReader:
         end = segment.offset + segment.length
         if not 0 <= segment.offset <= end <= self._frames[segment.frame].contents:
             raise DatabaseDamaged(f"a record names bytes that frame {segment.frame} doesn't have")
-        return self._contents(segment.frame)[segment.offset : end]
+        return bytes(self._contents(segment.frame)[segment.offset : end])
 
-    def _contents(self, number: int) -> bytes:
+    def _contents(self, number: int) -> memoryview:
         if number in self._cache:
             self._cache.move_to_end(number)
             return self._cache[number]
@@ -117,7 +117,7 @@ class FrameReader:
         self._cached += len(contents)
         return contents
 
-    def _load(self, number: int, frame: Frame) -> bytes:
+    def _load(self, number: int, frame: Frame) -> memoryview:
         data = self._read_at(frame.offset, frame.size)
         if len(data) != frame.size or hashlib.sha256(data).digest()[:DIGEST] != frame.digest:
             raise DatabaseDamaged(f"frame {number} of the bundle is damaged: its checksum differs")

@@ -22,7 +22,7 @@ class PackedThreads(ReadOnlySaver):
 
     name: ClassVar[str] = "bundle"
     abilities = frozenset({Ability.MOMENT, Ability.SKIPS, Ability.BRANCHES, Ability.TASK_PATHS})
-    why_not = "it keeps what was exported; `ckpt copy` makes a database of it, which can be changed"
+    why_not = "it keeps what was exported; `ckpt import` takes its threads into a database, where they can be changed"
 
     @abstractmethod
     def origin(self, thread_id: str) -> Origin:

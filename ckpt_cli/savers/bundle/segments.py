@@ -14,8 +14,10 @@ LONG = 1 << 16
 LARGEST = 1 << 24
 """No segment is longer."""
 
-_HEADERS = (b"\xc6\0", b"\xc6\1", b"\xdb\0", b"\xdb\1")
-"""How byte strings and texts of 64 KiB to 32 MiB begin: bin 32, str 32 and the length (msgpack's specification)."""
+_LEADS = (b"\xc6", b"\xdb")
+"""How long byte strings and texts begin: bin 32, str 32 (msgpack's specification)."""
+_LENGTHS = (0, 1)
+"""The first of the four bytes of the length, up to 32 MiB."""
 _HEADER = 5
 _QUOTE = b'"'
 
@@ -59,7 +61,7 @@ def _long_values(payload: Payload) -> Iterator[tuple[int, int]]:
 
 def _long_strings(data: bytes) -> Iterator[tuple[int, int]]:
     """Byte strings and texts with a length of 32 bits, as msgpack writes them; the outermost where they nest."""
-    found = {header: data.find(header) for header in _HEADERS}
+    found = {lead: _next_header(data, lead, 0) for lead in _LEADS}
     while places := [place for place in found.values() if place >= 0]:
         place = min(places)
         start = place + _HEADER
@@ -68,7 +70,19 @@ def _long_strings(data: bytes) -> Iterator[tuple[int, int]]:
         if fits:
             yield start, end
         following = end if fits else place + 1
-        found = {one: data.find(one, following) if at < following else at for one, at in found.items() if at >= 0}
+        found = {
+            one: _next_header(data, one, following) if at < following else at for one, at in found.items() if at >= 0
+        }
+
+
+def _next_header(data: bytes, lead: bytes, at: int) -> int:
+    """Where such a value begins, from `at` on; -1 if nowhere. One byte is found twenty times as fast as two."""
+    last = len(data) - 1
+    while 0 <= (at := data.find(lead, at)) < last:
+        if data[at + 1] in _LENGTHS:
+            return at
+        at += 1
+    return -1
 
 
 def _long_texts(data: bytes) -> Iterator[tuple[int, int]]:

@@ -26,21 +26,32 @@ def compress(data: bytes | bytearray) -> bytes:
     return compressed
 
 
-def decompress(data: bytes, size: int) -> bytes:
-    """The contents of one frame, which must have this size.
+def decompress(data: bytes, size: int) -> memoryview:
+    """The contents of one frame, which must have this size; in memory once, as a library's join would take it twice.
 
     Raises:
         DatabaseDamaged: it isn't one whole frame, or its contents have another size.
     """
     zstd = _library()
     decompressor = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
+    contents, done = bytearray(size), 0
     try:
-        contents: bytes = decompressor.decompress(data, max_length=size + 1)
+        while not decompressor.eof and (data or not decompressor.needs_input):
+            piece = decompressor.decompress(data, max_length=_PIECE)
+            data = b""
+            if done + len(piece) > size:
+                raise _other_size(size)
+            contents[done : done + len(piece)] = piece
+            done += len(piece)
     except zstd.ZstdError as error:
         raise DatabaseDamaged(f"a frame can't be decompressed: {error}") from None
-    if len(contents) != size or not decompressor.eof or decompressor.unused_data:
-        raise DatabaseDamaged(f"a frame's contents aren't the {size:,} bytes that the index says")
-    return contents
+    if done != size or not decompressor.eof or decompressor.unused_data:
+        raise _other_size(size)
+    return memoryview(contents).toreadonly()
+
+
+def _other_size(size: int) -> DatabaseDamaged:
+    return DatabaseDamaged(f"a frame's contents aren't the {size:,} bytes that the index says")
 
 
 def decompress_stream(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:

@@ -8,7 +8,8 @@ import bson
 from bson.codec_options import CodecOptions
 from bson.objectid import ObjectId
 
-from ckpt_cli.model import Name, Plan, Record, Ref, Row, RowChange, WriteKey
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.model import Name, Plan, Record, Ref, Row, RowChange, WriteKey, in_words
 from ckpt_cli.model import name_of as record_name
 from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.mongodb.connection import Connection
@@ -19,6 +20,8 @@ from ckpt_cli.savers.paging import pages
 Document = dict[str, Any]
 
 _PAGE = 100  # documents in one statement
+_LARGEST = 16 << 20
+"""Bytes of a document, at most: MongoDB's limit, which no server lets anybody change."""
 _TYPED: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
 
 
@@ -102,13 +105,14 @@ class Expansion:
         relation, key = self._key(name)
         own = self._ids.setdefault(name, ObjectId())  # a plan expanded twice must give the same documents
         dates = {"created_at": own.generation_time} if dated[relation] else {}
-        return bson.encode({"_id": own, **filter_of(key), **fields(record, task_paths=self._task_paths), **dates})
+        own_fields = fields(record, task_paths=self._task_paths)
+        return _must_fit(name, bson.encode({"_id": own, **filter_of(key), **own_fields, **dates}))
 
     def _replaced(self, record: Record, before: bytes) -> bytes:
         """The document with the record's fields, and its other fields unchanged."""
         old = bson.decode(before, _TYPED)
         new = fields(record, task_paths="task_path" in old)
-        return bson.encode({"_id": old.pop("_id"), **old, **new})
+        return _must_fit(record_name(record), bson.encode({"_id": old.pop("_id"), **old, **new}))
 
     def _dated(self, records: Iterable[Record]) -> dict[str, bool]:
         """Whether each collection's documents have ``created_at``, from which the server counts their time to live."""
@@ -125,3 +129,15 @@ class Expansion:
 
 def _ref(name: Name) -> Ref:
     return name if isinstance(name, Ref) else name.ref
+
+
+def _must_fit(name: Name, document: bytes) -> bytes:
+    """The document.
+
+    Raises:
+        NotSupported: it is larger than the server takes.
+    """
+    if len(document) > _LARGEST:
+        what = f"{in_words(name)} would take {len(document):,} bytes, and a document of MongoDB holds at most 16 MiB"
+        raise NotSupported(what)
+    return document

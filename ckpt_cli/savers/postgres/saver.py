@@ -70,6 +70,7 @@ class PostgresSaver(SqlSaver):
         " replicas and backups"
     )
     page = 50
+    rewrites_numbers = True
     form = RecordFormat(
         apart=True,
         inline=True,
