@@ -79,10 +79,8 @@ class Choosing(Samples):
         assert sum(read.is_written for read in reads.values()) > 10
         for head, read in reads.items():
             assert read.is_written == any(True for _ in saver.writes_on([head]))
-            if not read.is_written or read.rows:
-                assert list(read.rows) == [*saver.rows(head.thread_id)]
-            if not read.is_written:
-                assert [read.checkpoint] == [*saver.checkpoints([head])]
+            assert list(read.rows) == [*saver.rows(head.thread_id)]
+            assert [read.checkpoint] == [*saver.checkpoints([head])]
             if read.first is not None and read.root_metadata is not None:
                 assert [(read.first.ref, read.root_metadata)] == [*saver.metadata([read.first.ref])]
                 assert read.first.parent_id is None

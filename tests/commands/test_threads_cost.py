@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.model import Payload
-from ckpt_cli.queries.finished_threads import read_statuses
+from ckpt_cli.queries.quick_threads import read_statuses
 from ckpt_cli.queries.thread_status import ThreadStatus
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite.saver import open_file
