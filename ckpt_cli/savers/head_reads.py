@@ -53,8 +53,8 @@ class HeadReader:
         refs: Collection[Ref],
         task_path: str,
         *,
-        without: str,
-        values: int,  # noqa: ARG002 - for engines
+        without: str,  # noqa: ARG002 - for engines that read less
+        values: int,
     ) -> Iterator[tuple[Ref, LoneWrites | None]]:
         """For each of these checkpoints on which writes are stored: the writes, if only tasks of one path wrote.
 

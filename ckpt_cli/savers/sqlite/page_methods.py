@@ -122,8 +122,7 @@ class PageMethods(ThreadMethods):
             yield from super().head_reads(heads)
             return
         written = self._schema.sql(sql.HEAD_IS_WRITTEN) if self._schema.writes else "0"
-        for _ in self._rows(sql.LARGER_CACHE):
-            pass
+        self._enlarge_cache()
         for page in pages(heads, _AT_ONCE):
             for place, rows in groupby(self._joined(sql.HEADS, page, written=written), _PLACE):
                 if (read := self._head_read(page[place], rows)) is not None:
