@@ -1,7 +1,6 @@
 """The title of a thread whose state has no message, from the input of its first checkpoint."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -36,16 +35,17 @@ def title_of_input(reader: Reader, first: Ref) -> str:
 
 
 def titles_of_inputs(
-    reader: Reader, firsts: Iterable[CheckpointRow], known: Mapping[Ref, Payload] = MappingProxyType({})
+    reader: Reader, firsts: Mapping[Ref, CheckpointRow], known: Mapping[Ref, Payload] = MappingProxyType({})
 ) -> dict[Ref, str]:
     """What `title_of_input` gives for many first checkpoints, as far as their own metadata and writes decide it.
 
     An input without a parent was made by writes that are stored on itself, so no other checkpoint is read. All are read
     at once; left out are checkpoints of another kind, and inputs without a text. `known` metadata isn't read again.
     """
-    rows = {row.ref: row for row in firsts if row.parent_id is None}
-    unread = [ref for ref in rows if ref not in known]
-    stored = chain(reader.saver.metadata(unread) if unread else (), ((ref, known[ref]) for ref in rows if ref in known))
+    rows = {ref: row for ref, row in firsts.items() if row.parent_id is None}
+    unread = rows.keys() - known.keys()
+    stored = [*reader.saver.metadata(unread)] if unread else []
+    stored += [(ref, known[ref]) for ref in rows if ref in known] if unread else known.items()
     inputs = {ref: value for ref, data in stored if _is_input(value := reader.value(data))}
     title_of, found, others = _GivenTitles(reader.codec.decode), dict[Ref, str](), list[Ref]()
     for ref, given in reader.saver.lone_writes(list(inputs), _START_PATH, without=BRANCH_TO, values=VALUE):

@@ -4,7 +4,8 @@
 computed task id or a Send is left to it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from ckpt_cli.history.state.channels import (
@@ -26,8 +27,8 @@ from ckpt_cli.model import NULL_TASK, CheckpointRow, Payload
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
 
-FINISHED = Snapshot([])
 _SHAPES = 1000  # shapes of heads whose judgement is kept
+_TEXT = frozenset({str})
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _MARKS = frozenset({INTERRUPT, ERROR})
 
@@ -41,7 +42,7 @@ class DueNodes:
     def of(self, body: Mapping[str, Any], apart: Mapping[str, Payload] | None) -> Sequence[str] | None:
         """The nodes in their order; None if the head alone doesn't show them.
 
-        `body` has all its parts; `apart` are the channels that are stored outside of it.
+        `body` has the three dicts of a checkpoint; `apart` are the channels that are stored outside of it.
         """
         values, versions, seen = body["channel_values"], body["channel_versions"], body["versions_seen"]
         held = [*values, *(c for c, payload in (apart or {}).items() if payload.tag != "empty")]
@@ -61,13 +62,15 @@ class DueNodes:
 
 
 def _triggers(
-    held: Iterable[str], versions: Iterable[str], seen: Mapping[str, Mapping[str, Any]]
+    held: Collection[str], versions: Collection[str], seen: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, ...] | None:
     """The channels that hold a value and can trigger a node; None if they aren't all edges of a StateGraph.
 
     A StateGraph's channels name their listeners. See `history.tasks.next_tasks`: such a head needs no other checkpoint
     to show what is due.
     """
+    if not _TEXT.issuperset(map(type, chain(held, versions, seen, *seen.values()))):
+        return None
     nodes = (node for node in seen if node not in NOT_NODES and not node.endswith(":edges"))
     heard = {channel for node in nodes for channel in seen[node]}
     triggers = tuple(channel for channel in held if channel.startswith(BRANCH_TO))

@@ -10,11 +10,10 @@ from typing import Any
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
-from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.layouts import Decode, read_metadata
 from ckpt_cli.model import Payload, Ref, Thread
 from ckpt_cli.queries.page_titles import TitlesOfPage
-from ckpt_cli.queries.quick_snapshot import FINISHED, DueNodes, is_chain, quick_snapshot
+from ckpt_cli.queries.quick_snapshot import DueNodes, is_chain, quick_snapshot
 from ckpt_cli.queries.quick_view import QuickHead, QuickView
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
@@ -26,7 +25,6 @@ from ckpt_cli.views.threads import ThreadView
 
 _DICTS = frozenset({"channel_values", "channel_versions", "versions_seen"})
 _DICT = frozenset({dict})
-_TEXT = frozenset({str})
 _VERSIONS = frozenset({int, str, float})
 _ODD = frozenset({dict, Node})
 _AT_ONCE = 250  # threads whose heads are looked at together
@@ -104,19 +102,17 @@ class QuickThreads:
 
     def views(self, threads: Sequence[Thread]) -> dict[str, ThreadView]:
         """The views by thread; a thread that is gone, or that needs a closer look, has none."""
-        saver, known = self._reader.saver, list[QuickHead]()
         self.others = {}
-        for head, snapshot in self._with_tasks(list(self._heads(threads))):
-            if snapshot is None:
-                self.others[head.read.head.thread_id] = head.read
-            else:
-                known.append(head._replace(snapshot=snapshot))
-        titles_by_ref = self._titles_of_inputs(known)
+        heads = list(self._heads(threads))
+        self._add_tasks([head for head in heads if head.due or head.read.is_written])
+        known = [head for head in heads if head.snapshot is not None]
+        self.others |= {head.row.thread_id: _without_value(head.read) for head in heads if head.snapshot is None}
+        titles_by_ref, asks_each = self._titles_of_inputs(known), self._reader.saver.page == 1
         views: dict[str, ThreadView] = {}
         for head in known:
-            title = head.title or titles_by_ref.get(head.first.ref)
-            if title is None and saver.page == 1:
-                title = self._title_of_input(head.first.ref)
+            title = head.title or titles_by_ref.get(head.first_ref)
+            if title is None and asks_each:
+                title = self._title_of_input(head.first_ref)
             if title is not None:  # else a server would be asked for the input of this thread alone
                 views[head.row.thread_id] = QuickView.of_head(head, title)
         return views
@@ -128,19 +124,16 @@ class QuickThreads:
             if head is not None:
                 yield head
             else:
-                self.others[read.head.thread_id] = read._replace(checkpoint=None)
+                self.others[read.head.thread_id] = _without_value(read)
 
-    def _with_tasks(self, heads: Sequence[QuickHead]) -> Iterator[tuple[QuickHead, Snapshot | None]]:
-        """Each head with its tasks, None if they need a closer look; the writes of all are read at once."""
+    def _add_tasks(self, heads: Sequence[QuickHead]) -> None:
+        """Add the tasks of these heads, as far as heads and writes show them; the writes of all are read at once."""
         written = [head.read.head for head in heads if head.read.is_written]
         writes: dict[Ref, list[TaskWrite]] = {}
         for write in self._reader.saver.writes_on(written, values=_LONGEST) if written else ():
             writes.setdefault(write.ref, []).append(TaskWrite(write, self._reader.codec.decode))
         for head in heads:
-            if not head.due and not head.read.is_written:
-                yield head, FINISHED
-            else:
-                yield head, quick_snapshot(head.due, writes.get(head.read.head, ()))
+            head.snapshot = quick_snapshot(head.due, writes.get(head.read.head, ()))
 
     def _titles_of_inputs(self, heads: Sequence[QuickHead]) -> Mapping[Ref, str]:
         """The titles that many first checkpoints show at once, of threads without a message."""
@@ -149,9 +142,9 @@ class QuickThreads:
             return {}
         from ckpt_cli.queries.input_title import titles_of_inputs
 
-        roots = ((head.first.ref, head.read.root_metadata) for head in untitled)
+        roots = ((head.first_ref, head.read.root_metadata) for head in untitled)
         known = {ref: metadata for ref, metadata in roots if metadata is not None}
-        return titles_of_inputs(self._reader, [head.first for head in untitled], known)
+        return titles_of_inputs(self._reader, {head.first_ref: head.first for head in untitled}, known)
 
     def _title_of_input(self, first: Ref) -> str:
         from ckpt_cli.queries.input_title import title_of_input
@@ -171,8 +164,11 @@ class QuickThreads:
         title = titles.from_values(values if apart is None else _Values(values, apart, decode))
         metadata = read_metadata(decode(checkpoint.metadata))
         first = read.first or checkpoint.row
-        rest = read._replace(checkpoint=None)
-        return QuickHead(rest, checkpoint.row, due, body.get("ts"), title, *metadata, first)
+        return QuickHead(read, checkpoint.row, due, body.get("ts"), title, *metadata, first, first.ref)
+
+
+def _without_value(read: HeadRead) -> HeadRead:
+    return read._replace(checkpoint=None)
 
 
 def _is_alone(read: HeadRead) -> bool:
@@ -198,7 +194,7 @@ class _Values(dict[str, Any]):
 
 
 def _is_whole(body: Any, channels: Mapping[str, Payload] | None) -> bool:
-    """Whether a decoded body has all its parts undamaged, and keeps no Sends elsewhere (as formats before 4 may)."""
+    """Whether a body has all its parts undamaged, but for names, and keeps no Sends elsewhere (as formats before 4)."""
     if type(body) is not dict:
         return False
     values, versions, seen = body.get("channel_values"), body.get("channel_versions"), body.get("versions_seen")
@@ -208,9 +204,7 @@ def _is_whole(body: Any, channels: Mapping[str, Payload] | None) -> bool:
     if type(v) is not int or v < 3 or (v < 4 and (channels is not None or body.get("pending_sends") != [])):
         return False
     by_node = seen.values()
-    if not _DICT.issuperset(map(type, by_node)) or not _TEXT.issuperset(
-        map(type, chain(values, versions, seen, *by_node))
-    ):
+    if not _DICT.issuperset(map(type, by_node)):
         return False
     if not _VERSIONS.issuperset(map(type, chain(versions.values(), *map(dict.values, by_node)))):
         return False

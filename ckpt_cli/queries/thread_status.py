@@ -238,5 +238,5 @@ class ThreadStatus:
         from ckpt_cli.queries.input_title import title_of_input, titles_of_inputs
 
         row = saver.row(ref) if saver.page > 1 else None  # a server's records were fetched before, for many threads
-        quick = {} if row is None else titles_of_inputs(self._reader, [row])
+        quick = {} if row is None else titles_of_inputs(self._reader, {row.ref: row})
         return quick.get(ref) or title_of_input(self._reader, ref)

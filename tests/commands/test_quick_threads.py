@@ -32,7 +32,7 @@ def _check(reader: Reader) -> tuple[int, int]:
             one for one in slowly if one.thread_id in quickly
         ]
         rows = reader.saver.rows_of([thread.thread_id for thread in threads])
-        found = titles_of_inputs(reader, rows)
+        found = titles_of_inputs(reader, {row.ref: row for row in rows})
         assert found == {ref: title_of_input(reader, ref) for ref in found}
         return len(quickly), len(found)
 
