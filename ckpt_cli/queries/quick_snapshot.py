@@ -45,8 +45,9 @@ class DueNodes:
         `body` has the three dicts of a checkpoint; `apart` are the channels that are stored outside of it.
         """
         values, versions, seen = body["channel_values"], body["channel_versions"], body["versions_seen"]
-        held = [*values, *(c for c, payload in (apart or {}).items() if payload.tag != "empty")]
-        shape = (*held, None, *versions, None, *((node, *of_node) for node, of_node in seen.items()))
+        held = [*values, *(c for c, payload in apart.items() if payload.tag != "empty")] if apart else [*values]
+        counts = map(len, seen.values())  # of the channels that follow, so many belong to each node
+        shape = (*held, None, *versions, None, *seen, *counts, *chain.from_iterable(seen.values()))
         try:
             triggers = self._shapes[shape]
         except KeyError:

@@ -23,10 +23,8 @@ from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import TaskWrite
 from ckpt_cli.views.threads import ThreadView
 
-_DICTS = frozenset({"channel_values", "channel_versions", "versions_seen"})
 _DICT = frozenset({dict})
 _VERSIONS = frozenset({int, str, float})
-_ODD = frozenset({dict, Node})
 _AT_ONCE = 250  # threads whose heads are looked at together
 _LONGEST = 1 << 16  # bytes of a question or an error; a thread with a longer one is read by itself
 
@@ -208,4 +206,5 @@ def _is_whole(body: Any, channels: Mapping[str, Payload] | None) -> bool:
         return False
     if not _VERSIONS.issuperset(map(type, chain(versions.values(), *map(dict.values, by_node)))):
         return False
-    return _ODD.isdisjoint([type(value) for key, value in body.items() if key not in _DICTS])
+    types = [*map(type, body.values())]
+    return types.count(dict) == 3 and Node not in types

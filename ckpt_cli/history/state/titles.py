@@ -20,7 +20,8 @@ def from_values(values: Mapping[str, Any]) -> str:
     if _MESSAGES in values and (spoken := _first_human(values[_MESSAGES], conversation=True)):
         return spoken
     for channel in values:
-        if channel != _MESSAGES and (spoken := _first_human(values[channel])):
+        value = values[channel]
+        if type(value) not in _NO_MESSAGES and channel != _MESSAGES and (spoken := _first_human(value)):
             return spoken
     return ""
 

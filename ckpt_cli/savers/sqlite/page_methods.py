@@ -135,7 +135,8 @@ class PageMethods(ThreadMethods):
         for _, ns, own, parent, size, written, tag, body, text in stored_rows:
             parent_id = parent if parent is None or parent == last else text_of(parent)
             last = own if type(own) is str and own[:1] not in FIRST_CHARACTERS else text_of(own)
-            row = new(CheckpointRow, (head.thread_id, text_of(ns), last, parent_id, size))
+            space = ns if ns == head.ns else text_of(ns)
+            row = new(CheckpointRow, (head.thread_id, space, last, parent_id, size))
             rows.append(row)
             if parent is None and root is None and row.ns == head.ns:
                 root = self._metadata(text)
