@@ -61,7 +61,7 @@ class CheckpointRow(NamedTuple):
     @property
     def ref(self) -> Ref:
         """The full name of this checkpoint."""
-        return Ref(self.thread_id, self.ns, self.checkpoint_id)
+        return tuple.__new__(Ref, self[:3])  # half the time of a call of `Ref`
 
 
 class Checkpoint(NamedTuple):
@@ -103,7 +103,7 @@ class Write(NamedTuple):
     @property
     def ref(self) -> Ref:
         """The checkpoint the task started from."""
-        return Ref(self.thread_id, self.ns, self.checkpoint_id)
+        return tuple.__new__(Ref, self[:3])  # half the time of a call of `Ref`
 
     @property
     def order(self) -> tuple[str, str, bool, int | str]:

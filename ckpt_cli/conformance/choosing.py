@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.conformance.samples import Make, Samples
-from ckpt_cli.model import Payload, Ref
+from ckpt_cli.model import Payload, Record, Ref
 
 TEXTS = ("u-1", "u-10", "ä", "a/b", 'say "hi"', "back\\slash", "", "100%", "line\nbreak", "🙂", "' OR 1=1 --")
 """Texts that JSON or SQL spells in more than one way."""
@@ -79,10 +79,29 @@ class Choosing(Samples):
         assert sum(read.is_written for read in reads.values()) > 10
         for head, read in reads.items():
             assert read.is_written == any(True for _ in saver.writes_on([head]))
-            if not read.is_written or read.rows:
-                assert list(read.rows) == [*saver.rows(head.thread_id)]
-            if not read.is_written:
-                assert [read.checkpoint] == [*saver.checkpoints([head])]
+            assert list(read.rows) == [*saver.rows(head.thread_id)]
+            assert [read.checkpoint] == [*saver.checkpoints([head])]
             if read.first is not None and read.root_metadata is not None:
                 assert [(read.first.ref, read.root_metadata)] == [*saver.metadata([read.first.ref])]
                 assert read.first.parent_id is None
+
+    def test_writes_by_the_path_of_their_tasks(self, make: Make) -> None:
+        """Those of checkpoints on which tasks of one path wrote; other checkpoints are named without them."""
+        first, second, skipped = "~__pregel_pull, first", "~__pregel_pull, second", "branch:to:"
+        refs = [Ref(f"t-{number:02}", "", "1") for number in range(20)]
+        records: list[Record] = [self.checkpoint(*ref[::2]) for ref in refs]
+        for number, ref in enumerate(refs):
+            for idx, channel in enumerate((f"{skipped}x", "a", "b")[: 1 + number % 3]):
+                value = Payload("msgpack", bytes(number))
+                records.append(self.write(*ref[::2], idx=idx, channel=channel, path=first, payload=value))
+            if number % 5 == 0:
+                records.append(self.write(*ref[::2], "other", channel="a", path=second))
+        saver = make(records)
+        found = dict(saver.lone_writes([*refs, Ref("nobody", "", "1")], first, without=skipped, values=12))
+        assert found.keys() <= set(refs)
+        for ref in refs:
+            writes = [*saver.writes_on([ref], values=12)]
+            wanted = [(write.channel, write.payload) for write in writes if not write.channel.startswith(skipped)]
+            own = found.get(ref, [])
+            assert (own is None) == any(write.task_path != first for write in writes)
+            assert own is None or [one for one in own if not one[0].startswith(skipped)] == wanted

@@ -1,24 +1,24 @@
 """The title of a thread whose state has no message, from the input of its first checkpoint."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state import titles
-from ckpt_cli.history.state.channels import START, TASKS
+from ckpt_cli.history.state.channels import BRANCH_TO, START, TASKS
 from ckpt_cli.history.tasks.metadata_notes import Note, note
 from ckpt_cli.history.tasks.step_changes import Change, ChangeKind, is_broken, is_for_state
 from ckpt_cli.history.tasks.steps import Steps
 from ckpt_cli.history.tasks.task_ids import pull_path
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
-from ckpt_cli.model import CheckpointRow, Payload, Ref, Write
+from ckpt_cli.model import CheckpointRow, Payload, Ref
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.queries.step_reads import VALUE
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.head_reads import LoneWrites
 from ckpt_cli.values.state import TaskWrite
 
 _INPUT_BYTES = 65536  # a first checkpoint with more bytes isn't read for a title
@@ -35,31 +35,39 @@ def title_of_input(reader: Reader, first: Ref) -> str:
 
 
 def titles_of_inputs(
-    reader: Reader, firsts: Iterable[CheckpointRow], known: Mapping[Ref, Payload] = MappingProxyType({})
+    reader: Reader, firsts: Mapping[Ref, CheckpointRow], known: Mapping[Ref, Payload] = MappingProxyType({})
 ) -> dict[Ref, str]:
     """What `title_of_input` gives for many first checkpoints, as far as their own metadata and writes decide it.
 
     An input without a parent was made by writes that are stored on itself, so no other checkpoint is read. All are read
     at once; left out are checkpoints of another kind, and inputs without a text. `known` metadata isn't read again.
     """
-    rows = {row.ref: row for row in firsts if row.parent_id is None}
-    unread = [ref for ref in rows if ref not in known]
-    stored = chain(reader.saver.metadata(unread) if unread else (), ((ref, known[ref]) for ref in rows if ref in known))
+    rows = {ref: row for ref, row in firsts.items() if row.parent_id is None}
+    unread = rows.keys() - known.keys()
+    stored = [*reader.saver.metadata(unread)] if unread else []
+    stored += [(ref, known[ref]) for ref in rows if ref in known] if unread else known.items()
     inputs = {ref: value for ref, data in stored if _is_input(value := reader.value(data))}
-    title_of, found, others = _GivenTitles(reader.codec.decode), dict[Ref, str](), dict[Ref, list[TaskWrite]]()
-    by_place: dict[tuple[object, ...], list[Write]] = {}
-    for write in reader.saver.writes_on(list(inputs), values=VALUE):
-        by_place.setdefault(write[:3], []).append(write)
-    for writes in by_place.values():
-        ref, title = writes[0].ref, title_of(writes)
+    title_of, found, others = _GivenTitles(reader.codec.decode), dict[Ref, str](), list[Ref]()
+    for ref, given in reader.saver.lone_writes(list(inputs), _START_PATH, without=BRANCH_TO, values=VALUE):
+        title = title_of(given) if given is not None else None
         if title is None:
-            others[ref] = [TaskWrite(write, reader.codec.decode) for write in writes]
-        else:
+            others.append(ref)
+        elif title:
             found[ref] = title
-    others = {ref: own for ref, own in others.items() if _have_paths(own)}
+    if others:
+        found |= _titles_by_steps(reader, rows, {ref: inputs[ref] for ref in others})
+    return found
+
+
+def _titles_by_steps(reader: Reader, rows: dict[Ref, CheckpointRow], inputs: Mapping[Ref, Any]) -> dict[Ref, str]:
+    """Titles of inputs to which other tasks wrote too, or Sends, by the metadata of each."""
+    stored: dict[Ref, list[TaskWrite]] = {}
+    for write in reader.saver.writes_on(list(inputs), values=VALUE):
+        stored.setdefault(write.ref, []).append(TaskWrite(write, reader.codec.decode))
+    others = {ref: own for ref, own in stored.items() if _have_paths(own)}
     steps, names = _steps(rows, {ref: note(inputs[ref], ref.checkpoint_id) for ref in others}, others)
-    found |= {ref: titles.from_changes(_legible(steps.changes(name) or ())) for ref, name in names.items()}
-    return {ref: title for ref, title in found.items() if title}
+    by_ref = {ref: titles.from_changes(_legible(steps.changes(name) or ())) for ref, name in names.items()}
+    return {ref: title for ref, title in by_ref.items() if title}
 
 
 def _is_input(metadata: Any) -> bool:
@@ -78,12 +86,12 @@ class _GivenTitles:
         self._decode = decode
         self._titles: dict[tuple[tuple[str, Payload], ...], str] = {}
 
-    def __call__(self, writes: Sequence[Write]) -> str | None:
-        """The title, "" if there is none; None if other writes are among these, or a Send."""
+    def __call__(self, writes: LoneWrites) -> str | None:
+        """The title, "" if there is none; None if a Send is among these writes."""
         given: list[tuple[str, Payload]] = []
         unread = set[str]()
-        for *_, channel, path, payload, _ in writes:
-            if path != _START_PATH or channel == TASKS:
+        for channel, payload in writes:
+            if channel == TASKS:
                 return None
             if not is_for_state(channel):
                 continue

@@ -21,7 +21,7 @@ class TitlesOfPage:
 
         firsts = [(read.first, read.root_metadata) for read in self._reads if read is not None]
         known = {first.ref: metadata for first, metadata in firsts if first is not None and metadata is not None}
-        return titles_of_inputs(self._reader, [first for first, _ in firsts if first is not None], known)
+        return titles_of_inputs(self._reader, {first.ref: first for first, _ in firsts if first is not None}, known)
 
     def get(self, ref: Ref) -> str | None:
         """The title of an input by its checkpoint; None if other checkpoints must be read for it."""

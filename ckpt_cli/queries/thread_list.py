@@ -20,7 +20,7 @@ from ckpt_cli.views.threads import ThreadsView, ThreadView
 
 if TYPE_CHECKING:
     from ckpt_cli.history.state.filters import Filter
-    from ckpt_cli.queries.finished_threads import FinishedThread
+    from ckpt_cli.queries.quick_threads import QuickThread
 
 _AT_ONCE = 1000  # threads whose sizes are asked for at once
 
@@ -151,11 +151,11 @@ def note_key(reader: Reader, request: ThreadsRequest) -> None:
 
 def _statuses(
     reader: Reader, request: ThreadsRequest, threads: Iterable[Thread], *, is_page: bool
-) -> "Iterator[ThreadStatus | FinishedThread]":
+) -> "Iterator[ThreadStatus | QuickThread]":
     """The statuses of threads; many at once if all are wanted or all must be read to know which are."""
     if request.filters_heads or not (is_page or request.statuses):
         return (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, threads))
-    from ckpt_cli.queries.finished_threads import read_statuses
+    from ckpt_cli.queries.quick_threads import read_statuses
 
     return read_statuses(reader, threads)
 
@@ -259,7 +259,7 @@ def _with_sizes(reader: Reader, views: Sequence[ThreadView]) -> list[ThreadView]
 
 
 def _fits(
-    one: "ThreadStatus | FinishedThread", request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata
+    one: "ThreadStatus | QuickThread", request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata
 ) -> bool:
     """Whether a thread is wanted. If its head can't be read, the reason is added to `unread`."""
     fits = not request.statuses or request.statuses.fit(one.statuses, one.updated)

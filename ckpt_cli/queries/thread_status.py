@@ -1,6 +1,6 @@
 """The status of one thread (``threads``, ``info``): head, next nodes, title, names for ``--where``."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,22 @@ def prefetch_threads(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thre
     while page := list(islice(rest, reader.saver.page)):
         reader.saver.expect_threads(page)
         yield from page
+
+
+def waiting_views(tasks: Iterable[Task]) -> list[WaitingView]:
+    """The open questions of these tasks."""
+    return [
+        WaitingView(task.node, *interrupt_view(one.id, one.value, one.response_schema), send_view(task.packet))
+        for task in tasks
+        if task.status is Status.WAITING
+        for one in task.open
+    ]
+
+
+def nothing_since(source: object, tasks: Collection[Task]) -> str | None:
+    """The source of a head that an update or a fork made, if no task has left anything since; else None."""
+    is_untouched = bool(tasks) and all(task.status is Status.DUE for task in tasks)
+    return source if isinstance(source, str) and source in ("update", "fork") and is_untouched else None
 
 
 class ThreadStatus:
@@ -195,30 +211,20 @@ class ThreadStatus:
             created=iso(ids.unix_time(first)),
             title=self._title(first),
             size=sum(sizes) if sizes else None,
-            interrupts=[
-                WaitingView(task.node, *interrupt_view(one.id, one.value, one.response_schema), send_view(task.packet))
-                for task in tasks
-                if task.status is Status.WAITING
-                for one in task.open
-            ],
+            interrupts=waiting_views(tasks),
             errors=[self._failed(task) for task in (snapshot.with_error if snapshot is not None else ())],
             metadata={key: value for key, value in self.metadata.items() if key not in PLAIN_METADATA},
             problem=self.problem,
             metadata_problem=self.metadata_problem or None,
             statuses=self.statuses,
             answered=[task.node for task in tasks if task.status is Status.ANSWERED],
-            nothing_since=source if isinstance(source, str) and self._is_untouched(source) else None,
+            nothing_since=nothing_since(source, snapshot.tasks if snapshot is not None else ()),
             old_answers=list(snapshot.old_answers) if snapshot is not None else [],
         )
 
     def _failed(self, task: Task) -> FailedView:
         inside = failed_inside(self._reader, self._thread.head, task)
         return FailedView(task.node, task.error, send_view(task.packet), inside)
-
-    def _is_untouched(self, source: str) -> bool:
-        """Whether an update or a fork made the head, and no task has left anything since."""
-        tasks = self.snapshot.tasks if self.snapshot is not None else []
-        return source in ("update", "fork") and bool(tasks) and all(task.status is Status.DUE for task in tasks)
 
     def _title(self, first: str) -> str:
         title = titles.from_values(self.state.values) if self.state is not None else ""
@@ -232,5 +238,5 @@ class ThreadStatus:
         from ckpt_cli.queries.input_title import title_of_input, titles_of_inputs
 
         row = saver.row(ref) if saver.page > 1 else None  # a server's records were fetched before, for many threads
-        quick = {} if row is None else titles_of_inputs(self._reader, [row])
+        quick = {} if row is None else titles_of_inputs(self._reader, {row.ref: row})
         return quick.get(ref) or title_of_input(self._reader, ref)

@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 
+LoneWrites = list[tuple[str, Payload | None]]
+"""Channels and payloads in canonical order."""
+
 
 class HeadRead(NamedTuple):
     """A head, and what a list needs of its thread.
 
     Attributes:
-        checkpoint: the head; may be None if it is written.
-        rows: all rows of the thread, ascending by namespace and id; may be empty if the head is written.
+        checkpoint: the head; None once it was decoded.
+        rows: all rows of the thread, ascending by namespace and id.
         is_written: whether writes are stored on the head.
         root_metadata: the metadata of the first checkpoint in the head's namespace; None if it has a parent, or if
             it wasn't read.
@@ -45,14 +48,37 @@ class HeadReader:
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
         """See `Saver.writes_on`."""
 
+    def lone_writes(
+        self,
+        refs: Collection[Ref],
+        task_path: str,
+        *,
+        without: str,  # noqa: ARG002 - for engines that read less
+        values: int,
+    ) -> Iterator[tuple[Ref, LoneWrites | None]]:
+        """For each of these checkpoints on which writes are stored: the writes, if only tasks of one path wrote.
+
+        Args:
+            refs: the checkpoints.
+            task_path: that path; if another path wrote too, None is given instead of the writes.
+            without: the beginning of channels whose writes may be left out if they have this path, and with them a
+                checkpoint that has no others.
+            values: a size in bytes; a longer payload is None.
+        """
+        writes: dict[Ref, LoneWrites] = {}
+        others = set[Ref]()
+        for write in self.writes_on(refs, values=values):
+            writes.setdefault(write.ref, []).append((write.channel, write.payload))
+            if write.task_path != task_path:
+                others.add(write.ref)
+        yield from ((ref, None if ref in others else own) for ref, own in writes.items())
+
     def head_reads(self, heads: Collection[Ref]) -> Iterator[HeadRead]:
-        """The heads of different threads, in any order; one that doesn't exist, and isn't written, is left out."""
+        """The heads of different threads, in any order; one that doesn't exist is left out."""
         written = {write.ref for write in self.writes_on(heads, values=0)}
-        quiet = [head for head in heads if head not in written]
-        rows: dict[str, list[CheckpointRow]] = {head.thread_id: [] for head in quiet}
+        rows: dict[str, list[CheckpointRow]] = {head.thread_id: [] for head in heads}
         for row in self.rows_of(list(rows)):
             rows[row.thread_id].append(row)
-        for checkpoint in self.checkpoints(quiet):
+        for checkpoint in self.checkpoints(heads):
             ref = checkpoint.row.ref
-            yield HeadRead(ref, checkpoint, rows[ref.thread_id], False)
-        yield from (HeadRead(head, None, (), True) for head in heads if head in written)
+            yield HeadRead(ref, checkpoint, rows[ref.thread_id], ref in written)

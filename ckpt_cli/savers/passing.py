@@ -8,7 +8,7 @@ from ckpt_cli.model import Checkpoint, Insertion, Plan, Record, Ref, Row, RowCha
 from ckpt_cli.savers.about import About, Place, RecordFormat, SideEffect, Totals
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.head_reads import HeadRead
+from ckpt_cli.savers.head_reads import HeadRead, LoneWrites
 from ckpt_cli.savers.measures import Advice, Figures, Group, Space, StoredSizes, ThreadSize, Vacuum
 from ckpt_cli.savers.selection import Selection
 
@@ -54,6 +54,12 @@ class PassingSaver(Saver):
     def head_reads(self, heads: Collection[Ref]) -> Iterator[HeadRead]:
         """See `HeadReader.head_reads`."""
         return self._saver.head_reads(heads)
+
+    def lone_writes(
+        self, refs: Collection[Ref], task_path: str, *, without: str, values: int
+    ) -> Iterator[tuple[Ref, LoneWrites | None]]:
+        """See `HeadReader.lone_writes`."""
+        return self._saver.lone_writes(refs, task_path, without=without, values=values)
 
     def with_channels(self, refs: Iterable[Ref], channels: Collection[str]) -> Iterator[Checkpoint]:
         """See `Selector.with_channels`."""

@@ -105,6 +105,8 @@ class Unpacker:
         """The value of one payload; never raises. A damaged part becomes a BROKEN node."""
         if (text := _short_text(data)) is not None:
             return text
+        if len(data) < _LONG and _is_shallow(data):
+            return self._value(data, None)
         room = _Room(LEVELS, 8 * len(data) + _COPIES)
         if len(data) < _LONG:
             return self._value(data, room)

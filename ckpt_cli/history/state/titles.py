@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 500
 _MESSAGES = "messages"
-_HUMAN = (b"human", b"user")  # the roles and types of human messages, in lower case
 _NO_MESSAGES = frozenset({str, int, float, bool, bytes, type(None)})
 
 
@@ -20,7 +19,8 @@ def from_values(values: Mapping[str, Any]) -> str:
     if _MESSAGES in values and (spoken := _first_human(values[_MESSAGES], conversation=True)):
         return spoken
     for channel in values:
-        if channel != _MESSAGES and (spoken := _first_human(values[channel])):
+        value = values[channel]
+        if type(value) not in _NO_MESSAGES and channel != _MESSAGES and (spoken := _first_human(value)):
             return spoken
     return ""
 
@@ -28,12 +28,12 @@ def from_values(values: Mapping[str, Any]) -> str:
 def may_hold_message(channel: str, payload: Payload) -> bool:
     """Whether a payload may hold a human message, by its bytes alone: msgpack has texts, and names of types, as UTF-8.
 
-    In a conversation a text without a role is a human message.
+    The roles and types of human messages are "human" and "user". In a conversation a text without a role is one too.
     """
     if channel == _MESSAGES or payload.tag != "msgpack":
         return True
     data = payload.data.lower()
-    return any(role in data for role in _HUMAN)
+    return b"human" in data or b"user" in data
 
 
 def from_changes(changes: "Iterable[Change]") -> str:

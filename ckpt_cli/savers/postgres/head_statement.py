@@ -20,7 +20,7 @@ _KEY = ("thread_id", "checkpoint_ns", "checkpoint_id")
 def head_statement(engine: Engine, blobs: str) -> str:
     """The statement, which ends in ``WHERE``; its parameters are those of `Engine.joined_blobs`.
 
-    A head with writes comes without values. The rows of its thread are JSON: lists of namespace, id, parent, and the
+    The rows of the head's thread are JSON: lists of namespace, id, parent, and the
     metadata of a row without a parent.
     """
     table, own = engine.table(CHECKPOINTS), "own_rows"
@@ -36,8 +36,7 @@ def head_statement(engine: Engine, blobs: str) -> str:
     rows = f"SELECT json_agg({row})::text FROM {table} AS {own} WHERE {own}.thread_id = {table}.thread_id"
     return (
         f"SELECT {', '.join(map(column, (*_KEY, 'parent_checkpoint_id')))},"
-        f" CASE WHEN NOT written THEN {column('checkpoint')} END, {column('metadata')},"
-        f" CASE WHEN NOT written THEN {blobs} END, written, ({rows})"
+        f" {column('checkpoint')}, {column('metadata')}, {blobs}, written, ({rows})"
         f" FROM {table} CROSS JOIN LATERAL"
         f" (SELECT EXISTS (SELECT 1 FROM {engine.table(WRITES)} WHERE {here}) AS written OFFSET 0) AS of_head WHERE "
     )
@@ -52,9 +51,6 @@ def read_heads(rows: Iterable[ResultRow], read: Callable[[list[Ref]], Iterator[C
             own_rows.append(CheckpointRow(thread_id, space, name, parent_id))
             if parent_id is None and root is None and space == ns:
                 root = metadata_of(metadata)
-        whole: Iterable[Checkpoint] = ()
-        if any(blob[2] is None for blob in blobs or ()):
-            whole = read([head])
-        elif not is_written:
-            whole = [checkpoint_of(row, channels_of(row))]
-        yield HeadRead(head, next(iter(whole), None), own_rows, is_written, root)
+        is_long = any(blob[2] is None for blob in blobs or ())
+        whole = read([head]) if is_long else iter([checkpoint_of(row, channels_of(row))])
+        yield HeadRead(head, next(whole, None), own_rows, is_written, root)

@@ -6,6 +6,7 @@ from typing import Any
 from ckpt_cli.errors import DatabaseUnreachable, FilterRefused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
 from ckpt_cli.savers.about import Totals
+from ckpt_cli.savers.head_reads import LoneWrites
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.selection import Selection
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
@@ -19,6 +20,7 @@ from ckpt_cli.savers.sql.statements import SIZES_END, BlobStatements, Checkpoint
 from ckpt_cli.savers.sql.thread_methods import ThreadMethods
 from ckpt_cli.savers.sql.thread_statements import ThreadStatements
 
+_LONE = 250  # checkpoints whose short writes are read in one round trip
 _NAMES = 1000  # ids in one statement
 _FIRST_PAGE, _LARGEST_PAGE = 25, 400  # checkpoints in a page
 _PAGE_BYTES = 4_000_000  # of headers and metadata
@@ -223,6 +225,27 @@ class ReadMethods(ThreadMethods):
             rows = self._engine.query(statement, parameters, stream=len(page) > _FEW)
             yield from (write for write in (_write(*row) for row in rows) if write.ref in requested)
 
+    def lone_writes(
+        self,
+        refs: Collection[Ref],
+        task_path: str,
+        *,
+        without: str,
+        values: int,
+    ) -> Iterator[tuple[Ref, LoneWrites | None]]:
+        """One statement for each page, in one round trip, as short values are read."""
+        for page in pages(sorted(set(refs)), _LONE):
+            condition, more = self._engine.among(WRITES, ("thread_id", "checkpoint_ns", "checkpoint_id"), page)
+            given: dict[tuple[object, ...], LoneWrites | None] = {tuple(ref): [] for ref in page}
+            rows = self._engine.query(self._sql_writes.named + condition + self._sql_writes.end, [values, *more])
+            for *name, path, _, _, channel, tag, size, value in rows:
+                own = given.get(key := tuple(name))
+                if path != task_path:
+                    given[key] = None
+                elif own is not None and not (channel or "").startswith(without):
+                    own.append((channel or "", _payload(tag, size, value)))
+            yield from ((ref, own) for ref in page if (own := given[tuple(ref)]) != [])
+
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
         """The writes of many threads, by one statement."""
         for page in pages(thread_ids, _NAMES):
@@ -267,6 +290,9 @@ class ReadMethods(ThreadMethods):
 
 def _write(thread_id: str, *row: Any) -> Write:
     ns, own, path, task, idx, channel, tag, size, value = row
-    is_unread = size is not None and value is None
-    payload = None if is_unread else Payload(tag or "", bytes(value or b""))
-    return Write(thread_id, ns, own, task, idx, channel or "", path or "", payload, size or 0)
+    return Write(thread_id, ns, own, task, idx, channel or "", path or "", _payload(tag, size, value), size or 0)
+
+
+def _payload(tag: Any, size: int | None, value: Any) -> Payload | None:
+    """The payload in a row; None if it wasn't read."""
+    return None if size is not None and value is None else Payload(tag or "", bytes(value or b""))

@@ -49,6 +49,7 @@ class MeasureMethods(ThreadMethods):
 
     def groups(self, bounds: Sequence[str], thread_ids: Collection[str] | None = None) -> Iterator[Group]:
         """One statement for each table. SQLite sorts the lengths, not the values."""
+        self._enlarge_cache()
         for only, ids in self._chunks(thread_ids):
             for tag, ns, period, count, size in self._by_names(_CHECKPOINTS, bounds, only, ids):
                 yield Group(Part.CHECKPOINT, count, size, text_of(ns), "", columns.tag(tag), "", period)
@@ -61,22 +62,28 @@ class MeasureMethods(ThreadMethods):
         """The names and the period of a table's rows; how many have them, and their bytes."""
         when, times = period_case(self._schema.columns[table.checkpoint_id], bounds, "?")
         names = [*self._rows(table.names, most=str(_NAMES + 1))] if not only else []
-        if 0 < len(names) <= _NAMES and all(map(_is_plain, chain(*names))):
-            cases = "".join(table.case.format(number=number) for number in range(len(names)))
-            periods = len(bounds) + 2  # the last is that of ids without a time
-            parts = {"cases": cases, "period": when, "periods": str(periods)}
-            rows = [*self._rows(table.by_number, [*chain(*names), *times], **parts)]
-            if all(number is not None for number, *_ in rows):
-                for number, *sums in rows:
-                    place, period = divmod(number, periods)
-                    yield (*names[place], period if period < periods - 1 else None, *sums)
-                return
-        yield from self._rows(table.all_names, [*times, *ids], period=when, only=only)
+        if not 0 < len(names) <= _NAMES or not all(map(_is_plain, chain(*names))):
+            yield from self._rows(table.all_names, [*times, *ids], period=when, only=only, others="")
+            return
+        cases = "".join(table.case.format(number=number) for number in range(len(names)))
+        periods = len(bounds) + 2  # the last is that of ids without a time
+        parts = {"cases": cases, "period": when, "periods": str(periods)}
+        are_all = True
+        for number, *sums in self._rows(table.by_number, [*chain(*names), *times], **parts):
+            if number is None:
+                are_all = False
+                continue
+            place, period = divmod(number, periods)
+            yield (*names[place], period if period < periods - 1 else None, *sums)
+        if not are_all:
+            others = sql.OTHERS.format(cases=cases)
+            yield from self._rows(table.all_names, [*times, *chain(*names)], period=when, only="", others=others)
 
     def thread_sizes(
         self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
     ) -> Iterator[ThreadSize]:
         """One statement, in the order of the key indexes; the largest of all threads are found first."""
+        self._enlarge_cache()
         statement = sql.THREADS_AND_WRITES if self._schema.writes else sql.THREADS
         if largest is not None and thread_ids is None:
             thread_ids = self._largest(since, largest)
@@ -95,6 +102,7 @@ class MeasureMethods(ThreadMethods):
 
     def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]]:
         """One statement, which reads the metadata of the heads and nothing else of them."""
+        self._enlarge_cache()
         found = ", ".join(sql.FOUND.replace("{at}", str(place)) for place in range(1, len(keys) + 1))
         places = ", ".join(str(place) for place in range(1, len(keys) + 1))
         rows = self._rows(statements.IDS + sql.HEADS_BY, [f'$."{key}"' for key in keys], found=found, places=places)

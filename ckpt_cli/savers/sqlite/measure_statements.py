@@ -10,18 +10,19 @@ CHECKPOINTS = (
     "SELECT tag, ns, period, count(*), sum(size) FROM (SELECT "  # noqa: S608 - constants
     + _OUTERMOST
     + " AS ns, {tag} AS tag, {period} AS period, {size} + {metadata_size} AS size"
-    " FROM checkpoints {only} LIMIT -1) GROUP BY 3, 2, 1"
+    " FROM checkpoints {only} LIMIT -1) {others} GROUP BY 3, 2, 1"
 )
 
 WRITES = (
     "SELECT channel, path, tag, ns, period, count(*), sum(size) FROM (SELECT "  # noqa: S608 - constants
     + _OUTERMOST.replace("{ns}", "{write_ns}")
     + " AS ns, channel, {write_tag} AS tag, {task_path} AS path, {period} AS period, ifnull({write_size}, 0) AS size"
-    " FROM writes {only} LIMIT -1) GROUP BY 1, 2, 3, 5, 4"
+    " FROM writes {only} LIMIT -1) {others} GROUP BY 1, 2, 3, 5, 4"
 )
 
 # As the statements above, but names and period together are a number: SQLite sorts small numbers in half the time of
-# texts, and without files. The number is NULL if the names aren't among those that were read before.
+# texts, and without files. The number is NULL if the names aren't among those that were read before, of the first
+# rows; such rows are then looked for with the statements above.
 NAMES = (
     "SELECT DISTINCT * FROM (SELECT {tag}, " + _OUTERMOST + " FROM checkpoints LIMIT 1000) LIMIT {most}"  # noqa: S608
 )
@@ -34,10 +35,9 @@ CHECKPOINTS_BY_NUMBER = (
 CASE = " WHEN tag IS ? AND ns IS ? THEN {number}"
 
 WRITE_NAMES = (
-    "SELECT DISTINCT channel, {task_path}, {write_tag}, "  # noqa: S608 - constants
+    "SELECT DISTINCT * FROM (SELECT channel, {task_path}, {write_tag}, "  # noqa: S608 - constants
     + _OUTERMOST.replace("{ns}", "{write_ns}")
-    + " FROM writes"
-    " LIMIT {most}"
+    + " FROM writes LIMIT 1000) LIMIT {most}"
 )
 WRITES_BY_NUMBER = (
     "SELECT number, count(*), sum(size) FROM ("  # noqa: S608 - constants
@@ -46,6 +46,7 @@ WRITES_BY_NUMBER = (
     + _OUTERMOST.replace("{ns}", "{write_ns}")
     + " AS ns, {write_id}, ifnull({write_size}, 0) AS size FROM writes) LIMIT -1) GROUP BY number"
 )
+OTHERS = "WHERE CASE {cases} END IS NULL"
 WRITE_CASE = " WHEN channel IS ? AND path IS ? AND tag IS ? AND ns IS ? THEN {number}"
 
 _CHECKPOINTS_OF_THREADS = """

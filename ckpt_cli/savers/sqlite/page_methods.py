@@ -6,7 +6,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Write
-from ckpt_cli.savers.head_reads import HeadRead
+from ckpt_cli.savers.head_reads import HeadRead, LoneWrites
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.spelling import FIRST_CHARACTERS, text_of
 from ckpt_cli.savers.sqlite import columns
@@ -94,12 +94,35 @@ class PageMethods(ThreadMethods):
         for page in pages(refs, _AT_ONCE):
             yield from writes_of(self._joined(sql.WRITES_ON, page, [longest]))
 
+    def lone_writes(
+        self, refs: Collection[Ref], task_path: str, *, without: str, values: int
+    ) -> Iterator[tuple[Ref, LoneWrites | None]]:
+        """One statement for each page; of a write it reads no more than is wanted."""
+        if not self._schema.writes or not refs or not self._are_plain(refs):
+            yield from super().lone_writes(refs, task_path, without=without, values=values)
+            return
+        names, new = _Names(), tuple.__new__
+        parameters = [task_path, values, task_path, len(without), without]
+        for page in pages(refs, _AT_ONCE):
+            given: dict[int, LoneWrites | None] = {}
+            for place, is_lone, channel, kind, value in self._joined(sql.LONE_WRITES, page, parameters):
+                own = given.setdefault(place, [])
+                if not is_lone:
+                    given[place] = None
+                elif own is not None:
+                    payload = (
+                        None if value is None else new(Payload, ("" if kind is None else names[kind], data(value)))
+                    )
+                    own.append((names[channel], payload))
+            yield from ((page[place], own) for place, own in given.items())
+
     def head_reads(self, heads: Collection[Ref]) -> Iterator[HeadRead]:
         """One statement for each page reads rows, bodies and metadata, and looks for writes."""
         if len(heads) <= _FEW or not self._are_plain(heads):
             yield from super().head_reads(heads)
             return
         written = self._schema.sql(sql.HEAD_IS_WRITTEN) if self._schema.writes else "0"
+        self._enlarge_cache()
         for page in pages(heads, _AT_ONCE):
             for place, rows in groupby(self._joined(sql.HEADS, page, written=written), _PLACE):
                 if (read := self._head_read(page[place], rows)) is not None:
@@ -112,7 +135,8 @@ class PageMethods(ThreadMethods):
         for _, ns, own, parent, size, written, tag, body, text in stored_rows:
             parent_id = parent if parent is None or parent == last else text_of(parent)
             last = own if type(own) is str and own[:1] not in FIRST_CHARACTERS else text_of(own)
-            row = new(CheckpointRow, (head.thread_id, text_of(ns), last, parent_id, size))
+            space = ns if ns == head.ns else text_of(ns)
+            row = new(CheckpointRow, (head.thread_id, space, last, parent_id, size))
             rows.append(row)
             if parent is None and root is None and row.ns == head.ns:
                 root = self._metadata(text)
@@ -122,7 +146,7 @@ class PageMethods(ThreadMethods):
         if is_written is None:
             return None
         rows.sort(key=_NAME_IN_THREAD)
-        return HeadRead(head, None if is_written else checkpoint, rows, is_written, root)
+        return HeadRead(head, checkpoint, rows, is_written, root)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Many are read in one statement for each page, a thread's in one of its own.

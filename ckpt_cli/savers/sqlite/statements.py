@@ -142,17 +142,20 @@ SAMPLE = " UNION ALL ".join(
     for order in ("thread_id", "thread_id DESC", "rowid", "rowid DESC")
 )
 
+LARGER_CACHE = "PRAGMA cache_size = -8000"
+"""Kilobytes. The inner pages of the trees of a million rows don't fit in the 2 MB that are usual."""
+
 HEADS = """
     WITH wanted(place, thread, ns, id) AS (VALUES {wanted}),
     heads(place, thread, ns, id, written) AS (SELECT wanted.*, {written} FROM wanted LIMIT -1)
     SELECT place, {ns}, {id}, {parent}, {size},
         CASE WHEN {id} = heads.id AND {ns} = heads.ns THEN written END,
-        CASE WHEN {id} = heads.id AND {ns} = heads.ns AND NOT written THEN {tag} END,
-        CASE WHEN {id} = heads.id AND {ns} = heads.ns AND NOT written THEN checkpoint END,
+        CASE WHEN {id} = heads.id AND {ns} = heads.ns THEN {tag} END,
+        CASE WHEN {id} = heads.id AND {ns} = heads.ns THEN checkpoint END,
         CASE WHEN {parent} IS NULL OR ({id} = heads.id AND {ns} = heads.ns) THEN {metadata} END
     FROM heads CROSS JOIN checkpoints ON thread_id = heads.thread
 """
-"""All rows of threads, with the bodies of heads without writes, and the metadata of heads and roots."""
+"""All rows of threads, with the bodies of heads, and the metadata of heads and roots."""
 HEAD_IS_WRITTEN = """EXISTS (
         SELECT 1 FROM writes
         WHERE thread_id = wanted.thread AND {write_ns} = wanted.ns AND {write_id} = wanted.id
@@ -177,6 +180,15 @@ WRITES = """
         CASE WHEN {write_size} <= ? THEN value END
     FROM writes WHERE thread_id {thread} {only}
     ORDER BY {write_ns}, {write_id}, {task_path}, task_id, idx
+"""
+
+LONE_WRITES = """
+    WITH wanted(place, thread, ns, id) AS (VALUES {wanted})
+    SELECT place, {task_path} IS ?, channel, {write_tag},
+        CASE WHEN ifnull({write_size}, 0) <= ? THEN ifnull(value, x'') END
+    FROM wanted CROSS JOIN writes ON thread_id = wanted.thread AND {write_ns} = wanted.ns AND {write_id} = wanted.id
+    WHERE NOT ({task_path} IS ? AND substr(channel, 1, ?) IS ?)
+    ORDER BY place, task_id, idx
 """
 
 WRITES_ON = """

@@ -88,6 +88,11 @@ class ThreadMethods(Saver):
     def _rows(self, template: str, parameters: Sequence[object] = (), **parts: str) -> Iterator[ResultRow]:
         return self._connection.query(self._schema.sql(template, **parts), parameters)
 
+    def _enlarge_cache(self) -> None:
+        """Let SQLite keep more pages, for statements that go through many threads."""
+        for _ in self._connection.query(sql.LARGER_CACHE):
+            pass
+
     @property
     def _odd(self) -> OddIds:
         self._odd_ids = self._odd_ids or OddIds(self._connection.query)

@@ -1,4 +1,4 @@
-"""Finished threads are read a page at a time, and look as if each was read by itself."""
+"""Threads are read a page at a time, and look as if each was read by itself."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.queries.finished_threads import FinishedThreads, read_statuses
 from ckpt_cli.queries.input_title import title_of_input, titles_of_inputs
+from ckpt_cli.queries.quick_threads import QuickThreads, read_statuses
 from ckpt_cli.queries.thread_status import ThreadStatus
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite.saver import open_file
@@ -27,10 +27,12 @@ def _check(reader: Reader) -> tuple[int, int]:
         threads = list(reader.saver.threads())
         slowly = [ThreadStatus(reader, thread).view() for thread in threads]
         assert [one.view() for one in read_statuses(reader, threads)] == slowly
-        quickly = FinishedThreads(reader).views(threads)
-        assert {one.thread_id for one in slowly if one.thread_id in quickly and one.status != "done"} == set()
+        quickly = QuickThreads(reader).views(threads)
+        assert [quickly[one.thread_id] for one in slowly if one.thread_id in quickly] == [
+            one for one in slowly if one.thread_id in quickly
+        ]
         rows = reader.saver.rows_of([thread.thread_id for thread in threads])
-        found = titles_of_inputs(reader, rows)
+        found = titles_of_inputs(reader, {row.ref: row for row in rows})
         assert found == {ref: title_of_input(reader, ref) for ref in found}
         return len(quickly), len(found)
 
@@ -55,7 +57,10 @@ def test_the_same_views_on_servers(request: pytest.FixtureRequest, kind: str, na
 
 
 def test_most_are_read_quickly(database: Callable[[str], Path]) -> None:
-    """Nearly all of the newest generation, so that the comparison is no empty one."""
+    """Nearly all of the newest generation, so that the comparison is no empty one; of every status but unknown."""
     with closing(open_file(database("real"))) as saver:
-        views, titles = _check(Reader(saver, Codec(None)))
+        reader = Reader(saver, Codec(None))
+        views, titles = _check(reader)
         assert (views > 280, titles > 280) == (True, True), (views, titles)
+        quickly = reader.moment(lambda: QuickThreads(reader).views(list(saver.threads())))
+        assert {one.status for one in quickly.values()} >= {"done", "waiting", "failed", "unfinished"}

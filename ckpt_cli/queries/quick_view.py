@@ -1,41 +1,63 @@
-"""`FinishedView`: the view of a finished thread; fields that few lists show are made when read."""
+"""`QuickView`: the view of a thread by its head and rows; fields that few lists show are made when read."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.short_ids import SHORTEST, ShortIds
-from ckpt_cli.history.tasks.snapshot import Status
-from ckpt_cli.model import CheckpointRow
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status
+from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso
-from ckpt_cli.queries.thread_status import PLAIN_METADATA
-from ckpt_cli.views.threads import ThreadView
+from ckpt_cli.queries.thread_status import PLAIN_METADATA, nothing_since, waiting_views
+from ckpt_cli.savers.head_reads import HeadRead
+from ckpt_cli.views.threads import FailedView, ThreadView
 
+FINISHED = Snapshot([])
 _DONE = str(Status.DONE)
 _ROWS, _CREATED, _METADATA = 3, 12, 17
 """The places in which the tuple has not a field but what that is made of: rows, the first id, the whole metadata."""
 
 
-class FinishedView(ThreadView):
+@dataclass(slots=True, eq=False)
+class QuickHead:
+    """A head without its values, and what is due there.
+
+    Attributes:
+        read: what was read of it.
+        row: its row.
+        due: the nodes that its edges start.
+        title: "" if no message is among the values.
+        first: the first checkpoint of the head's namespace; `first_ref` is its name.
+        snapshot: the tasks; None if they need a closer look.
+    """
+
+    read: HeadRead
+    row: CheckpointRow
+    due: Sequence[str]
+    ts: Any
+    title: str
+    metadata: Mapping[str, Any]
+    metadata_problem: str
+    first: CheckpointRow
+    first_ref: Ref
+    snapshot: Snapshot | None = FINISHED
+
+
+class QuickView(ThreadView):
     """Equals the view that `ThreadStatus` makes. Long lists have many of these, of which a pipe shows few fields."""
 
     @classmethod
-    def of_head(
-        cls,
-        row: CheckpointRow,
-        rows: Sequence[CheckpointRow],
-        ts: Any,
-        title: str,
-        metadata: Mapping[str, Any],
-        metadata_problem: str,
-    ) -> "FinishedView":
-        """The view of a head with the rows of its thread; `ts` is the head's time."""
-        thread_id, ns, head_id, *_ = row
+    def of_head(cls, head: QuickHead, title: str) -> "QuickView":
+        """The view of a head that was read with the rows of its thread."""
+        (thread_id, ns, head_id, *_), rows = head.row, head.read.rows
+        metadata, snapshot, ts = head.metadata, head.snapshot or FINISHED, head.ts
+        tasks = snapshot.tasks
         own = rows if rows and rows[0].ns == rows[-1].ns == ns else [one for one in rows if one.ns == ns]
         step, source = metadata.get("step"), metadata.get("source")
         updated = ids.unix_time(head_id) or ids.unix_time(ts if isinstance(ts, str) and ts else head_id)
-        first = own[0].checkpoint_id if own else head_id
+        statuses = [str(status) for status in snapshot.statuses] if tasks else [_DONE]
         fields: tuple[Any, ...] = (  # in the order of `ThreadView`, whose own way with names takes 2 µs
             thread_id,
             ns,
@@ -46,20 +68,20 @@ class FinishedView(ThreadView):
             _branches(own),
             step if isinstance(step, int) else ids.step(head_id),
             source if isinstance(source, str) else "",
-            _DONE,
-            [],
+            statuses[0],
+            snapshot.next if tasks else [],
             iso(updated),
-            first,
+            own[0].checkpoint_id if own else head_id,
             title,
             None,
-            [],
-            [],
+            waiting_views(tasks) if tasks else [],
+            [FailedView(task.node, task.error) for task in snapshot.with_error] if tasks else [],
             metadata,
             None,
-            metadata_problem or None,
-            [_DONE],
+            head.metadata_problem or None,
+            statuses,
             [],
-            None,
+            nothing_since(source, tasks),
             [],
         )
         return tuple.__new__(cls, fields)
