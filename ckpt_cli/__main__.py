@@ -16,7 +16,7 @@ import signal
 
 CODE = 130
 _YOUNG = 50_000  # the garbage collector first runs after this many new objects
-_LONG = 4 << 20  # bytes; shorter values use memory that was freed before
+_LONG = 16 << 20  # bytes; shorter values use memory that was freed before
 
 
 def main() -> None:
