@@ -177,7 +177,7 @@ class Player:
                 if step.by_run and step.before is not None and step.after is not None:
                     without = step.in_unknown_order
                     self.reducers.learn(
-                        step.before, step.after, step.written, without, step.by_command, moved=step.moved
+                        step.began, step.made, step.written, without, step.by_command, moved=step.moved
                     )
 
     def pages(self) -> Iterator[list[PlayedStep]]:
@@ -209,14 +209,15 @@ class Player:
         written = {} if is_input else step.written
         moved, rebuilt, by_command = step.moved, step.rebuilt, step.by_command
         judgement = judge(
-            step.before,
-            step.after,
+            step.began,
+            step.made,
             written,
             self.reducers,
             moved=moved,
             rebuilt=rebuilt,
             by_command=by_command,
             kept=step.kept,
+            early=step.early,
         )
         if judgement.verdict is Verdict.AGREES:
             return judgement
@@ -230,7 +231,7 @@ class Player:
             return step.task_doubt
         if step.ordered or len(tasks) < 2 or step.before is None or step.after is None:
             return ""
-        if in_another_order(step.before, step.after, tasks, self.reducers, step.by_command):
+        if in_another_order(step.began, step.made, tasks, self.reducers, step.by_command):
             return "the order in which the tasks' writes were applied isn't recorded"
         return ""
 

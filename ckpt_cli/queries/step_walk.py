@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.early_values import gathered, without_later_items
 from ckpt_cli.history.reducers.line_values import Line
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
@@ -36,6 +37,7 @@ AT_ONCE = 50
 """The number of checkpoints that are read in one transaction."""
 
 _BYTES = 16_000_000  # of checkpoints that are in memory together
+_IN_RUNS = frozenset({"loop", "input"})
 _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
 
 
@@ -70,6 +72,8 @@ class WalkedStep(NamedTuple):
         parent: the parent's state; None for a root, and if it can't be read.
         credited: the same as `writes`, as they are stored; None if no stored writes made the checkpoint.
         stored: all writes that are stored on the parent.
+        early_before: the lists in `before` that have the items of this step already, without them.
+        early: the lists in `after` that have the items of the next step already, without them; see `early_values`.
     """
 
     ref: Ref
@@ -85,6 +89,23 @@ class WalkedStep(NamedTuple):
     parent: State | None = None
     credited: Sequence[TaskWrite] | None = None
     stored: Sequence[TaskWrite] = ()
+    early_before: Mapping[str, list[Any]] = {}
+    early: Mapping[str, list[Any]] = {}
+
+    @property
+    def source(self) -> str:
+        """That of the checkpoint; "" if it can't be read."""
+        return self.state.source if self.state is not None else ""
+
+    @property
+    def began(self) -> Mapping[str, Any]:
+        """The user's channels when the step began, as far as they can be read."""
+        return {**(self.before or {}), **self.early_before} if self.early_before else self.before or {}
+
+    @property
+    def made(self) -> Mapping[str, Any]:
+        """The user's channels as the step made them, as far as they can be read."""
+        return {**(self.after or {}), **self.early} if self.early else self.after or {}
 
     @property
     def kept(self) -> frozenset[str]:
@@ -166,6 +187,7 @@ class StepWalk:
         self._at = at
         self._parent: State | None = None
         self._before: Mapping[str, Any] | None = {}
+        self._early: dict[str, list[Any]] = {}
         self._problem = ""
 
     def _read_start(self, start: Ref) -> None:
@@ -205,6 +227,7 @@ class StepWalk:
         try:
             state = self._state(ref)
         except PayloadCorrupt as error:
+            self._early = {}
             self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
             return WalkedStep(ref, None, before, None, doubt=error.message)
         step_writes = attribution.credited(ref.checkpoint_id)
@@ -222,9 +245,22 @@ class StepWalk:
         ordered = all(write.row.task_path or is_command(write) for write in step_writes or ())
         by_run = made_by_run and before is not None and not damage
         rebuilt = frozenset(after.keys() - state.values.keys())
-        return WalkedStep(
+        step = WalkedStep(
             ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt, parent, step_writes, stored
         )
+        return self._with_early_values(step, attribution.writes.get(ref.checkpoint_id, ()))
+
+    def _with_early_values(self, step: WalkedStep, later: Sequence[TaskWrite]) -> WalkedStep:
+        """The step, which knows its lists that were stored with items of a step after them."""
+        early_before, self._early = self._early, {}
+        if early_before:
+            own, made = step.before or {}, step.made
+            went_on = (c for c in early_before if gathered(own.get(c), step.written.get(c, ())) == made.get(c))
+            step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - set(went_on)})
+        if later and step.before is not None and step.source in _IN_RUNS:
+            written = {} if step.source == "input" else step.written
+            self._early = without_later_items(step.began, step.made, written, later)
+        return step._replace(early=self._early) if self._early else step
 
     def _state(self, ref: Ref) -> State:
         checkpoint = self._fetched.pop(ref, None)
