@@ -4,10 +4,10 @@ The imports take longer than many commands. If Ctrl-C interrupted an import, Pyt
 They make many objects and little garbage, so the garbage collector runs less often: Python's own threshold of 700 new
 objects costs 0.01 s.
 
-glibc gives freed memory of more than 128 kB back to the system at once, so each long value would cost as many page faults
-as it has pages: a third of the time in which a checkpoint is read. Once a longer piece was freed, it keeps pieces up to
-that length for the next value (``malloc/malloc.c``: "dynamic mmap threshold"). Nothing is written to this piece, so it takes
-no memory.
+glibc gives freed memory of more than 128 kB back to the system at once, so each long value would cost as many page
+faults as it has pages: a third of the time in which a checkpoint is read. Once a longer piece was freed, it keeps
+pieces up to that length for the next value (``malloc/malloc.c``: "dynamic mmap threshold"). Nothing is written to this
+piece, so it takes no memory.
 """
 
 import gc

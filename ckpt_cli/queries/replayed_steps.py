@@ -176,9 +176,7 @@ class Player:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
                     without = step.in_unknown_order
-                    self.reducers.learn(
-                        step.began, step.made, step.written, without, step.by_command, moved=step.moved
-                    )
+                    self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved=step.moved)
 
     def pages(self) -> Iterator[list[PlayedStep]]:
         """The steps, page by page."""

@@ -4,7 +4,8 @@ Each step has a doubt if its state may differ from the result of its writes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
@@ -25,9 +26,9 @@ from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, is_update, path
+from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution, is_command, is_update, path
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import Checkpoint, Ref
+from ckpt_cli.model import NULL_TASK, Checkpoint, Ref
 from ckpt_cli.plans.node_writes import count_sends, node_writes
 from ckpt_cli.queries.step_doubts import doubt_of, why_incomplete
 from ckpt_cli.reading import Reader
@@ -37,6 +38,7 @@ AT_ONCE = 50
 """The number of checkpoints that are read in one transaction."""
 
 _BYTES = 16_000_000  # of checkpoints that are in memory together
+_LATE = 8  # a checkpoint is stored at most so many steps late
 _IN_RUNS = frozenset({"loop", "input"})
 _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
 
@@ -72,8 +74,8 @@ class WalkedStep(NamedTuple):
         parent: the parent's state; None for a root, and if it can't be read.
         credited: the same as `writes`, as they are stored; None if no stored writes made the checkpoint.
         stored: all writes that are stored on the parent.
-        early_before: the lists in `before` that have the items of this step already, without them.
-        early: the lists in `after` that have the items of the next step already, without them; see `early_values`.
+        early_before: the lists in `before` that have the items of this step or later ones already, without them.
+        early: the lists in `after` that have the items of later steps already, without them; see `early_values`.
     """
 
     ref: Ref
@@ -181,6 +183,7 @@ class StepWalk:
         self._begin(start)
         if start is not None:
             self._read_start(start)
+            self._early |= self._early_at(start)
 
     def _begin(self, at: Ref | None) -> None:
         self.line = Line(lambda state: Inspection(self._reader, state.ref).deltas())
@@ -193,6 +196,15 @@ class StepWalk:
     def _read_start(self, start: Ref) -> None:
         self._parent = self._reader.state(start)
         self._before = self.line.at(self._parent)
+
+    def _early_at(self, start: Ref) -> dict[str, list[Any]]:
+        """The lists in a checkpoint that have items of later steps, as the steps before it show."""
+        if not any(type(value) is list and value for value in (self._before or {}).values()):
+            return {}
+        lineage = self._reader.lineage(start.thread_id, start.ns)
+        older = [start._replace(checkpoint_id=i) for i in islice(lineage.line(start.checkpoint_id), _LATE)][::-1]
+        [*_, last] = StepWalk(self._reader, None).steps(older)
+        return {**last.early}
 
     def steps(self, refs: Sequence[Ref]) -> Iterator[WalkedStep]:
         """The steps that made these checkpoints, which come next on the line, or begin another line."""
@@ -248,19 +260,34 @@ class StepWalk:
         step = WalkedStep(
             ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt, parent, step_writes, stored
         )
-        return self._with_early_values(step, attribution.writes.get(ref.checkpoint_id, ()))
+        return self._with_early_values(step, attribution)
 
-    def _with_early_values(self, step: WalkedStep, later: Sequence[TaskWrite]) -> WalkedStep:
-        """The step, which knows its lists that were stored with items of a step after them."""
+    def _with_early_values(self, step: WalkedStep, attribution: WriteAttribution) -> WalkedStep:
+        """The step, which knows its lists that were stored with items of a later step."""
         early_before, self._early = self._early, {}
         if early_before:
-            own, made = step.before or {}, step.made
-            went_on = (c for c in early_before if gathered(own.get(c), step.written.get(c, ())) == made.get(c))
-            step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - set(went_on)})
-        if later and step.before is not None and step.source in _IN_RUNS:
+            own, made, written = step.before or {}, step.made, step.written
+            went_on = {c for c in early_before if c in written and gathered(own.get(c), written[c]) == made.get(c)}
+            step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - went_on})
+        if step.before is not None and step.source in _IN_RUNS:
             written = {} if step.source == "input" else step.written
+            later = partial(self._later_writes, attribution, step.ref)
             self._early = without_later_items(step.began, step.made, written, later)
         return step._replace(early=self._early) if self._early else step
+
+    def _later_writes(self, attribution: WriteAttribution, ref: Ref) -> Iterator[dict[str, list[Any]]]:
+        """What each of the next steps of a run wrote; the writes of a later page are read for it."""
+        for _ in range(_LATE):
+            stored = attribution.writes.get(ref.checkpoint_id)
+            values: dict[str, list[Any]] = {}
+            for write in self._reader.writes(ref) if stored is None else stored:
+                if write.task_id != NULL_TASK and not is_update(write):
+                    values.setdefault(write.channel, []).append(write.value)
+            yield values
+            following = attribution.first_with_source(ref.checkpoint_id, LOOPS)
+            if following is None:
+                return
+            ref = ref._replace(checkpoint_id=following)
 
     def _state(self, ref: Ref) -> State:
         checkpoint = self._fetched.pop(ref, None)

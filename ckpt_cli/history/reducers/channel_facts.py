@@ -40,7 +40,7 @@ class Change(StrEnum):
     STORED_WHOLE = "stored whole"
     """A delta channel's value is stored, and of the value before only the writes are known. Each fork begins so."""
     EARLY = "early"
-    """A list has the items that the next step wrote, beside what this step made; see `early_values`."""
+    """A list has the items that the next steps wrote, beside what this step made; see `early_values`."""
     LEFT_OUT = "left out"
     """It has no value any more, the same version and no stored write: of a graph without this channel, all have none.
 

@@ -1,56 +1,53 @@
-"""Lists that were stored with the items of the next step: a Topic that accumulates changes in place, and is stored later.
+"""Lists that were stored with the items of later steps: a Topic that accumulates changes in place, and is stored later.
 
 Checkpoints are stored in the background (``durability="async"``, the default), and a Topic gives its own list to them
-(langgraph 1.2 ``channels/topic.py: checkpoint, update``). So a checkpoint may have what its children's step wrote.
+(langgraph 1.2 ``channels/topic.py: checkpoint, update``). So a checkpoint may have what the next steps wrote.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ckpt_cli.history.tasks.write_attribution import is_update
-from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.same import same
-from ckpt_cli.values.state import TaskWrite
 
-_NO_LISTS: dict[str, list[Any]] = {}
+Later = Callable[[], Iterable[Mapping[str, list[Any]]]]
+"""Gives what each of the next steps wrote, step by step: channel to values."""
 
 
 def without_later_items(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    written: Mapping[str, list[Any]],
-    stored: Iterable[TaskWrite],
+    before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]], later: Later
 ) -> dict[str, list[Any]]:
-    """The lists in a checkpoint that are exactly what its step made, and the next step's items; without these items.
+    """The lists in a checkpoint that have exactly what its step made and the next items; without these items.
 
     Args:
         before: the channels before the step.
         after: the channels as the checkpoint has them.
         written: what the step wrote to each channel.
-        stored: the writes stored on the checkpoint, in canonical order: those of the tasks that started there.
+        later: gives what the next steps wrote.
     """
-    later: dict[str, list[TaskWrite]] = {}
-    for write in stored:
-        own = after.get(write.channel)
-        if type(own) is list and len(own) > len(_list(before.get(write.channel))):
-            later.setdefault(write.channel, []).append(write)
-    if not later:
-        return _NO_LISTS
-    made = {channel: gathered(before.get(channel), written.get(channel, ())) for channel in later}
-    return {channel: own for channel, own in made.items() if _has_more(after[channel], own, later[channel])}
+    early = {}
+    for channel, value in after.items():
+        if type(value) is list and len(value) > _length(before.get(channel), written.get(channel, ())):
+            made = gathered(before.get(channel), written.get(channel, ()))
+            if _is_continued(value, made, channel, later):
+                early[channel] = made
+    return early
 
 
-def _has_more(value: list[Any], made: list[Any], later: Iterable[TaskWrite]) -> bool:
-    if len(value) <= len(made):
-        return False
-    writes = [write.value for write in later if write.task_id != NULL_TASK and not is_update(write)]
-    return bool(writes) and same(value, gathered(made, writes))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if type(value) is list else []
+def _is_continued(value: list[Any], made: list[Any], channel: str, later: Later) -> bool:
+    for step in later():
+        made = gathered(made, step.get(channel, ()))
+        if len(made) >= len(value):
+            return same(value, made)
+    return False
 
 
 def gathered(before: Any, writes: Iterable[Any]) -> list[Any]:
     """What a Topic makes of writes; a list adds its elements (1.2 ``channels/topic.py: _flatten``)."""
-    return [*_list(before), *(item for write in writes for item in (write if isinstance(write, list) else [write]))]
+    items = (item for write in writes for item in (write if isinstance(write, list) else [write]))
+    return [*(before if type(before) is list else ()), *items]
+
+
+def _length(before: Any, writes: Iterable[Any]) -> int:
+    """The length of `gathered`."""
+    old = len(before) if type(before) is list else 0
+    return old + sum(len(write) if isinstance(write, list) else 1 for write in writes)

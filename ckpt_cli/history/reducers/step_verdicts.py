@@ -73,7 +73,7 @@ def judge(
         rebuilt: delta channels without a recorded value after the step; there is nothing to compare.
         by_command: channel to the values that a ``Command`` given as input wrote to it before the step.
         kept: the channels that have the same version as before.
-        early: the channels that were stored with items of the next step, which `after` leaves out.
+        early: the channels that were stored with items of the next steps, which `after` leaves out.
     """
     findings: dict[str, tuple[Verdict, str]] = {}
     for channel in early:
@@ -152,7 +152,8 @@ def _unwritten(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[V
     if facts.empties and reducers.fades(channel):
         return None
     if facts.change is Change.EARLY:
-        return _early(reducers.of(channel))
+        near = reducers.nearest(channel)
+        return _early(reducers.of(channel) if near is None else [near.reducer, *near.equals])
     if facts.change in (Change.MOVED, Change.BUMPED) and reducers.only_writes_move(channel):
         what = "changed" if facts.change is Change.MOVED else "got a new version"
         return Verdict.SUSPECT, f"{what}, and no stored write explains it; in the other steps only writes change it"
@@ -163,8 +164,8 @@ def _early(known: Sequence[Reducer]) -> tuple[Verdict, str] | None:
     """Only a Topic that accumulates is stored so. What an append would have made of the writes isn't proved either."""
     if GATHER in known and APPEND not in known:
         return None
-    why = "it has the items that the next step wrote, as a Topic that accumulates may have"
-    return (Verdict.UNKNOWN if GATHER in known else Verdict.SUSPECT), why
+    why = "it has the items that the next steps wrote, as a Topic that accumulates may have"
+    return (Verdict.UNKNOWN if GATHER in known or not known else Verdict.SUSPECT), why
 
 
 _UNVERSIONED = "changed without a new version, and nothing wrote it"
