@@ -245,7 +245,9 @@ class StepWalk:
         step_writes = attribution.credited(ref.checkpoint_id)
         made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
         taken = (
-            BranchWrites(stored) if self._parent is None else Inspection(self._reader, ref).taken(self._parent, stored)
+            BranchWrites(stored)
+            if self._parent is None or not self.line.has_deltas
+            else Inspection(self._reader, ref).taken(self._parent, stored)
         )
         after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost)
         writes = self._writes(step_nodes, ref, step_writes)
