@@ -124,7 +124,9 @@ def _versions_by_node(stored: Mapping[str, Any]) -> Mapping[str, Mapping[str, Ve
 
 def _are_versions(value: Any) -> bool:
     """A quick check that `_versions` has nothing to correct."""
-    return type(value) is dict and _TEXT.issuperset(map(type, value)) and _VERSIONS.issuperset(map(type, value.values()))
+    return (
+        type(value) is dict and _TEXT.issuperset(map(type, value)) and _VERSIONS.issuperset(map(type, value.values()))
+    )
 
 
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:

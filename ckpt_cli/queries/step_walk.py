@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.early_values import gathered, without_later_items
+from ckpt_cli.history.reducers.early_values import gathered, has_grown, without_later_items
 from ckpt_cli.history.reducers.line_values import Line
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
@@ -271,7 +271,7 @@ class StepWalk:
             own, made, written = step.before or {}, step.made, step.written
             went_on = {c for c in early_before if c in written and gathered(own.get(c), written[c]) == made.get(c)}
             step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - went_on})
-        if step.before is not None and step.source in _IN_RUNS:
+        if step.before is not None and step.source in _IN_RUNS and has_grown(step.began, step.made):
             written = {} if step.source == "input" else step.written
             later = partial(self._later_writes, attribution, step.ref)
             self._early = without_later_items(step.began, step.made, written, later)

@@ -13,6 +13,12 @@ Later = Callable[[], Iterable[Mapping[str, list[Any]]]]
 """Gives what each of the next steps wrote, step by step: channel to values."""
 
 
+def has_grown(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether some list is longer after a step."""
+    lists = ((channel, value) for channel, value in after.items() if type(value) is list)
+    return any(len(value) > _length(before.get(channel), ()) for channel, value in lists)
+
+
 def without_later_items(
     before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]], later: Later
 ) -> dict[str, list[Any]]:
