@@ -74,7 +74,8 @@ class Tally:
         """The bits of the reducers that explain a step with writes, whether or not it is added."""
         if _is_plain(step):
             fits: Callable[[Reducer, ChannelStep], bool] = folds_to
-            tried, bits = _that_fold(type(step.after)), _that_keep_the_last(step)
+            tried = _that_fold(type(step.after))  # type: ignore[arg-type]
+            bits = _that_keep_the_last(step)
         else:
             fits, tried, bits = explains, _BY_BIT, 0
         for bit, reducer in tried:
