@@ -117,16 +117,8 @@ def _versions(value: Any) -> dict[str, Version]:
 
 
 def _versions_by_node(stored: Mapping[str, Any]) -> Mapping[str, Mapping[str, Version]]:
-    if all(map(_are_versions, stored.values())):
-        return stored
-    return {node: _versions(one) for node, one in stored.items()}
-
-
-def _are_versions(value: Any) -> bool:
-    """A quick check that `_versions` has nothing to correct."""
-    return (
-        type(value) is dict and _TEXT.issuperset(map(type, value)) and _VERSIONS.issuperset(map(type, value.values()))
-    )
+    versions = [_versions(one) for one in stored.values()]
+    return stored if all(map(is_, versions, stored.values())) else dict(zip(stored, versions, strict=True))
 
 
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from ckpt_cli.history.tasks.metadata_notes import Note, note
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import named, read_metadata, values_of
 from ckpt_cli.model import Checkpoint, Payload, Ref
-from ckpt_cli.queries.step_walk import StepWalk, WalkedStep
+from ckpt_cli.queries.step_walk import StepWalk
+from ckpt_cli.queries.walked_step import WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node

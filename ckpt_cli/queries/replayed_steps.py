@@ -18,8 +18,9 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.same_graph import Shapes
 from ckpt_cli.plans.thread_history import ThreadHistory
-from ckpt_cli.queries.step_walk import AT_ONCE, RecordedWrite, StepWalk, WalkedStep
+from ckpt_cli.queries.step_walk import AT_ONCE, StepWalk
 from ckpt_cli.queries.verified_threads import in_lines
+from ckpt_cli.queries.walked_step import RecordedWrite, WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command

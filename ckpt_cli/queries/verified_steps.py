@@ -26,7 +26,7 @@ from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep
 from ckpt_cli.history.reducers.step_verdicts import ORDERED, Verdict, finding, worst
 from ckpt_cli.model import Ref
-from ckpt_cli.queries.step_walk import WalkedStep
+from ckpt_cli.queries.walked_step import WalkedStep
 
 _KEPT = 10  # checkpoints of each finding that are listed
 _ALL = sum(BITS.values())
