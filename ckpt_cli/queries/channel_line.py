@@ -16,14 +16,15 @@ from ckpt_cli.history.tasks.metadata_notes import Note, note
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import named, read_metadata, values_of
 from ckpt_cli.model import Checkpoint, Payload, Ref
-from ckpt_cli.queries.step_walk import StepWalk, WalkedStep
+from ckpt_cli.queries.step_walk import StepWalk
+from ckpt_cli.queries.walked_step import WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import Version
 
 _AT_ONCE = 200
-_BYTES = 4_000_000
+_BYTES = 12_000_000
 _REBUILT_AT_ONCE = 50
 _UNPROVEN = "it isn't stored, and no known reducer is proved to give it"
 
@@ -176,7 +177,7 @@ class ChannelLine:
         before, self._seen = self._seen, seen
         if seen is None or before is None:
             return None
-        changed = (node for node, versions in seen.items() if versions != before.get(node))
+        changed = [node for node, versions in seen.items() if versions != before.get(node)]
         return [node for node in changed if node not in NOT_NODES and not node.endswith(":edges")]
 
 

@@ -18,8 +18,9 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.same_graph import Shapes
 from ckpt_cli.plans.thread_history import ThreadHistory
-from ckpt_cli.queries.step_walk import AT_ONCE, RecordedWrite, StepWalk, WalkedStep
+from ckpt_cli.queries.step_walk import AT_ONCE, StepWalk
 from ckpt_cli.queries.verified_threads import in_lines
+from ckpt_cli.queries.walked_step import RecordedWrite, WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command
@@ -176,9 +177,7 @@ class Player:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
                     without = step.in_unknown_order
-                    self.reducers.learn(
-                        step.before, step.after, step.written, without, step.by_command, moved=step.moved
-                    )
+                    self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved=step.moved)
 
     def pages(self) -> Iterator[list[PlayedStep]]:
         """The steps, page by page."""
@@ -209,14 +208,15 @@ class Player:
         written = {} if is_input else step.written
         moved, rebuilt, by_command = step.moved, step.rebuilt, step.by_command
         judgement = judge(
-            step.before,
-            step.after,
+            step.began,
+            step.made,
             written,
             self.reducers,
             moved=moved,
             rebuilt=rebuilt,
             by_command=by_command,
             kept=step.kept,
+            early=step.early,
         )
         if judgement.verdict is Verdict.AGREES:
             return judgement
@@ -230,7 +230,7 @@ class Player:
             return step.task_doubt
         if step.ordered or len(tasks) < 2 or step.before is None or step.after is None:
             return ""
-        if in_another_order(step.before, step.after, tasks, self.reducers, step.by_command):
+        if in_another_order(step.began, step.made, tasks, self.reducers, step.by_command):
             return "the order in which the tasks' writes were applied isn't recorded"
         return ""
 

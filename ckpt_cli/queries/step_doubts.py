@@ -1,6 +1,7 @@
 """Reasons why a step's state may differ from the result of its stored writes, though nothing is wrong."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ckpt_cli.history.state.channels import ERROR, ERROR_SOURCE, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.task_ids import Place
@@ -18,14 +19,18 @@ def why_incomplete(step_writes: Sequence[TaskWrite], step: int | None) -> str:
     With ``durability="exit"`` a run stores its last state, and of the writes only those to delta channels. What an
     earlier run stored stays: the question that a task asked.
     """
-    synthetic = Place("", "", step or 0, 4).synthetic_beginnings
-    if step is not None and any(write.task_id.startswith(synthetic) for write in step_writes):
+    if step is not None and any(write.task_id.startswith(_synthetic(step)) for write in step_writes):
         return "the run stored its last state, and writes to delta channels alone"
     tasks: dict[str, bool] = {}
     for write in step_writes:
         if write.task_id != NULL_TASK:
             tasks[write.task_id] = tasks.get(write.task_id, False) or write.channel not in _NO_RESULT
     return "" if all(tasks.values()) else "a task asked or failed there, and what it wrote later isn't stored"
+
+
+@lru_cache(4)
+def _synthetic(step: int) -> tuple[str, ...]:
+    return Place("", "", step, 4).synthetic_beginnings
 
 
 def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[TaskWrite] | None) -> str:
@@ -35,9 +40,10 @@ def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[Task
     is_later = parent is not None or own_note.source == "input"  # an input that is the first stored may begin a turn
     has_gap = is_later and attribution.unstored_steps(ref.checkpoint_id) > 0
     if step_writes is not None:
-        if any(write.channel == ERROR_SOURCE for write in step_writes):
+        channels = {write.channel for write in step_writes}
+        if ERROR_SOURCE in channels:
             return "error handlers decided which writes count"
-        if any(write.channel == ERROR for write in step_writes):
+        if ERROR in channels:
             return "a task failed there before, so some writes may come from the run that failed"
         if len(runs) > 1:
             return "its parent has run several times, so some writes may come from another run"

@@ -3,32 +3,27 @@
 Each step has a doubt if its state may differ from the result of its writes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, islice
+from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.early_values import gathered, has_grown, without_later_items
 from ckpt_cli.history.reducers.line_values import Line
-from ckpt_cli.history.state.channels import (
-    CONTROL_WRITES,
-    ERROR_SOURCE,
-    NO_WRITES,
-    RETURN,
-    START,
-    TASKS,
-    is_control,
-)
+from ckpt_cli.history.state.channels import ERROR_SOURCE
 from ckpt_cli.history.tasks.branch_writes import BranchWrites
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, is_update, path
+from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution, is_command, is_update, path
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import Checkpoint, Ref
-from ckpt_cli.plans.node_writes import count_sends, node_writes
+from ckpt_cli.model import NULL_TASK, Checkpoint, Ref
+from ckpt_cli.plans.node_writes import node_writes
 from ckpt_cli.queries.step_doubts import doubt_of, why_incomplete
+from ckpt_cli.queries.walked_step import RecordedWrite, WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -36,118 +31,8 @@ AT_ONCE = 50
 """The number of checkpoints that are read in one transaction."""
 
 _BYTES = 16_000_000  # of checkpoints that are in memory together
-_NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
-
-
-class RecordedWrite(NamedTuple):
-    """One of the writes that made a checkpoint.
-
-    Attributes:
-        node: None if the node that wrote it is unknown.
-        by_command: whether a ``Command`` given as input wrote it, before the step began.
-    """
-
-    task: str
-    node: str | None
-    channel: str
-    value: Any
-    by_command: bool = False
-
-
-class WalkedStep(NamedTuple):
-    """One checkpoint of a line, and the step that made it.
-
-    Attributes:
-        state: the checkpoint's state; None if it can't be read.
-        before: the user's channels in the parent; None if they can't be read.
-        after: the user's channels in this checkpoint; None if they can't be read.
-        writes: the writes that made the checkpoint, in the library's order.
-        by_run: whether a run made the checkpoint from its parent by these writes. Only then do writes prove reducers.
-        doubt: a reason why the state may differ from the result of the writes; "" if there is none.
-        ordered: whether the order in which the writes of several tasks are applied is recorded.
-        moved: the channels that have another version in the checkpoint than in its parent.
-        rebuilt: the delta channels whose value in `after` isn't recorded; it was computed from writes.
-        parent: the parent's state; None for a root, and if it can't be read.
-        credited: the same as `writes`, as they are stored; None if no stored writes made the checkpoint.
-        stored: all writes that are stored on the parent.
-    """
-
-    ref: Ref
-    state: State | None
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
-    writes: Sequence[RecordedWrite] = ()
-    by_run: bool = False
-    doubt: str = ""
-    ordered: bool = True
-    moved: frozenset[str] = frozenset()
-    rebuilt: frozenset[str] = frozenset()
-    parent: State | None = None
-    credited: Sequence[TaskWrite] | None = None
-    stored: Sequence[TaskWrite] = ()
-
-    @property
-    def kept(self) -> frozenset[str]:
-        """The channels that have the same version as in the parent."""
-        return frozenset(self.state.versions.keys() - self.moved) if self.state is not None else frozenset()
-
-    @property
-    def by_task(self) -> list[dict[str, list[Any]]]:
-        """For each task, the values that it wrote to each of the user's channels."""
-        tasks: dict[str, dict[str, list[Any]]] = {}
-        for write in self.writes:
-            if write.by_command:
-                continue
-            task_writes = tasks.setdefault(write.task, {})
-            if self.is_user_write(write):
-                task_writes.setdefault(write.channel, []).append(write.value)
-        return list(tasks.values())
-
-    @property
-    def task_doubt(self) -> str:
-        """A reason why not all writes of the tasks may count, or not all are stored; "" if there is none.
-
-        It is only asked for where the writes don't explain the state.
-        """
-        nodes = {write.task: write.node for write in self.writes if not write.by_command}
-        sends = count_sends(self.parent) if self.parent is not None else 0
-        if nodes and len(nodes) < sends:
-            return f"of {sends} tasks that were sent, {sends - len(nodes)} left no writes"
-        named = [node for node in nodes.values() if node]
-        if not sends and len(set(named)) < len(named):
-            return "a node ran there twice, so some writes may come from a run that failed"
-        return ""
-
-    @property
-    def in_unknown_order(self) -> set[str]:
-        """The channels that several tasks wrote to, if it isn't recorded which of them came first."""
-        if self.ordered:
-            return set()
-        tasks = self.by_task
-        return {channel for channel in self.written if sum(channel in task for task in tasks) > 1}
-
-    @property
-    def written(self) -> dict[str, list[Any]]:
-        """The values that the step wrote to each of the user's channels."""
-        return self._values(write for write in self.writes if not write.by_command)
-
-    @property
-    def by_command(self) -> dict[str, list[Any]]:
-        """The values that a ``Command`` wrote to each of the user's channels that the step changed."""
-        return self._values(write for write in self.writes if write.by_command and write.channel in self.moved)
-
-    def _values(self, writes: Iterable[RecordedWrite]) -> dict[str, list[Any]]:
-        values: dict[str, list[Any]] = {}
-        for write in writes:
-            if self.is_user_write(write):
-                values.setdefault(write.channel, []).append(write.value)
-        return values
-
-    def is_user_write(self, write: RecordedWrite) -> bool:
-        """Whether the write goes to one of the user's channels."""
-        if write.channel in _NO_VALUES or (write.channel == START and self.state is None):
-            return False
-        return self.state is None or not is_control(write.channel, self.state)
+_LATE = 8  # a checkpoint is stored at most so many steps late
+_IN_RUNS = frozenset({"loop", "input"})
 
 
 class StepWalk:
@@ -160,17 +45,28 @@ class StepWalk:
         self._begin(start)
         if start is not None:
             self._read_start(start)
+            self._early |= self._early_at(start)
 
     def _begin(self, at: Ref | None) -> None:
         self.line = Line(lambda state: Inspection(self._reader, state.ref).deltas())
         self._at = at
         self._parent: State | None = None
         self._before: Mapping[str, Any] | None = {}
+        self._early: dict[str, list[Any]] = {}
         self._problem = ""
 
     def _read_start(self, start: Ref) -> None:
         self._parent = self._reader.state(start)
         self._before = self.line.at(self._parent)
+
+    def _early_at(self, start: Ref) -> dict[str, list[Any]]:
+        """The lists in a checkpoint that have items of later steps, as the steps before it show."""
+        if not any(type(value) is list and value for value in (self._before or {}).values()):
+            return {}
+        lineage = self._reader.lineage(start.thread_id, start.ns)
+        older = [start._replace(checkpoint_id=i) for i in islice(lineage.line(start.checkpoint_id), _LATE)][::-1]
+        [*_, last] = StepWalk(self._reader, None).steps(older)
+        return {**last.early}
 
     def steps(self, refs: Sequence[Ref]) -> Iterator[WalkedStep]:
         """The steps that made these checkpoints, which come next on the line, or begin another line."""
@@ -205,12 +101,15 @@ class StepWalk:
         try:
             state = self._state(ref)
         except PayloadCorrupt as error:
+            self._early = {}
             self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
             return WalkedStep(ref, None, before, None, doubt=error.message)
         step_writes = attribution.credited(ref.checkpoint_id)
         made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
         taken = (
-            BranchWrites(stored) if self._parent is None else Inspection(self._reader, ref).taken(self._parent, stored)
+            BranchWrites(stored)
+            if self._parent is None or not self.line.has_deltas
+            else Inspection(self._reader, ref).taken(self._parent, stored)
         )
         after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost)
         writes = self._writes(step_nodes, ref, step_writes)
@@ -222,9 +121,37 @@ class StepWalk:
         ordered = all(write.row.task_path or is_command(write) for write in step_writes or ())
         by_run = made_by_run and before is not None and not damage
         rebuilt = frozenset(after.keys() - state.values.keys())
-        return WalkedStep(
+        step = WalkedStep(
             ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt, parent, step_writes, stored
         )
+        return self._with_early_values(step, attribution)
+
+    def _with_early_values(self, step: WalkedStep, attribution: WriteAttribution) -> WalkedStep:
+        """The step, which knows its lists that were stored with items of a later step."""
+        early_before, self._early = self._early, {}
+        if early_before:
+            own, made, written = step.before or {}, step.made, step.written
+            went_on = {c for c in early_before if c in written and gathered(own.get(c), written[c]) == made.get(c)}
+            step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - went_on})
+        if step.before is not None and step.source in _IN_RUNS and has_grown(step.began, step.made):
+            written = {} if step.source == "input" else step.written
+            later = partial(self._later_writes, attribution, step.ref)
+            self._early = without_later_items(step.began, step.made, written, later)
+        return step._replace(early=self._early) if self._early else step
+
+    def _later_writes(self, attribution: WriteAttribution, ref: Ref) -> Iterator[dict[str, list[Any]]]:
+        """What each of the next steps of a run wrote; the writes of a later page are read for it."""
+        for _ in range(_LATE):
+            stored = attribution.writes.get(ref.checkpoint_id)
+            values: dict[str, list[Any]] = {}
+            for write in self._reader.writes(ref) if stored is None else stored:
+                if write.task_id != NULL_TASK and not is_update(write):
+                    values.setdefault(write.channel, []).append(write.value)
+            yield values
+            following = attribution.first_with_source(ref.checkpoint_id, LOOPS)
+            if following is None:
+                return
+            ref = ref._replace(checkpoint_id=following)
 
     def _state(self, ref: Ref) -> State:
         checkpoint = self._fetched.pop(ref, None)

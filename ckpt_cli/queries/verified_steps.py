@@ -26,7 +26,7 @@ from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep
 from ckpt_cli.history.reducers.step_verdicts import ORDERED, Verdict, finding, worst
 from ckpt_cli.model import Ref
-from ckpt_cli.queries.step_walk import WalkedStep
+from ckpt_cli.queries.walked_step import WalkedStep
 
 _KEPT = 10  # checkpoints of each finding that are listed
 _ALL = sum(BITS.values())
@@ -37,6 +37,7 @@ _KINDS = {
     Change.MOVED: Kind.CHANGED_UNWRITTEN,
     Change.BUMPED: Kind.VERSION_UNWRITTEN,
     Change.IN_PLACE: Kind.CHANGED_UNVERSIONED,
+    Change.EARLY: Kind.CHANGED_UNVERSIONED,
     Change.UNVERSIONED: Kind.CHANGED_UNVERSIONED,
     Change.STORED_WHOLE: Kind.NOT_COMPARED,
     Change.CAME_BACK: Kind.CHANGED_UNVERSIONED,
@@ -133,10 +134,11 @@ class VerifiedSteps:
         unordered, by_command, moved, kept = step.in_unknown_order, step.by_command, step.moved, step.kept
         fits: Mapping[str, int] = {}
         if step.by_run:
-            fits = self.reducers.learn(step.before, step.after, written, unordered, by_command, moved)
+            fits = self.reducers.learn(step.began, step.made, written, unordered, by_command, moved)
         doubt = step.doubt or step.task_doubt
         blobless = step.state.blobless if step.state is not None else frozenset()
-        before, after, touched = step.before, step.after, {*written, *by_command, *moved}
+        before, after, touched = step.began, step.made, {*written, *by_command, *moved}
+        yield from (_Shown(channel, ChannelFacts(Change.EARLY), doubt) for channel in step.early)
         channels = dict.fromkeys([*before, *after, *written, *by_command])
         self.reducers.channels.update(channels)
         for channel in channels:
@@ -193,7 +195,7 @@ class VerifiedSteps:
         """Each channel that had writes or changed, or is a delta channel: the number of such steps by verdict."""
         counts: dict[str, Counter[Verdict]] = {channel: Counter() for channel in self.reducers.deltas}
         for one, places in self._places.items():
-            if isinstance(one, _Shown) and one.facts.change is not Change.BUMPED:
+            if isinstance(one, _Shown) and one.facts.change not in (Change.BUMPED, Change.EARLY):
                 fault = self._judge(one)
                 verdict = Verdict.AGREES if fault is None else fault.verdict
                 counts.setdefault(one.channel, Counter())[verdict] += places.count

@@ -19,8 +19,9 @@ from ckpt_cli.model import Ref
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.same_graph import Shapes
 from ckpt_cli.plans.thread_history import ThreadHistory
-from ckpt_cli.queries.step_walk import AT_ONCE, StepWalk, WalkedStep
+from ckpt_cli.queries.step_walk import AT_ONCE, StepWalk
 from ckpt_cli.queries.verified_steps import Place, Places, VerifiedSteps
+from ckpt_cli.queries.walked_step import WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.session import Session

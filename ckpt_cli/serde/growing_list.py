@@ -26,13 +26,13 @@ class Cut(NamedTuple):
     Attributes:
         rest: the payload with a mark instead of the list.
         known: the elements of the previous list.
-        items: the bytes of all elements.
+        items: the bytes of all elements, in pieces.
         new: code and bytes of each object after the known elements.
     """
 
     rest: bytes
     known: list[Any]
-    items: bytes
+    items: list[bytes]
     new: list[tuple[int, bytes]]
 
 
@@ -49,9 +49,9 @@ class GrowingList:
         self._max_bytes = max_bytes
         self._is_movable = is_movable
         self._list: list[Any] = []
-        self._items: bytes | None = None
+        self._items: list[bytes] | None = None
 
-    def remember(self, value: Any, items: bytes | None = None) -> None:
+    def remember(self, value: Any, items: list[bytes] | None = None) -> None:
         """Keep the longest list of a decoded payload; with `items`, `value` is that list and `items` its bytes."""
         if items is not None:
             self._list, self._items = value, items
@@ -63,13 +63,17 @@ class GrowingList:
         """The payload without the kept list; None if the payload lacks that list, or the list is too short."""
         if len(self._list) < _LEAST or not (items := self._bytes_within(data)):
             return None
-        at = data.find(items[:_HEAD])
-        if at < 1 or not data.startswith(items, at):
+        at = first_new = data.find(items[0][:_HEAD])
+        if at < 1:
             return None
+        for piece in items:
+            if not data.startswith(piece, first_new):
+                return None
+            first_new += len(piece)
         start, count = _array(data, at)
         if count < len(self._list):
             return None
-        new, end = [], at + len(items)
+        new, end = [], first_new
         try:
             for _ in range(count - len(self._list)):
                 head = msgpack_spans.head(data, end)
@@ -81,22 +85,32 @@ class GrowingList:
         except msgpack_spans.DamageError:
             return None
         rest = b"".join((data[:start], _MARK, data[end:]))
-        return Cut(rest, self._list, data[at:end] if new else items, new) if rest.count(_MARK_BODY) == 1 else None
+        if rest.count(_MARK_BODY) != 1:
+            return None
+        return Cut(rest, self._list, _with_piece(items, data[first_new:end]) if new else items, new)
 
-    def _bytes_within(self, data: bytes) -> bytes:
-        """The bytes of the kept list's elements; b"" if any isn't an object, or if the payload lacks the last."""
+    def _bytes_within(self, data: bytes) -> list[bytes]:
+        """The bytes of the kept list's elements; [] if any isn't an object, or if the payload lacks the last."""
         if self._items is None:
             last = self._list[-1]
             if type(last) is not Node or not last.raw or last.raw not in data:
-                return b""
+                return []
             parts = [_packed(one) for one in self._list]
             usable = (
                 all(parts)
                 and sum(map(len, parts)) <= self._max_bytes
                 and all(self._is_movable(n.raw) for n in self._list)
             )
-            self._items = b"".join(parts) if usable else b""
+            self._items = [b"".join(parts)] if usable else []
         return self._items
+
+
+def _with_piece(pieces: list[bytes], new: bytes) -> list[bytes]:
+    """The pieces and a new one, which is joined with shorter ones: so few are left, and each byte is rarely copied."""
+    kept = [*pieces]
+    while kept and len(kept[-1]) <= 2 * len(new):
+        new = kept.pop() + new
+    return [*kept, new]
 
 
 def put_back(value: Any, whole: list[Any]) -> Any:

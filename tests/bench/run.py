@@ -22,7 +22,7 @@ from subject import LONG, NEEDLE
 _HERE = Path(__file__).parent
 _CKPT = Path(sys.executable).with_name("ckpt")
 _WHOLE = (  # what goes through all of a thread, and how many times as long as reading its bytes it may take
-    (["verify", LONG], 7),
+    (["verify", LONG], 6),
     (["blame", LONG, "messages"], 3),
     (["trace", LONG], 3),
     (["replay", LONG], 3),

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from typing import Annotated, Any, TypedDict
@@ -357,3 +358,69 @@ def test_an_overwrite_that_the_next_step_changes_in_place(recorded: Recorded) ->
     recorded.saver.conn.commit()
     proven = [one.why for one in recorded.findings() if one.channel == "best" and one.verdict == "differs"]
     assert "not the value that replaced it" in proven
+
+
+class Heard(TypedDict, total=False):
+    """A Topic that keeps what was written to it: texts, or lists of texts."""
+
+    turn: int
+    heard: Annotated[list[str], Topic(str, accumulate=True)]
+
+
+class Late(SqliteSaver):
+    """A saver that is busy, so that a checkpoint is encoded when later steps have run."""
+
+    def put(self, config: Any, checkpoint: Checkpoint, metadata: Any, new_versions: Any) -> Any:
+        """Store it, late."""
+        time.sleep(0.005)
+        return super().put(config, checkpoint, metadata, new_versions)
+
+
+def _heard(recorded: Recorded, values: Sequence[Any], turns: int = 3) -> None:
+    recorded.saver = Late(recorded.saver.conn)
+    nodes = {f"n{at}": lambda _, value=value: {"heard": value} for at, value in enumerate(values)}
+    graph = recorded.graph(Heard, {"first": lambda _: {"turn": 0}, **nodes})
+    for turn in range(turns):
+        graph.invoke({"turn": turn}, CONFIG)
+
+
+def _early(recorded: Recorded) -> list[tuple[str, int]]:
+    """The checkpoints that hold more than their parent under its version of the channel."""
+    rows = recorded.saver.conn.execute("SELECT type, checkpoint FROM checkpoints ORDER BY checkpoint_id").fetchall()
+    bodies = [recorded.saver.serde.loads_typed(row) for row in rows]
+    seen = [
+        (str(body["channel_versions"].get("heard")), len(body["channel_values"].get("heard", ()))) for body in bodies
+    ]
+    return [own for before, own in pairwise(seen) if before[0] == own[0] and before[1] < own[1]]
+
+
+def test_a_topic_that_is_stored_with_the_items_of_later_steps(recorded: Recorded) -> None:
+    """What it has beyond its own step is what the next steps wrote: each step agrees."""
+    _heard(recorded, ["a", ["b", "c"], "d"])
+    assert _early(recorded)
+    assert recorded.findings() == []
+    said, played = _words_of_both(recorded.path, "heard")
+    assert (said, played) == ({}, {})
+
+
+def test_a_list_that_may_be_such_a_topic(recorded: Recorded) -> None:
+    """If all its writes are lists, it may be an append too, which is never stored early: unknown."""
+    _heard(recorded, [["a"], ["b", "c"]])
+    assert {(one.verdict, one.kind, one.channel) for one in recorded.findings()} == {
+        ("unknown", "changed-without-version", "heard")
+    }
+
+
+def test_an_item_that_no_later_step_wrote(recorded: Recorded) -> None:
+    """It is found among lists that were stored early, and the rest of the history agrees."""
+    _heard(recorded, ["a", ["b", "c"], "d"], turns=6)
+    sql = "SELECT checkpoint_id, type, checkpoint FROM checkpoints ORDER BY checkpoint_id DESC LIMIT 3"
+    forged, kind, data = recorded.saver.conn.execute(sql).fetchall()[-1]
+    body = recorded.saver.serde.loads_typed((kind, data))
+    body["channel_values"]["heard"].append("forged")
+    stored = recorded.saver.serde.dumps_typed(body)
+    recorded.saver.conn.execute("UPDATE checkpoints SET checkpoint = ? WHERE checkpoint_id = ?", (stored[1], forged))
+    recorded.saver.conn.commit()
+    [found] = recorded.findings()
+    assert (found.kind, found.channel, found.count) == ("value", "heard", 3)
+    assert forged in {at.checkpoint_id for at in found.checkpoints}

@@ -114,8 +114,8 @@ class Look:
 
     def test_graph_and_trace(self, run: Run, tmp_path: Path) -> None:
         """The same scenario on SQLite has the same nodes, edges, tasks and sums."""
-        if not run.backend.url.startswith(("postgres", "mysql", "redis", "mongodb")):
-            pytest.skip("without task paths, as in savers in memory, nodes of the functional API are unknown")
+        if not run.backend.url.startswith(("postgres", "mysql", "redis", "mongodb", "dynamodb")):
+            pytest.skip("without task paths, as in Valkey and in memory, nodes of the functional API are unknown")
         path = tmp_path / "same.sqlite"
         with SqliteSaver.from_conn_string(str(path)) as sqlite:
             threads = [thread for thread, _ in SCENARIOS[run.scenario](sqlite)]

@@ -5,15 +5,13 @@ A part is an element of the list, or a key of the dict, at the end of a path; an
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum, auto
 from itertools import compress, count
 from operator import is_not
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.diff.align import align, id_of
+from ckpt_cli.history.diff.part_kinds import Kind, kind_of
 from ckpt_cli.history.state.paths import find
-from ckpt_cli.values.langgraph_values import items
-from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import inside, positions
 from ckpt_cli.values.same import same
 
@@ -104,15 +102,6 @@ class PartAges:
         return part.past
 
 
-class _Kind(Enum):
-    NOTHING = auto()
-    WHOLE = auto()
-    LIST = auto()
-    KEYS = auto()
-    STEP = auto()
-    """One key, named by the path."""
-
-
 class _Walk:
     """What all parts share: the number of the checkpoint, and where to report parts that are gone."""
 
@@ -122,20 +111,13 @@ class _Walk:
         self.number = 0
         self.is_after_gap = False
 
-    def kind(self, value: Any, steps: Path | None) -> _Kind:
+    def kind(self, value: Any, steps: Path | None) -> Kind:
         """How a value is followed; `steps` is the rest of the path, None behind its end."""
         if value is ABSENT:
-            return _Kind.NOTHING
+            return Kind.NOTHING
         if steps is None or (not steps and self.whole):
-            return _Kind.WHOLE
-        plain = inside(value)
-        if steps:
-            by_position = type(steps[0]) in (int, slice) and not isinstance(plain, dict)
-            return _Kind.LIST if by_position and positions(plain) is not None else _Kind.STEP
-        if isinstance(plain, dict):
-            return _Kind.KEYS
-        is_list = isinstance(plain, list | tuple) or (isinstance(plain, Node) and items(plain) is not None)
-        return _Kind.LIST if is_list else _Kind.WHOLE
+            return Kind.WHOLE
+        return kind_of(value, steps)
 
 
 class _Part:
@@ -148,7 +130,7 @@ class _Part:
         self.value: Any = ABSENT
         self.before: Any = ABSENT
         self.since = 0
-        self.kind = _Kind.NOTHING
+        self.kind = Kind.NOTHING
         self.elements: list[_Part] = []
         self.keyed: dict[Any, _Part] = {}
         self.past: list[tuple[int, Path | None]] = []
@@ -160,15 +142,15 @@ class _Part:
             return False
         kind = walk.kind(value, self.steps)
         if kind is not self.kind:
-            is_new = self.kind is _Kind.NOTHING
+            is_new = self.kind is Kind.NOTHING
             self.end(path, walk, value)
             self._begin(value, kind, path, walk)
-            return not is_new or kind is not _Kind.NOTHING
+            return not is_new or kind is not Kind.NOTHING
         changed = {
-            _Kind.WHOLE: self._take_whole,
-            _Kind.LIST: self._take_list,
-            _Kind.KEYS: self._take_keys,
-            _Kind.STEP: self._take_step,
+            Kind.WHOLE: self._take_whole,
+            Kind.LIST: self._take_list,
+            Kind.KEYS: self._take_keys,
+            Kind.STEP: self._take_step,
         }[kind](value, path, walk)
         self.value = value
         if changed:
@@ -178,23 +160,23 @@ class _Part:
     def end(self, path: Path, walk: _Walk, after: Any = ABSENT) -> None:
         """Report the parts below as gone; the value is `after` from now on."""
         if walk.gone is not None:
-            replaced = after if self.kind is _Kind.WHOLE else ABSENT
+            replaced = after if self.kind is Kind.WHOLE else ABSENT
             walk.gone.extend(Gone(*one[:3], walk.number, replaced) for one in self.standing(path, every=True))
-        self.kind, self.elements, self.keyed = _Kind.NOTHING, [], {}
+        self.kind, self.elements, self.keyed = Kind.NOTHING, [], {}
 
     def standing(self, path: Path, *, every: bool = False) -> Iterator[Standing]:
         """The parts at the end of the path; with `every`, those of all elements, whichever the path names."""
         if self.ignored:
             return
-        if self.kind is _Kind.WHOLE:
+        if self.kind is Kind.WHOLE:
             yield Standing(path, self.value, self.since, self.before)
-        elif self.kind is _Kind.LIST:
+        elif self.kind is Kind.LIST:
             if not self.elements and not self.steps and not every:
                 yield Standing(path, self.value, self.since)
             for place in range(len(self.elements)) if every else self._places():
                 yield from self.elements[place].standing((*path, place), every=every)
         else:
-            if self.kind is _Kind.KEYS and not self.keyed and not every:
+            if self.kind is Kind.KEYS and not self.keyed and not every:
                 yield Standing(path, self.value, self.since)
             for key, part in self.keyed.items():
                 yield from part.standing((*path, key), every=every)
@@ -212,7 +194,7 @@ class _Part:
         """The parts to which the path leads."""
         if not self.steps:
             yield self
-        elif self.kind is _Kind.LIST:
+        elif self.kind is Kind.LIST:
             for place in self._places():
                 yield from self.elements[place].ends()
         else:
@@ -225,13 +207,13 @@ class _Part:
         step = self.steps[0] if self.steps else slice(None)
         return range(size)[step] if isinstance(step, slice) else [step % size] if -size <= step < size else []
 
-    def _begin(self, value: Any, kind: _Kind, path: Path, walk: _Walk) -> None:
+    def _begin(self, value: Any, kind: Kind, path: Path, walk: _Walk) -> None:
         self.value, self.kind, self.before = value, kind, ABSENT
-        if kind is _Kind.LIST:
+        if kind is Kind.LIST:
             self.elements = [self._new(item, (*path, i), walk) for i, item in enumerate(positions(value) or ())]
-        elif kind is _Kind.KEYS:
+        elif kind is Kind.KEYS:
             self.keyed = {key: self._new(item, (*path, key), walk) for key, item in _items(value)}
-        elif kind is _Kind.STEP and self.steps:
+        elif kind is Kind.STEP and self.steps:
             key, item = find(value, self.steps[0]) or (self.steps[0], ABSENT)
             self.keyed = {key: self._new(item, (*path, key), walk)}
         self._note(path, walk)
@@ -240,7 +222,7 @@ class _Part:
         """Note that the value is another one since this checkpoint."""
         self.since = walk.number
         if not self.steps and walk.whole:
-            self.past.append((walk.number, None if self.kind is _Kind.NOTHING else path))
+            self.past.append((walk.number, None if self.kind is Kind.NOTHING else path))
 
     def _new(self, value: Any, path: Path, walk: _Walk) -> "_Part":
         rest = self.steps[1:] if self.steps and not isinstance(self.steps[0], slice) else None

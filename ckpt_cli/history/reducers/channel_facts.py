@@ -42,6 +42,8 @@ class Change(StrEnum):
 
     Each fork begins so; `ckpt prune --snapshot` stores one under the version that the channel has.
     """
+    EARLY = "early"
+    """A list has the items that the next steps wrote, beside what this step made; see `early_values`."""
     LEFT_OUT = "left out"
     """It has no value any more, the same version and no stored write: of a graph without this channel, all have none.
 

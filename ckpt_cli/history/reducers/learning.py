@@ -9,12 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from ckpt_cli.history.reducers.agreement import explains, folds_to, is_empty
+from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
 from ckpt_cli.history.reducers.cases import cases
 from ckpt_cli.history.reducers.forged_values import TrueValues
 from ckpt_cli.history.reducers.message_merging import Merging
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
+    ANY,
+    EPHEMERAL,
+    LAST,
     MESSAGES,
     REDUCERS,
     ChannelStep,
@@ -69,10 +72,12 @@ class Tally:
 
     def explaining(self, step: ChannelStep) -> int:
         """The bits of the reducers that explain a step with writes, whether or not it is added."""
-        is_plain = _is_plain(step)
-        fits: Callable[[Reducer, ChannelStep], bool] = folds_to if is_plain else explains
-        tried = _that_make(type(step.after)) if is_plain else _BY_BIT  # type: ignore[arg-type]
-        bits = 0
+        if _is_plain(step):
+            fits: Callable[[Reducer, ChannelStep], bool] = folds_to
+            tried = _that_fold(type(step.after))  # type: ignore[arg-type]
+            bits = _that_keep_the_last(step)
+        else:
+            fits, tried, bits = explains, _BY_BIT, 0
         for bit, reducer in tried:
             if self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step):
                 bits |= bit
@@ -183,10 +188,22 @@ class Tally:
 _BY_BIT = [(1 << place, reducer) for place, reducer in enumerate(REDUCERS)]
 
 
+_KEEPING = (LAST, ANY, EPHEMERAL)
+_ANY_NUMBER = BITS[ANY.name] | BITS[EPHEMERAL.name]
+
+
 @cache
-def _that_make(kind: type) -> list[tuple[int, Reducer]]:
-    """The reducers that may give a value of this type, each with its bit."""
-    return [(bit, reducer) for bit, reducer in _BY_BIT if reducer.makes is None or kind in reducer.makes]
+def _that_fold(kind: type) -> list[tuple[int, Reducer]]:
+    """The reducers that may give a value of this type, each with its bit, but for those that keep the last write."""
+    others = (one for one in _BY_BIT if one[1] not in _KEEPING)
+    return [(bit, reducer) for bit, reducer in others if reducer.makes is None or kind in reducer.makes]
+
+
+def _that_keep_the_last(step: ChannelStep) -> int:
+    """The bits of those of `_KEEPING` that explain a plain step; a last value takes one write."""
+    if not agree(step.writes[-1], step.after):
+        return 0
+    return _ANY_NUMBER | BITS[LAST.name] if len(step.writes) == 1 else _ANY_NUMBER
 
 
 @lru_cache(maxsize=1000)

@@ -39,6 +39,11 @@ class Line:
         return {channel: values[channel] for channel in user_channels(state) if channel in values}
 
     @property
+    def has_deltas(self) -> bool:
+        """Whether a delta channel was met so far, to which writes must be added."""
+        return bool(self._deltas)
+
+    @property
     def reducers(self) -> dict[str, Evidence | Reducer | None]:
         """The reducer of each delta channel, as evidence or as its messages suggest; None if there is neither."""
         delta = (self._deltas or {}).items()

@@ -19,7 +19,7 @@ from ckpt_cli.history.reducers.channel_facts import (
 )
 from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.learning import BITS
-from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.reducers.reducers import APPEND, GATHER, Reducer
 
 ORDERED = 5
 """The most tasks of a step whose writes are tried in every order."""
@@ -60,6 +60,7 @@ def judge(
     rebuilt: Collection[str] = (),
     by_command: Mapping[str, list[Any]] = NOTHING,
     kept: Collection[str] = (),
+    early: Collection[str] = (),
 ) -> Judgement:
     """Apply the writes to the state `before`, and compare the result with the recorded state `after`.
 
@@ -72,8 +73,12 @@ def judge(
         rebuilt: delta channels without a recorded value after the step; there is nothing to compare.
         by_command: channel to the values that a ``Command`` given as input wrote to it before the step.
         kept: the channels that have the same version as before.
+        early: the channels that were stored with items of the next steps, which `after` leaves out.
     """
     findings: dict[str, tuple[Verdict, str]] = {}
+    for channel in early:
+        if (found := finding(channel, ChannelFacts(Change.EARLY), reducers)) is not None:
+            findings[channel] = found
     for channel in dict.fromkeys([*before, *after, *written, *by_command]):
         if channel in rebuilt:
             continue
@@ -146,10 +151,21 @@ def _other_than_named(reducer: Reducer, facts: ChannelFacts) -> tuple[Verdict, s
 def _unwritten(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verdict, str] | None:
     if facts.empties and reducers.fades(channel):
         return None
+    if facts.change is Change.EARLY:
+        near = reducers.nearest(channel)
+        return _early(reducers.of(channel) if near is None else [near.reducer, *near.equals])
     if facts.change in (Change.MOVED, Change.BUMPED) and reducers.only_writes_move(channel):
         what = "changed" if facts.change is Change.MOVED else "got a new version"
         return Verdict.SUSPECT, f"{what}, and no stored write explains it; in the other steps only writes change it"
     return _UNWRITTEN.get(facts.change)
+
+
+def _early(known: Sequence[Reducer]) -> tuple[Verdict, str] | None:
+    """Only a Topic that accumulates is stored so. What an append would have made of the writes isn't proved either."""
+    if GATHER in known and APPEND not in known:
+        return None
+    why = "it has the items that the next steps wrote, as a Topic that accumulates may have"
+    return (Verdict.UNKNOWN if GATHER in known or not known else Verdict.SUSPECT), why
 
 
 _UNVERSIONED = "changed without a new version, and nothing wrote it"

@@ -6,6 +6,7 @@ keeps the older row of the same task and index (langgraph-checkpoint-sqlite 3.1 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 from uuid import UUID, uuid5
@@ -87,9 +88,12 @@ def of_task(write: TaskWrite) -> bool:
     row = write.row
     if row.task_id == NULL_TASK or is_of_run(write):
         return False
+    if row.task_id[14:15] != "5":  # an input's id is a UUID of version 5
+        return True
     return not (ids.is_uuid6(row.checkpoint_id) and row.task_id == _input_task(row.checkpoint_id))
 
 
+@lru_cache(1000)
 def _input_task(checkpoint_id: str) -> str:
     """The id under which an input's writes to delta channels are stored (langgraph 1.2 ``pregel/_loop.py: _first``)."""
     return str(uuid5(UUID(checkpoint_id), "__input__"))

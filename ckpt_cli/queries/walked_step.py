@@ -1,0 +1,141 @@
+"""`WalkedStep`: one recorded step, as `step_walk` reads it: state before, writes, state after, and doubts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, is_control
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.node_writes import count_sends
+from ckpt_cli.values.state import State, TaskWrite
+
+_NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
+
+
+class RecordedWrite(NamedTuple):
+    """One of the writes that made a checkpoint.
+
+    Attributes:
+        node: None if the node that wrote it is unknown.
+        by_command: whether a ``Command`` given as input wrote it, before the step began.
+    """
+
+    task: str
+    node: str | None
+    channel: str
+    value: Any
+    by_command: bool = False
+
+
+class WalkedStep(NamedTuple):
+    """One checkpoint of a line, and the step that made it.
+
+    Attributes:
+        state: the checkpoint's state; None if it can't be read.
+        before: the user's channels in the parent; None if they can't be read.
+        after: the user's channels in this checkpoint; None if they can't be read.
+        writes: the writes that made the checkpoint, in the library's order.
+        by_run: whether a run made the checkpoint from its parent by these writes. Only then do writes prove reducers.
+        doubt: a reason why the state may differ from the result of the writes; "" if there is none.
+        ordered: whether the order in which the writes of several tasks are applied is recorded.
+        moved: the channels that have another version in the checkpoint than in its parent.
+        rebuilt: the delta channels whose value in `after` isn't recorded; it was computed from writes.
+        parent: the parent's state; None for a root, and if it can't be read.
+        credited: the same as `writes`, as they are stored; None if no stored writes made the checkpoint.
+        stored: all writes that are stored on the parent.
+        early_before: the lists in `before` that have the items of this step or later ones already, without them.
+        early: the lists in `after` that have the items of later steps already, without them; see `early_values`.
+    """
+
+    ref: Ref
+    state: State | None
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    writes: Sequence[RecordedWrite] = ()
+    by_run: bool = False
+    doubt: str = ""
+    ordered: bool = True
+    moved: frozenset[str] = frozenset()
+    rebuilt: frozenset[str] = frozenset()
+    parent: State | None = None
+    credited: Sequence[TaskWrite] | None = None
+    stored: Sequence[TaskWrite] = ()
+    early_before: Mapping[str, list[Any]] = {}
+    early: Mapping[str, list[Any]] = {}
+
+    @property
+    def source(self) -> str:
+        """That of the checkpoint; "" if it can't be read."""
+        return self.state.source if self.state is not None else ""
+
+    @property
+    def began(self) -> Mapping[str, Any]:
+        """The user's channels when the step began, as far as they can be read."""
+        return {**(self.before or {}), **self.early_before} if self.early_before else self.before or {}
+
+    @property
+    def made(self) -> Mapping[str, Any]:
+        """The user's channels as the step made them, as far as they can be read."""
+        return {**(self.after or {}), **self.early} if self.early else self.after or {}
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The channels that have the same version as in the parent."""
+        return frozenset(self.state.versions.keys() - self.moved) if self.state is not None else frozenset()
+
+    @property
+    def by_task(self) -> list[dict[str, list[Any]]]:
+        """For each task, the values that it wrote to each of the user's channels."""
+        tasks: dict[str, dict[str, list[Any]]] = {}
+        for write in self.writes:
+            if write.by_command:
+                continue
+            task_writes = tasks.setdefault(write.task, {})
+            if self.is_user_write(write):
+                task_writes.setdefault(write.channel, []).append(write.value)
+        return list(tasks.values())
+
+    @property
+    def task_doubt(self) -> str:
+        """A reason why not all writes of the tasks may count, or not all are stored; "" if there is none.
+
+        It is only asked for where the writes don't explain the state.
+        """
+        nodes = {write.task: write.node for write in self.writes if not write.by_command}
+        sends = count_sends(self.parent) if self.parent is not None else 0
+        if nodes and len(nodes) < sends:
+            return f"of {sends} tasks that were sent, {sends - len(nodes)} left no writes"
+        named = [node for node in nodes.values() if node]
+        if not sends and len(set(named)) < len(named):
+            return "a node ran there twice, so some writes may come from a run that failed"
+        return ""
+
+    @property
+    def in_unknown_order(self) -> set[str]:
+        """The channels that several tasks wrote to, if it isn't recorded which of them came first."""
+        if self.ordered:
+            return set()
+        tasks = self.by_task
+        return {channel for channel in self.written if sum(channel in task for task in tasks) > 1}
+
+    @property
+    def written(self) -> dict[str, list[Any]]:
+        """The values that the step wrote to each of the user's channels."""
+        return self._values(write for write in self.writes if not write.by_command)
+
+    @property
+    def by_command(self) -> dict[str, list[Any]]:
+        """The values that a ``Command`` wrote to each of the user's channels that the step changed."""
+        return self._values(write for write in self.writes if write.by_command and write.channel in self.moved)
+
+    def _values(self, writes: Iterable[RecordedWrite]) -> dict[str, list[Any]]:
+        values: dict[str, list[Any]] = {}
+        for write in writes:
+            if self.is_user_write(write):
+                values.setdefault(write.channel, []).append(write.value)
+        return values
+
+    def is_user_write(self, write: RecordedWrite) -> bool:
+        """Whether the write goes to one of the user's channels."""
+        if write.channel in _NO_VALUES or (write.channel == START and self.state is None):
+            return False
+        return self.state is None or not is_control(write.channel, self.state)
