@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.integrity.faults import Fault, Kind, explaining
 from ckpt_cli.history.reducers.agreement import explains
 from ckpt_cli.history.reducers.channel_facts import (
     Change,
@@ -113,8 +113,12 @@ class VerifiedSteps:
         self._steps: Counter[frozenset[_Shown | Fault]] = Counter()
 
     def add(self, step: WalkedStep, faults: Iterable[Fault], shared: Collection[str] = ()) -> None:
-        """Add a step with the faults of its checkpoint, and the channels whose value another branch stored first."""
-        shown: list[_Shown | Fault] = [*faults, *self._shown(step, shared)]
+        """Add a step with the faults of its checkpoint, and the channels whose value another branch stored first.
+
+        A checkpoint whose body or parent is another one's shows nothing else: all that is odd follows from that.
+        """
+        found = [*faults]
+        shown: list[_Shown | Fault] = [*explaining(found)] or [*found, *self._shown(step, shared)]
         self._held.update(step.after or ())
         place = Place(step.ref, step.state.step if step.state else None)
         for one in shown:

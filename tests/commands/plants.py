@@ -124,7 +124,31 @@ def _wrong_id(tables: Tables) -> Planted:
     def change(one: Stored, parent: Stored) -> None:
         one.body["id"] = parent.checkpoint_id
 
-    return Planted("wrong-id", "differs", "", at_step(tables, change))
+    return Planted("wrong-id", "differs", "", at_step(tables, change), ("not-compared",))
+
+
+def _swapped(tables: Tables) -> Planted:
+    one, other = tables.by("plan", 5), tables.by("end", 8)
+    for at, body in ((one, other.body), (other, one.body)):
+        tables.put(at._replace(body=body))
+    return Planted("wrong-id", "differs", "", one.checkpoint_id, ("not-compared",))
+
+
+def _wrong_parent(tables: Tables, back: int) -> Planted:
+    """The parent is the checkpoint so many steps before the true one."""
+    changed = tables.by("end", 5)
+    line = [one.checkpoint_id for one in tables.steps()]
+    parent = line[line.index(changed.parent_id or "") - back]
+    tables.run("UPDATE checkpoints SET parent_checkpoint_id = ? WHERE checkpoint_id = ?", parent, changed.checkpoint_id)
+    return Planted("wrong-parent", "differs", "", changed.checkpoint_id)
+
+
+def _next_parent(tables: Tables) -> Planted:
+    return _wrong_parent(tables, 1)
+
+
+def _far_parent(tables: Tables) -> Planted:
+    return _wrong_parent(tables, 7)
 
 
 def _circle(tables: Tables) -> Planted:
@@ -243,7 +267,19 @@ PLANTS: dict[str, Callable[[Tables], Planted]] = {
             _bumped,
             _updated,
         ),
-        *(_seen_ahead, _seen_back, _step_back, _wrong_id, _circle, _parent_gone, _no_parent, _caller_gone),
+        *(
+            _seen_ahead,
+            _seen_back,
+            _step_back,
+            _wrong_id,
+            _swapped,
+            _next_parent,
+            _far_parent,
+            _circle,
+            _parent_gone,
+            _no_parent,
+            _caller_gone,
+        ),
         *(_writes_alone, _no_such_node, _no_such_send, _write_gone, _delta_write_gone, _delta_chain, _value_gone),
         _damaged,
     )
