@@ -226,6 +226,14 @@ def _write_gone(tables: Tables) -> Planted:
     return Planted("write-gone", "differs", "", tables.by("plan", 5).checkpoint_id, ("changed-without-write",))
 
 
+def _last_write_gone(tables: Tables) -> Planted:
+    child = tables.by("end", 5)
+    tables.run(
+        "DELETE FROM writes WHERE checkpoint_id = ? AND channel = 'branch:to:end'", tables.by("child", 5).parent_id
+    )
+    return Planted("changed-without-write", "differs", "branch:to:end", child.parent_id or "")
+
+
 def _delta_write_gone(tables: Tables) -> Planted:
     child = tables.by("plan", 5)
     tables.run("DELETE FROM writes WHERE checkpoint_id = ? AND channel = 'seq'", child.parent_id)
@@ -280,7 +288,16 @@ PLANTS: dict[str, Callable[[Tables], Planted]] = {
             _no_parent,
             _caller_gone,
         ),
-        *(_writes_alone, _no_such_node, _no_such_send, _write_gone, _delta_write_gone, _delta_chain, _value_gone),
+        *(
+            _writes_alone,
+            _no_such_node,
+            _no_such_send,
+            _write_gone,
+            _last_write_gone,
+            _delta_write_gone,
+            _delta_chain,
+            _value_gone,
+        ),
         _damaged,
     )
 }
