@@ -6,6 +6,7 @@ from itertools import islice
 
 from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.history.integrity.faults import EXPLAINING, Fault, Kind, explaining
+from ckpt_cli.history.integrity.inputs import check_input
 from ckpt_cli.history.integrity.parents import MadeVersions
 from ckpt_cli.history.integrity.step_writes import MadeStep, check_writes
 from ckpt_cli.history.integrity.stored_values import SharedVersions, check_values
@@ -135,6 +136,7 @@ class ThreadCheck:
         yield from check_place(state, self._lineages[state.ref.ns])
         yield from check_caller(state, self._lineages)
         yield from check_values(parent, state)
+        yield from check_input(state, step.credited)
         if parent is None:
             return
         yield from check_beside(parent, state)

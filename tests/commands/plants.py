@@ -188,6 +188,12 @@ def _called(tables: Tables, caller: Stored) -> str:
     return f"child:{task_id}"
 
 
+def _input(tables: Tables) -> Planted:
+    given = tables.steps(lambda one: one.metadata["source"] == "input")[5]
+    given.body["channel_values"]["__start__"]["n"] = 99
+    return Planted("input", "suspect", "n", tables.put(given))
+
+
 def _writes_alone(tables: Tables) -> Planted:
     lone = "1f1e0000-0000-6000-8000-000000000000"
     on = tables.by("work", 5).checkpoint_id
@@ -289,6 +295,7 @@ PLANTS: dict[str, Callable[[Tables], Planted]] = {
             _caller_gone,
         ),
         *(
+            _input,
             _writes_alone,
             _no_such_node,
             _no_such_send,

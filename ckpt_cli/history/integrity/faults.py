@@ -33,6 +33,7 @@ class Kind(StrEnum):
     PARENT_GONE = "parent-gone"
     NO_PARENT = "no-parent"
     CALLER_GONE = "caller-gone"
+    INPUT = "input"
     WRITES_ALONE = "writes-alone"
     NO_SUCH_TASK = "no-such-task"
     WRITE_GONE = "write-gone"
