@@ -77,11 +77,18 @@ class Inspection:
         return Names(state, writes, wiring, self.namespaces)
 
     def values(self) -> dict[str, Any]:
-        """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened."""
+        """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
+
+        A value that is lost is a node that says so.
+        """
         state = self._reader.state(self._ref)
         rebuilt = {channel: delta.value for channel, delta in self.deltas().items()}
         stored = {channel: unwrapped(value) for channel, value in state.values.items()}
         values = {**stored, **rebuilt}
+        if state.blobless - rebuilt.keys():
+            from ckpt_cli.lost_values import lost_values
+
+            values |= lost_values(self._reader, state)
         return {channel: values[channel] for channel in user_channels(state) if channel in values}
 
     def deltas(self) -> "dict[str, Rebuilt]":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt
+from ckpt_cli.history.integrity.inputs import unlike_writes
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
@@ -112,6 +113,7 @@ def run(
         own_memory=_own_memory(reader, row, snapshot) if row.checkpoint_id == lineage.head and not ns else [],
     )
     view.command, view.goto = command_writes(reader, row.ref), goto_nodes(reader.writes(row.ref))
+    view.given_otherwise = tuple(unlike_writes(state, reader.writes(row.ref)).items())
     if ns and snapshot.tasks and row.checkpoint_id == lineage.head:
         _add_from_above(view, reader, row.ref)
     _add_what_runs(view, reader, state, snapshot)

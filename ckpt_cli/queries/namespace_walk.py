@@ -58,6 +58,15 @@ class NamespaceWalk:
         writes = self.stored(checkpoint_id) if stored is None else stored
         return list(task_runs(self.reads.step_nodes, checkpoint_id, writes))
 
+    def made_by(self, checkpoint_id: str) -> str | None:
+        """The checkpoint that the tasks of one of the page made; None if its step isn't the next, or wasn't read."""
+        attribution = self.reads.attribution
+        children = self.reads.lineage.children.get(checkpoint_id, ())
+        if any(child not in attribution.notes for child in children):
+            return None
+        made = attribution.first_with_source(checkpoint_id, LOOPS)
+        return None if made is None or attribution.spans_steps(made) else made
+
     def is_unrecorded(self, checkpoint_id: str) -> bool:
         """Whether a run made a checkpoint, and no stored writes show what its tasks did."""
         attribution = self.reads.attribution

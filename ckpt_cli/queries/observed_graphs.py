@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from ckpt_cli.history.state.channels import END
-from ckpt_cli.history.tasks.observed_graph import NodeCounts, ObservedGraph, is_old
+from ckpt_cli.history.tasks.observed_graph import Edge, NodeCounts, ObservedGraph, is_old
+from ckpt_cli.history.tasks.run_ends import RunEnds
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.model import Thread
@@ -44,18 +45,22 @@ def _of_namespace(reader: Reader, thread_id: str, ns: str) -> ObservedGraph:
     wiring, old = walk.wiring(), is_old(walk.states)
     for state in walk.states:
         graph.add_state(state)
+    ends = RunEnds(graph)
     for page in walk.pages():
         for checkpoint_id in page:
             runs = walk.runs(checkpoint_id)
             _add_step(graph, walk, checkpoint_id, runs)
             for name in walk.left(checkpoint_id):
                 graph.node(name).left += 1
+            ways: list[Edge] = []
             for run in runs:
-                graph.add_run(run, wiring, old=old)
+                ways += graph.add_run(run, wiring, old=old)
                 if run.kind is RunKind.HANDLER and run.failed is not None and run.node is not None:
                     failed = walk.reads.step_nodes.node(run.failed)
                     if failed is not None:
                         graph.add_failure_handled(failed, run.node)
+            ends.add(checkpoint_id, runs, ways, None if old else walk.made_by(checkpoint_id))
+    ends.finish()
     graph.finish()
     return graph
 

@@ -8,6 +8,7 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, ST
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.history.tasks.step_changes import Change
+from ckpt_cli.history.tasks.unstored_steps import unstored_steps
 from ckpt_cli.model import Ref
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
@@ -138,7 +139,7 @@ class StepLines:
             problem=self.problems.get(checkpoint_id),
             input_id=self.input_taken(checkpoint_id),
             command=self._command(checkpoint_id),
-            unstored_steps=self.attribution.unstored_steps(checkpoint_id),
+            unstored_steps=unstored_steps(self.attribution, checkpoint_id),
         )
 
     def _command(self, checkpoint_id: str) -> CommandView | None:

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
-from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.integrity.faults import Fault, Kind, explaining
 from ckpt_cli.history.reducers.agreement import explains
 from ckpt_cli.history.reducers.channel_facts import (
     Change,
@@ -59,6 +59,7 @@ class _Shown(NamedTuple):
         otherwise: the bits of the reducers that explain the value if the tasks' writes are applied in another order.
         is_unreadable: whether a part of the values can't be decoded.
         cause: the kind of a fault in how the value is stored, which explains that it is another one.
+        is_said: whether a fault of its own says so.
     """
 
     channel: str
@@ -67,6 +68,7 @@ class _Shown(NamedTuple):
     otherwise: int = 0
     is_unreadable: bool = False
     cause: Kind | None = None
+    is_said: bool = False
 
 
 class _Part(NamedTuple):
@@ -114,8 +116,14 @@ class VerifiedSteps:
         self._steps: Counter[frozenset[_Shown | Fault]] = Counter()
 
     def add(self, step: WalkedStep, faults: Iterable[Fault], shared: Collection[str] = ()) -> None:
-        """Add a step with the faults of its checkpoint, and the channels whose value another branch stored first."""
-        shown: list[_Shown | Fault] = [*faults, *self._shown(step, shared)]
+        """Add a step with the faults of its checkpoint, and the channels whose value another branch stored first.
+
+        A checkpoint whose body or parent is another one's shows nothing else: all that is odd follows from that.
+        """
+        found = [*faults]
+        said = {fault.channel for fault in found if fault.kind is Kind.BLOB_GONE}
+        parts = (one._replace(is_said=True) if _is_gone(one, said) else one for one in self._shown(step, shared))
+        shown: list[_Shown | Fault] = [*explaining(found)] or [*found, *parts]
         self._held.update(step.after or ())
         place = Place(step.ref, step.state.step if step.state else None)
         for one in shown:
@@ -227,7 +235,7 @@ class VerifiedSteps:
             is_stored = one.channel in self._held and one.channel not in self.reducers.deltas
             return one if is_stored or not needs_value else None
         found = finding(one.channel, one.facts, self.reducers)
-        if found is None:
+        if found is None or (one.is_said and one.channel in self._held and one.channel not in self.reducers.deltas):
             return None
         verdict, why = found
         doubt = one.doubt or (_ORDER if self._fits(one.channel, one.otherwise) else "")
@@ -238,6 +246,10 @@ class VerifiedSteps:
 
     def _fits(self, channel: str, bits: int) -> bool:
         return bits == _ALL or any(bits & BITS[reducer.name] for reducer in self.reducers.of(channel))
+
+
+def _is_gone(one: _Shown | Fault, said: Collection[str]) -> TypeGuard[_Shown]:
+    return isinstance(one, _Shown) and one.cause is Kind.BLOB_GONE and one.channel in said
 
 
 def _counts(fault: Fault) -> bool:

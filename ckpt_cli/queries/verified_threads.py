@@ -1,11 +1,13 @@
 """``verify``: reads each thread once, page by page, and says what its steps and its structure show."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from ckpt_cli.errors import CheckpointNotFound
-from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.integrity.faults import EXPLAINING, Fault, Kind, explaining
+from ckpt_cli.history.integrity.inputs import check_input
+from ckpt_cli.history.integrity.parents import MadeVersions
 from ckpt_cli.history.integrity.step_writes import MadeStep, check_writes
 from ckpt_cli.history.integrity.stored_values import SharedVersions, check_values
 from ckpt_cli.history.integrity.tree import ALONE, check_caller, check_place
@@ -89,39 +91,53 @@ class ThreadCheck:
         for ns, lineage in self._lineages.items():
             walk = StepWalk(self._reader, None)
             shared = SharedVersions(lineage, apart=self._reader.saver.form.apart)
+            made = MadeVersions(lineage if self._branches else Lineage([]))
             graph = self._graphs.setdefault(graph_of(ns), VerifiedSteps(self._named))
             shapes = self._shapes.setdefault(graph_of(ns), Shapes())
             line = (Ref(self._thread_id, ns, checkpoint_id) for checkpoint_id in in_lines(lineage))
             while page := list(islice(line, AT_ONCE)):
-                self._read(page, walk, shared, graph, shapes)
+                self._read(page, walk, shared, made, graph, shapes)
                 yield self.steps
             self._check_writes(ns, graph)
 
     def _read(
-        self, page: list[Ref], walk: StepWalk, versions: SharedVersions, graph: VerifiedSteps, shapes: Shapes
+        self,
+        page: list[Ref],
+        walk: StepWalk,
+        versions: SharedVersions,
+        made: MadeVersions,
+        graph: VerifiedSteps,
+        shapes: Shapes,
     ) -> None:
         try:
             for step in walk.steps(page):
                 graph.reducers.learn_deltas(walk.line.reducers)
                 if step.state is not None:
                     shapes.add(step.state)
-                shared = versions.add(step.parent, step.state) if step.state is not None else frozenset()
-                graph.add(step, self._faults(step), shared)
+                faults = [*self._faults(step, made)]
+                shared: Collection[str] = ()
+                if step.state is not None and not explaining(faults):
+                    shared = versions.add(step.parent, step.state)
+                graph.add(step, faults, shared)
                 self.steps += 1
         except CheckpointNotFound:  # the rest of the thread was deleted since its tree was read
             return
 
-    def _faults(self, step: WalkedStep) -> Iterator[Fault]:
+    def _faults(self, step: WalkedStep, made: MadeVersions) -> Iterator[Fault]:
         state, parent = step.state, step.parent
         if state is None:
             yield Fault(Kind.UNREADABLE, Verdict.UNKNOWN, "", f"can't be read: {step.doubt}")
             return
-        yield from check_alone(parent, state)
+        alone = [*check_alone(parent, state)]
+        yield from alone
         if not self._branches:
             return
+        if not explaining(alone):
+            yield from made.add(parent, state)
         yield from check_place(state, self._lineages[state.ref.ns])
         yield from check_caller(state, self._lineages)
         yield from check_values(parent, state)
+        yield from check_input(state, step.credited)
         if parent is None:
             return
         yield from check_beside(parent, state)
@@ -154,7 +170,7 @@ class ThreadCheck:
             return None
         findings = [self._finding(f, places) for graph in self._graphs.values() for f, places in graph.findings()]
         order = {str(verdict): place for place, verdict in enumerate(_WORST_FIRST)}
-        findings.sort(key=lambda one: (order[one.verdict], one.count, one.checkpoints[0].checkpoint_id, one.channel))
+        findings.sort(key=lambda one: (order[one.verdict], one.kind not in EXPLAINING, one.count, *_at(one)))
         verdicts = sum((graph.verdicts() for graph in self._graphs.values()), Counter[Verdict]())
         counts = {str(verdict): verdicts[verdict] for verdict in reversed(_WORST_FIRST) if verdicts[verdict]}
         found = {Verdict(one.verdict) for one in findings} | verdicts.keys()
@@ -173,10 +189,11 @@ class ThreadCheck:
                 yield CheckedChannel(name, channel, reducer, evidence, *by_verdict)
 
 
+def _at(one: Finding) -> tuple[str, str]:
+    return one.checkpoints[0].checkpoint_id, one.channel
+
+
 def in_lines(lineage: Lineage) -> Iterator[str]:
     """Every checkpoint of a namespace once: line after line, each from where it leaves an older one."""
     for branch in lineage.branches:
-        checkpoint_id: str | None = branch.first
-        while checkpoint_id is not None:
-            yield checkpoint_id
-            checkpoint_id = next(iter(lineage.children.get(checkpoint_id, ())), None)
+        yield from lineage.descent(branch.first)

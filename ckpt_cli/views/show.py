@@ -136,6 +136,8 @@ class ShowView(View):
     only_channels = False
     has_something_to_run = True
     """Whether a run from this checkpoint runs a node, as far as what is stored shows it."""
+    given_otherwise = tuple[tuple[str, list[Any]], ...]()
+    """What the input's task wrote to channels, where `given` says something else: a run from here takes that in."""
     is_blank = False
     """Whether no channel was written to yet; a run from here needs an input."""
     can_replay = False

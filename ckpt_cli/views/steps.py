@@ -147,7 +147,8 @@ class StepView(NamedTuple):
             terminal shows both in one row.
         command: for a checkpoint without children, the pending Command that is stored on it; null if there is none.
         unstored_steps: the number of steps between its parent and itself, or before a first checkpoint, that aren't
-            stored: they were pruned or deleted, or a run stored only its last step. `changes` are theirs too.
+            stored: they were pruned or deleted, or a run stored only its last step. `changes` are theirs too. null if
+            steps with these numbers follow the parent on another branch: its own, if its parent was changed.
     """
 
     checkpoint_id: str
@@ -172,4 +173,4 @@ class StepView(NamedTuple):
     problem: str | None = None
     input_id: str | None = None
     command: CommandView | None = None
-    unstored_steps: int = 0
+    unstored_steps: int | None = 0

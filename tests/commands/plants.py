@@ -124,7 +124,31 @@ def _wrong_id(tables: Tables) -> Planted:
     def change(one: Stored, parent: Stored) -> None:
         one.body["id"] = parent.checkpoint_id
 
-    return Planted("wrong-id", "differs", "", at_step(tables, change))
+    return Planted("wrong-id", "differs", "", at_step(tables, change), ("not-compared",))
+
+
+def _swapped(tables: Tables) -> Planted:
+    one, other = tables.by("plan", 5), tables.by("end", 8)
+    for at, body in ((one, other.body), (other, one.body)):
+        tables.put(at._replace(body=body))
+    return Planted("wrong-id", "differs", "", one.checkpoint_id, ("not-compared",))
+
+
+def _wrong_parent(tables: Tables, back: int) -> Planted:
+    """The parent is the checkpoint so many steps before the true one."""
+    changed = tables.by("end", 5)
+    line = [one.checkpoint_id for one in tables.steps()]
+    parent = line[line.index(changed.parent_id or "") - back]
+    tables.run("UPDATE checkpoints SET parent_checkpoint_id = ? WHERE checkpoint_id = ?", parent, changed.checkpoint_id)
+    return Planted("wrong-parent", "differs", "", changed.checkpoint_id)
+
+
+def _next_parent(tables: Tables) -> Planted:
+    return _wrong_parent(tables, 1)
+
+
+def _far_parent(tables: Tables) -> Planted:
+    return _wrong_parent(tables, 7)
 
 
 def _circle(tables: Tables) -> Planted:
@@ -164,6 +188,12 @@ def _called(tables: Tables, caller: Stored) -> str:
     return f"child:{task_id}"
 
 
+def _input(tables: Tables) -> Planted:
+    given = tables.steps(lambda one: one.metadata["source"] == "input")[5]
+    given.body["channel_values"]["__start__"]["n"] = 99
+    return Planted("input", "suspect", "n", tables.put(given))
+
+
 def _writes_alone(tables: Tables) -> Planted:
     lone = "1f1e0000-0000-6000-8000-000000000000"
     on = tables.by("work", 5).checkpoint_id
@@ -200,6 +230,14 @@ def _write_gone(tables: Tables) -> Planted:
     before = tables.steps(lambda one: one.checkpoint_id == tables.by("plan", 5).parent_id)[0]
     tables.run("DELETE FROM writes WHERE checkpoint_id = ? AND channel = 'n'", before.checkpoint_id)
     return Planted("write-gone", "differs", "", tables.by("plan", 5).checkpoint_id, ("changed-without-write",))
+
+
+def _last_write_gone(tables: Tables) -> Planted:
+    child = tables.by("end", 5)
+    tables.run(
+        "DELETE FROM writes WHERE checkpoint_id = ? AND channel = 'branch:to:end'", tables.by("child", 5).parent_id
+    )
+    return Planted("changed-without-write", "differs", "branch:to:end", child.parent_id or "")
 
 
 def _delta_write_gone(tables: Tables) -> Planted:
@@ -243,8 +281,30 @@ PLANTS: dict[str, Callable[[Tables], Planted]] = {
             _bumped,
             _updated,
         ),
-        *(_seen_ahead, _seen_back, _step_back, _wrong_id, _circle, _parent_gone, _no_parent, _caller_gone),
-        *(_writes_alone, _no_such_node, _no_such_send, _write_gone, _delta_write_gone, _delta_chain, _value_gone),
+        *(
+            _seen_ahead,
+            _seen_back,
+            _step_back,
+            _wrong_id,
+            _swapped,
+            _next_parent,
+            _far_parent,
+            _circle,
+            _parent_gone,
+            _no_parent,
+            _caller_gone,
+        ),
+        *(
+            _input,
+            _writes_alone,
+            _no_such_node,
+            _no_such_send,
+            _write_gone,
+            _last_write_gone,
+            _delta_write_gone,
+            _delta_chain,
+            _value_gone,
+        ),
         _damaged,
     )
 }

@@ -123,3 +123,13 @@ def test_the_first_bad_step_may_not_be_stored(path: Path, capsys: pytest.Capture
     assert run([*words, "--json"]) == 0
     [bad] = json.loads(capsys.readouterr().out)["first_bad"]
     assert (bad["step"], bad["unstored_steps"]) == (4, 3)
+
+
+def test_steps_between_may_be_on_another_branch(path: Path) -> None:
+    """A parent was changed: the steps between are stored, so nothing says that they aren't."""
+    with closing(sqlite3.connect(path)) as connection:
+        by_step = {step.step: step.checkpoint_id for step in at(path, log, "t").steps}
+        change = "update checkpoints set parent_checkpoint_id = ? where checkpoint_id = ?"
+        connection.execute(change, [by_step[6], by_step[8]])
+        connection.commit()
+    assert {step.step: step.unstored_steps for step in at(path, log, "t").steps}[8] is None

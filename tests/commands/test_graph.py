@@ -22,7 +22,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.graph import GraphView
 from tests import golden
 from tests.commands.asking import at
-from tests.graphs.building import on
+from tests.graphs.building import line, on
 from tests.graphs.traced import Traced, Way
 from tests.graphs.traced_kinds import KINDS, Saver, State, says
 
@@ -251,3 +251,17 @@ def test_looks(database: Database) -> None:
     for form in (GraphFormat.MERMAID, GraphFormat.DOT):
         lines = [clean_line(line) for line in render(look(database("real"), "commands", form=form), Page(None, 0))]
         golden.compare(f"graph/commands.{form}.txt", lines)
+
+
+def test_a_node_that_ran_after_it_is_no_end(saver: Saver, file: Path) -> None:
+    """The write that led to a node is gone: the task before it didn't end there, as the node ran next."""
+    line(saver, "a", "b", "c").invoke({"n": 1}, on("t"))
+    saver.conn.execute("DELETE FROM writes WHERE channel = 'branch:to:b'")
+    saver.conn.commit()
+    edges = {(one.source, one.target, one.proof) for part in look(file, "t").graphs for one in part.edges}
+    assert edges == {
+        (START, "a", "recorded"),
+        ("a", "b", "candidates"),
+        ("b", "c", "recorded"),
+        ("c", "__end__", "inferred"),
+    }

@@ -23,6 +23,7 @@ from ckpt_cli.commands.replay import replay
 from ckpt_cli.session import Session
 from ckpt_cli.views.verify import Finding
 from tests import golden
+from tests.commands.planted import Tables
 from tests.commands.test_verify_honest import verified
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -240,6 +241,49 @@ def _words_of_both(path: Path, channel: str) -> tuple[dict[int, str], dict[int, 
             if step.verdict != "agrees":
                 played[number] = f"{step.verdict} {step.why.removeprefix(f'{channel}: ')}"
     return said, played
+
+
+class Answered(TypedDict, total=False):
+    """A question, and one answer a turn."""
+
+    q: str
+    answer: str
+
+
+@pytest.mark.parametrize(("turns", "others", "suspect"), [(3, 9, True), (1, 9, True), (3, 1, False)])
+def test_a_forged_answer_is_suspect_by_other_threads(
+    recorded: Recorded, turns: int, others: int, suspect: bool
+) -> None:
+    """Few own steps show the reducer; with other threads of the graph they do, and the forged step alone is named."""
+    graph = recorded.graph(Answered, {"a": lambda state: {"answer": f"to {state['q']}"}})
+    for thread_id in ("t", *(f"other {number}" for number in range(others))):
+        for number in range(turns if thread_id == "t" else 2):
+            graph.invoke({"q": str(number)}, {"configurable": {"thread_id": thread_id}}, durability="sync")
+    assert not _found(recorded.path, "answer")
+    _forge(recorded, 3 * turns - 2, {"answer": "forged"})
+    [found] = _found(recorded.path, "answer")
+    assert (found.verdict, [at.step for at in found.checkpoints]) == (
+        "suspect" if suspect else "unknown",
+        [3 * turns - 2],
+    )
+    assert suspect or found.why.endswith("last value or any value … explains 2 of 3 steps, and not this one")
+
+
+def _found(path: Path, channel: str) -> list[Finding]:
+    """What is found at a channel of the thread, which alone is asked about."""
+    [thread] = verified(str(path), threads=["t"])[1]
+    return [one for one in thread.findings if one.channel == channel]
+
+
+def _forge(recorded: Recorded, step: int, values: dict[str, Any]) -> None:
+    """Replace values in the body of one checkpoint of the thread."""
+    tables = Tables(recorded.path)
+    sql = "SELECT checkpoint_id FROM checkpoints WHERE thread_id = 't'"
+    ids = {checkpoint_id for (checkpoint_id,) in tables.connection.execute(sql)}
+    [stored] = tables.steps(lambda one: one.checkpoint_id in ids and one.metadata["step"] == step)
+    stored.body["channel_values"].update(values)
+    tables.put(stored)
+    tables.close()
 
 
 @pytest.mark.parametrize("altered", [4, 19, 34])

@@ -73,3 +73,14 @@ def test_a_named_reducer_proves_what_a_learned_one_suspects(path: Path) -> None:
     [one] = found_in(path, reducer=["n=last"])
     assert (one.kind, one.verdict, one.channel, one.count) == ("value", "differs", "n", 1)
     assert [at.checkpoint_id for at in one.checkpoints] == [planted.checkpoint_id]
+
+
+def test_an_input_that_was_changed_is_shown_both_ways(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`show` has the input with which a run begins, and what the stored writes say of it."""
+    tables = Tables(path)
+    planted = PLANTS["input"](tables)
+    tables.close()
+    assert run(["show", "t", planted.checkpoint_id, "-d", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "stored writes" in said
+    assert said.index("99") < said.index("stored writes") < said.rindex("5")

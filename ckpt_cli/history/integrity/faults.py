@@ -4,6 +4,7 @@ A fault is only DIFFERS if no library, no honest deletion and no unknown code le
 leaves too is UNKNOWN: a record is gone, and nothing shows who removed it.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -27,10 +28,12 @@ class Kind(StrEnum):
     UPDATED_CHANNELS = "updated-channels"
     STEP_BACK = "step-back"
     WRONG_ID = "wrong-id"
+    WRONG_PARENT = "wrong-parent"
     PARENT_CIRCLE = "parent-circle"
     PARENT_GONE = "parent-gone"
     NO_PARENT = "no-parent"
     CALLER_GONE = "caller-gone"
+    INPUT = "input"
     WRITES_ALONE = "writes-alone"
     NO_SUCH_TASK = "no-such-task"
     WRITE_GONE = "write-gone"
@@ -53,3 +56,21 @@ class Fault(NamedTuple):
     verdict: Verdict
     channel: str
     why: str
+
+
+EXPLAINING = frozenset({Kind.WRONG_ID, Kind.WRONG_PARENT})
+"""Kinds that explain what else is odd at the same checkpoint: it would be compared with one that didn't make it."""
+
+FOREIGN_PARENT = Fault(
+    Kind.NOT_COMPARED,
+    Verdict.UNKNOWN,
+    "",
+    "its parent's body has the id of another checkpoint: nothing to compare with",
+)
+
+
+def explaining(faults: Iterable[Fault]) -> list[Fault]:
+    """The faults that explain all others of their checkpoint; [] if there is none of these."""
+    found = [fault for fault in faults if fault.kind in EXPLAINING or fault == FOREIGN_PARENT]
+    own = [fault for fault in found if fault != FOREIGN_PARENT]
+    return own or found

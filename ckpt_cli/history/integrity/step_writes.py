@@ -8,7 +8,7 @@ from ckpt_cli.history.reducers.agreement import is_empty
 from ckpt_cli.history.reducers.delta import counters
 from ckpt_cli.history.reducers.reducer import ABSENT
 from ckpt_cli.history.reducers.step_verdicts import Verdict
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT, RESUME, TASKS, is_control
+from ckpt_cli.history.state.channels import BRANCH_TO, ERROR, INTERRUPT, RESUME, TASKS, is_control, target
 from ckpt_cli.history.tasks.task_ids import pulled, sent
 from ckpt_cli.history.tasks.write_attribution import is_command
 from ckpt_cli.model import NULL_TASK
@@ -44,6 +44,7 @@ def check_writes(step: MadeStep) -> Iterator[Fault]:
     if not step.was_repeated:
         yield from _tasks(step)
         yield from _gone(step)
+        yield from _triggers(step)
     written = {write.channel for write in step.writes}
     yield from _counters(step, written)
     if not any(is_command(write) for write in step.writes):
@@ -86,6 +87,20 @@ def _gone(step: MadeStep) -> Iterator[Fault]:
             on = f"its parent, step {step.parent.step} ({step.parent.ref.checkpoint_id})"
             why = f"on {on}, {by} has a write {max(own)}, and {gone} gone"
             yield Fault(Kind.WRITE_GONE, Verdict.DIFFERS, "", why)
+
+
+def _triggers(step: MadeStep) -> Iterator[Fault]:
+    """Channels that make a node due, and that were set though no stored write set them.
+
+    Such a channel holds a value only after a step that wrote to it (langgraph 1.2 ``graph/state.py: attach_branch``,
+    ``channels/ephemeral_value.py``).
+    """
+    written, state = {write.channel for write in step.stored}, step.state
+    for channel in state.updated or ():
+        is_new = channel in state.versions and state.versions[channel] != step.parent.versions.get(channel)
+        if channel.startswith(BRANCH_TO) and is_new and channel in state.values and channel not in written:
+            why = f"it makes node {target(channel)} due, and no task's stored write set it: that write is gone"
+            yield Fault(Kind.CHANGED_UNWRITTEN, Verdict.DIFFERS, channel, why)
 
 
 def _answers(write: TaskWrite) -> int:

@@ -5,7 +5,7 @@ The rules are those of langgraph 1.2 ``pregel/_algo.py: apply_writes``; older re
 
 from collections.abc import Iterator
 
-from ckpt_cli.history.integrity.faults import Fault, Kind
+from ckpt_cli.history.integrity.faults import FOREIGN_PARENT, Fault, Kind
 from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import is_control, newer
 from ckpt_cli.values.state import State, Version
@@ -18,6 +18,8 @@ def check_alone(parent: State | None, state: State) -> Iterator[Fault]:
     """The faults that a checkpoint shows by itself; what nodes had seen before is checked at its parent."""
     if state.own_id and state.ref.checkpoint_id and state.own_id != state.ref.checkpoint_id:
         yield Fault(Kind.WRONG_ID, Verdict.DIFFERS, "", "its body has the id of another checkpoint")
+    elif parent is not None and parent.own_id and parent.own_id != parent.ref.checkpoint_id:
+        yield FOREIGN_PARENT
     if problem := state.problem:
         yield Fault(Kind.UNREADABLE, Verdict.UNKNOWN, "", f"can't be read: {problem}")
     if state.damage:

@@ -72,6 +72,13 @@ class Lineage:
             yield at
             at = self.parent(at)
 
+    def descent(self, checkpoint_id: str) -> Iterator[str]:
+        """A checkpoint, its oldest child, and so on to a tip."""
+        at: str | None = checkpoint_id
+        while at is not None:
+            yield at
+            at = next(iter(self.children.get(at, ())), None)
+
     @property
     def tips(self) -> list[str]:
         """Checkpoints without children, ascending."""

@@ -38,7 +38,10 @@ ENOUGH = 8
 """A single step that a reducer doesn't explain is suspect if it explains this many that another one doesn't (each)."""
 
 
-_FEW = 3
+_SOME = 4
+"""So many are enough if other threads count, and the reducer explains twice `ENOUGH` steps of all of them."""
+
+_TIMES = 2
 """A reducer is named as nearly known if it explains this many times as many steps as it doesn't."""
 
 
@@ -66,6 +69,7 @@ class Tally:
     met: set[str] = field(default_factory=set)
     begins: set[type] = field(default_factory=set)
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
+    _first: Counter[int] = field(default_factory=Counter)  # the same, of the steps before which it held nothing
     _merging: Merging = field(default_factory=Merging)
     _holding: int = (1 << len(REDUCERS)) - 1  # the bits of the reducers that explain all steps so far
     _true: TrueValues = field(default_factory=TrueValues)
@@ -93,6 +97,8 @@ class Tally:
             self.steps += 1
             explaining = self.explaining(step) | self._true.explain(step)
             self._counts[explaining] += 1
+            if step.before is ABSENT:
+                self._first[explaining] += 1
             failed, self._holding = self._holding & ~explaining, self._holding & explaining
             self._true.keep(step, [place for place in range(len(REDUCERS)) if failed >> place & 1] if failed else ())
             if _is_plain(step):
@@ -139,23 +145,42 @@ class Tally:
         doesn't know may do the same as a known one in all steps but one.
         """
         nearly = [place for place in range(len(REDUCERS)) if self.steps and self._explained(place) == self.steps - 1]
-        strong = [place for place in nearly if self._alone(place, nearly) >= ENOUGH]
+        strong = [place for place in nearly if self._is_enough(place, nearly)]
         return [Evidence(REDUCERS[place], self.steps - 1, self.steps, self.threads) for place in strong]
+
+    def _is_enough(self, place: int, nearly: Iterable[int]) -> bool:
+        """Whether the steps that a reducer explains make suspect the one that it doesn't.
+
+        What is written to an empty channel is taken as it is by most reducers, so it shows no reducer. It does show
+        what the first write of a thread becomes: if the odd step is one, those of other threads are enough.
+        """
+        alone = self._alone(place, nearly)
+        if alone >= ENOUGH or not self.threads:
+            return alone >= ENOUGH
+        first = sum(count for explaining, count in self._first.items() if explaining >> place & 1)
+        if first < self._first.total():
+            return first >= ENOUGH
+        return alone >= _SOME and self.steps > 2 * ENOUGH
+
+    @property
+    def most(self) -> int:
+        """The number of steps that the reducer explains which explains most."""
+        return max(map(self._explained, range(len(REDUCERS))))
 
     @property
     def lacks_one(self) -> bool:
         """Whether the reducer that explains most steps explains all but one: then other threads may make it suspect."""
-        return self.steps > 0 and max(map(self._explained, range(len(REDUCERS)))) == self.steps - 1
+        return self.steps > 0 and self.most == self.steps - 1
 
     @property
     def nearest(self) -> Evidence | None:
         """The reducer that explains most steps, where all but a few are explained; it proves nothing about the others.
 
-        Its equals fail at the same steps. None if it explains fewer than `_FEW` times as many steps as it doesn't.
+        Its equals fail at the same steps. None if it explains fewer than `_TIMES` as many steps as it doesn't.
         """
         counts = [self._explained(place) for place in range(len(REDUCERS))]
         best, most = counts.index(max(counts)), max(counts)
-        if most < max(_FEW, _FEW * (self.steps - most)):
+        if most < _TIMES * max(1, self.steps - most):
             return None
         equals = [
             reducer
@@ -228,6 +253,7 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total.begins |= tally.begins
         total.moved += tally.moved
         total._counts.update(tally._counts)
+        total._first.update(tally._first)
     return total
 
 

@@ -137,7 +137,9 @@ def _by_none(channel: str, facts: ChannelFacts, reducers: Reducers) -> str:
             return f"no known reducer explains all its steps; {explained}, and this one"
         return f"no known reducer explains all its steps; {explained}, and not this one"
     tally = reducers.tallies.get(channel)
-    return "no known reducer explains its steps" if tally is not None and tally.steps else "no step shows its reducer"
+    if tally is None or not tally.steps:
+        return "no step shows its reducer"
+    return f"no known reducer explains {'all its steps' if tally.most else 'its steps'}"
 
 
 def _other_than_named(reducer: Reducer, facts: ChannelFacts) -> tuple[Verdict, str] | None:

@@ -127,17 +127,20 @@ class ObservedGraph:
             if seen and name not in NOT_NODES and not name.endswith(":edges"):
                 self.node(name).seen = 1
 
-    def add_run(self, run: TaskRun, wiring: Wiring | None, *, old: bool) -> None:
-        """Add what one task left; `old`: edges may have the channel names of checkpoint formats before 3."""
+    def add_run(self, run: TaskRun, wiring: Wiring | None, *, old: bool) -> list[Edge]:
+        """Add what one task left; gives the edges that it took, that to the end too, which isn't added yet.
+
+        `old`: edges may have the channel names of checkpoint formats before 3.
+        """
         if run.kind is RunKind.CALL:
             self.entrypoint = True
             if run.node is not None:
                 self.node(run.node).calls += 1
-            return
+            return []
         if run.kind in (RunKind.TASK, RunKind.HANDLER):
             self._count(run)
         if not run.finished:
-            return
+            return []
         ways = list(_ways(run, wiring, old=old))
         self.edges.update(ways)
         for way in ways:
@@ -145,11 +148,17 @@ class ObservedGraph:
                 self.node(way.target)
         self.state_graph = self.state_graph or bool(ways)
         if ways or run.kind is not RunKind.TASK or run.node is None:
-            return
+            return ways
         if old and any(write.channel == run.node for write in run.writes):
             self.unplaced += 1
-        else:
-            self.edges[Edge(run.node, END, proof=Proof.INFERRED)] += 1
+            return []
+        return [Edge(run.node, END, proof=Proof.INFERRED)]
+
+    def add_unled(self, ends: Iterable[Edge], name: str) -> None:
+        """Add that a node ran after tasks that seem to end: as nothing else led there, one of them did."""
+        known = tuple(sorted({edge.source for edge in ends if edge.source is not None}))
+        only = known[0] if len(known) == 1 else None
+        self.edges[Edge(only, name, proof=Proof.CANDIDATES, candidates=known)] += 1
 
     def _count(self, run: TaskRun) -> None:
         if any(write.channel in (END, "__previous__") for write in run.writes) and not self.state_graph:

@@ -43,7 +43,12 @@ def render(view: BisectView, page: Page) -> Iterator[Line]:
 def _unstored(steps: Sequence[StepView], page: Page) -> Iterator[Line]:
     """That the step which broke it may be one that isn't stored."""
     for step in steps:
-        if count := step.unstored_steps:
+        if step.unstored_steps is None:
+            text = (
+                "Steps before it are on another branch, or aren't stored: one of them may have been the first bad one."
+            )
+            yield from _wrapped("waiting", text, page)
+        elif count := step.unstored_steps:
             those = "step before it isn't stored: it" if count == 1 else "steps before it aren't stored: one of them"
             yield from _wrapped("waiting", f"{count:,} {those} may have been the first bad one.", page)
 

@@ -141,7 +141,19 @@ def _input_lines(graph_input: Channel, view: ShowView, page: Page) -> Iterator[L
     for name, part in value.items():
         head: Line = [("", "  "), ("key", pad(name, max(width, cell_len(name))))]
         yield from value_after(head, part, page, 4, full=view.full)
+    yield from _given_otherwise(view, page)
     yield []
+
+
+def _given_otherwise(view: ShowView, page: Page) -> Iterator[Line]:
+    """What the stored writes of the input say, where that isn't what the checkpoint has."""
+    if not view.given_otherwise:
+        return
+    words = "another input than its stored writes say; a run from here takes in the one above. Written was:"
+    yield from ([("waiting", part)] for part in flow(words, page.width or UNCUT))
+    for name, values in view.given_otherwise:
+        for value in values:
+            yield from value_after([("", "  "), ("key", name)], value, page, 4, full=view.full)
 
 
 def _channels(view: ShowView, page: Page) -> Iterator[Line]:

@@ -36,7 +36,7 @@ def joined_inputs(steps: Iterable[StepView]) -> dict[str, StepView]:
 
 def is_plain_input(step: StepView) -> bool:
     """Whether the row of an input has nothing to show but what was given."""
-    marked = step.tags or step.halts or step.head or step.missing or step.problem or step.unstored_steps
+    marked = step.tags or step.halts or step.head or step.missing or step.problem or step.unstored_steps != 0
     changed = any(change.kind == "cleared" or change.unwritten for change in step.changes or ())
     return step.children == 1 and not marked and not changed
 
@@ -71,7 +71,9 @@ def marks(step: StepView, branches: int) -> Line:
         spans.append(("head", f"branch:{step.branch}"))
     spans += [("head", f"tag:{name}") for name in step.tags]
     spans += [("bad", f"{UNREADABLE} unreadable")] if step.problem else []
-    if step.unstored_steps:
+    if step.unstored_steps is None:
+        spans.append(("muted", "the steps between its parent and it are on another branch, or aren't stored"))
+    elif step.unstored_steps:
         are = "step before it isn't" if step.unstored_steps == 1 else "steps before it aren't"
         spans.append(("muted", f"{step.unstored_steps:,} {are} stored"))
     return _spaced(spans)

@@ -1,11 +1,14 @@
 """``ckpt verify`` where each value is stored once, under its channel's version: values that are gone, or shared."""
 
+import json
 from contextlib import closing
 from typing import Any
 
 import psycopg
+import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.verify import verify
 from ckpt_cli.session import Session
 from ckpt_cli.views.verify import Finding
@@ -45,9 +48,32 @@ def test_a_value_that_is_gone(postgres: PostgresServer) -> None:
             " AND b.version = c.checkpoint->'channel_versions'->>'log'"
         )
         assert connection.execute(sql, (made.config["configurable"]["checkpoint_id"],)).rowcount == 1
-    gone = [one for one in found_in(url) if one.kind == "blob-gone" and one.verdict == "differs"]
-    assert [(one.channel, one.count) for one in gone] == [("log", 1)]
+    found = found_in(url)
+    assert {(one.kind, one.verdict) for one in found} == {("blob-gone", "differs")}, found
+    gone = [one for one in found if one.kind == "blob-gone"]
+    assert [(one.verdict, one.channel, one.count) for one in gone] == [("differs", "log", 1)]
     assert gone[0].checkpoints[0].checkpoint_id == made.config["configurable"]["checkpoint_id"]
+
+
+def test_every_look_says_that_a_value_is_lost(postgres: PostgresServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the step that made it and later under the same version, a lost value isn't an empty one."""
+    url = recorded(postgres)
+    with psycopg.connect(url) as connection:
+        sql = "SELECT checkpoint->'channel_versions'->>'log' FROM checkpoints WHERE metadata->>'step' = '26'"
+        [version] = connection.execute(sql + " AND checkpoint_ns = ''").fetchone() or [None]
+        connection.execute("DELETE FROM checkpoint_blobs WHERE channel = 'log' AND version = %s", [version])
+        same = "SELECT max((metadata->>'step')::int) FROM checkpoints WHERE checkpoint->'channel_versions'->>'log' = %s"
+        [last] = connection.execute(same, [version]).fetchone() or [26]
+    for step in {26, last}:
+        assert run(["get", "t", "log", "--at", f"step:{step}", "-d", url]) == 5
+        assert "lost" in capsys.readouterr().err
+        assert run(["show", "t", f"step:{step}", "-d", url, "--json"]) in (0, 5)
+        log = json.loads(capsys.readouterr().out)["channels"]["log"]
+        assert (log["empty"], "lost" in log["problem"]) == (False, True)
+    assert run(["diff", "t", "step:25", "step:26", "--stat", "-d", url]) in (0, 5)
+    assert "removed" not in capsys.readouterr().out
+    assert run(["show", "t", "step:25", "-d", url, "--json"]) == 0
+    assert all(not channel["problem"] for channel in json.loads(capsys.readouterr().out)["channels"].values())
 
 
 def test_a_value_that_two_branches_share(postgres: PostgresServer) -> None:

@@ -1,0 +1,59 @@
+"""`RunEnds`: which tasks that led nowhere ended there, and after which a node ran though nothing led to it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ckpt_cli.history.tasks.observed_graph import Edge, ObservedGraph, Proof
+from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
+
+
+class _Step(NamedTuple):
+    """The edges to the end that a step's tasks seem to have taken, and the nodes that were due after it."""
+
+    ends: list[Edge]
+    due: set[str]
+
+
+class RunEnds:
+    """Decides about the ends of one namespace, checkpoint by checkpoint, when the next step's tasks are known.
+
+    If a node ran that no stored write led to, the write is gone, so a task that seems to end may have led there. A
+    deferred node was led to in an earlier step, and is due until it ran.
+    """
+
+    def __init__(self, graph: ObservedGraph) -> None:
+        self._graph = graph
+        self._open: dict[str, _Step] = {}
+
+    def add(self, checkpoint_id: str, runs: Sequence[TaskRun], ways: Sequence[Edge], child: str | None) -> None:
+        """Add the tasks of a step.
+
+        Args:
+            checkpoint_id: the checkpoint at which they started.
+            runs: the tasks.
+            ways: the edges that they took, that to the end too.
+            child: the checkpoint that they made; None if it isn't known.
+        """
+        led = {way.target for way in ways if way.by is RunKind.TASK and way.target is not None}
+        by_others = {way.target for way in ways if way.by is not RunKind.TASK}
+        ran = {run.node for run in runs if run.kind is RunKind.TASK and not run.by_send and run.node is not None}
+        before = self._open.pop(checkpoint_id, None)
+        if before is not None:
+            self._close(before, ran - before.due - by_others)
+        step = _Step([w for w in ways if w.proof is Proof.INFERRED], (before.due - ran if before else set()) | led)
+        if child is None:
+            self._close(step, set())
+        else:
+            self._open[child] = step
+
+    def finish(self) -> None:
+        """Nothing ran after the steps that are left."""
+        for step in self._open.values():
+            self._close(step, set())
+
+    def _close(self, step: _Step, unled: set[str]) -> None:
+        if not (unled and step.ends):
+            self._graph.edges.update(step.ends)
+            return
+        for name in sorted(unled):
+            self._graph.add_unled(step.ends, name)
