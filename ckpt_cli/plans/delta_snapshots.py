@@ -85,7 +85,7 @@ def stored_values(reader: Reader, ref: Ref, hint: str) -> dict[str, Node]:
         Refused: the recorded writes of a channel don't give its value; `hint` says what to do instead.
     """
     rebuilt = Inspection(reader, ref).deltas().items()
-    needed = {c: one for c, one in rebuilt if one.writes or one.lost or one.seed is not ABSENT}
+    needed = {c: one for c, one in rebuilt if one.writes or not one.is_whole or one.seed is not ABSENT}
     return {c: as_snapshot(c, one.value, hint) for c, one in needed.items()}
 
 
@@ -112,7 +112,7 @@ def _first_values_before(reader: Reader, child: Ref, new: set[str]) -> dict[str,
     for channel in sorted(new & delta.marked(state)):
         later = rebuilt.get(channel, Rebuilt())
         example = unwrapped(state.values[channel]) if channel in state.values else later.example
-        values[channel] = Rebuilt(spans=later.spans, example=example).value
+        values[channel] = Rebuilt(shown=later.shown, example=example).value
     return values
 
 

@@ -5,11 +5,13 @@ Each step has a doubt if its state may differ from the result of its writes.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.line_values import Line
+from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     ERROR_SOURCE,
@@ -28,7 +30,7 @@ from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_comman
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, Ref
 from ckpt_cli.plans.node_writes import count_sends, node_writes
-from ckpt_cli.queries.step_doubts import doubt_of, why_incomplete
+from ckpt_cli.queries.step_doubts import UNORDERED, doubt_of, why_incomplete
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -37,6 +39,9 @@ AT_ONCE = 50
 
 _BYTES = 16_000_000  # of checkpoints that are in memory together
 _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
+
+
+_NOT_WHOLE = "its value is stored whole here, and not all that it was made of is stored"
 
 
 class RecordedWrite(NamedTuple):
@@ -70,6 +75,7 @@ class WalkedStep(NamedTuple):
         parent: the parent's state; None for a root, and if it can't be read.
         credited: the same as `writes`, as they are stored; None if no stored writes made the checkpoint.
         stored: all writes that are stored on the parent.
+        ended: the stretches of delta channels that end here: a new value of them is stored.
     """
 
     ref: Ref
@@ -85,6 +91,7 @@ class WalkedStep(NamedTuple):
     parent: State | None = None
     credited: Sequence[TaskWrite] | None = None
     stored: Sequence[TaskWrite] = ()
+    ended: Mapping[str, Stretch] = MappingProxyType({})
 
     @property
     def kept(self) -> frozenset[str]:
@@ -167,6 +174,7 @@ class StepWalk:
         self._parent: State | None = None
         self._before: Mapping[str, Any] | None = {}
         self._problem = ""
+        self._doubts: dict[str, str] = {}  # of delta channels, since their last stored value
 
     def _read_start(self, start: Ref) -> None:
         self._parent = self._reader.state(start)
@@ -222,9 +230,28 @@ class StepWalk:
         ordered = all(write.row.task_path or is_command(write) for write in step_writes or ())
         by_run = made_by_run and before is not None and not damage
         rebuilt = frozenset(after.keys() - state.values.keys())
-        return WalkedStep(
+        step = WalkedStep(
             ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt, parent, step_writes, stored
         )
+        return step._replace(ended=self._ended(step)) if self.line.deltas else step
+
+    def _ended(self, step: WalkedStep) -> dict[str, Stretch]:
+        """The stretches of delta channels that end with a step, each with the first reason to doubt its writes.
+
+        A fork stores a value too, but no step made it.
+        """
+        for channel in step.moved & self.line.deltas:
+            own = UNORDERED if channel in step.in_unknown_order else step.doubt or step.task_doubt
+            if own:
+                self._doubts.setdefault(channel, own)
+        ended = {}
+        for channel, stretch in self.line.ended.items():
+            is_made = step.by_run or channel in step.written
+            if is_made and channel in step.moved and (stretch.step.writes or not stretch.is_whole):
+                doubt = self._doubts.get(channel) or ("" if stretch.is_whole else _NOT_WHOLE) or stretch.doubt
+                ended[channel] = stretch._replace(step=stretch.step._replace(moved=True), doubt=doubt)
+            self._doubts.pop(channel, None)
+        return ended
 
     def _state(self, ref: Ref) -> State:
         checkpoint = self._fetched.pop(ref, None)

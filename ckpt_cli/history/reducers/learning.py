@@ -35,7 +35,7 @@ ENOUGH = 8
 """A single step that a reducer doesn't explain is suspect if it explains this many that another one doesn't (each)."""
 
 
-_FEW = 3
+FEW = 3
 """A reducer is named as nearly known if it explains this many times as many steps as it doesn't."""
 
 
@@ -146,11 +146,11 @@ class Tally:
     def nearest(self) -> Evidence | None:
         """The reducer that explains most steps, where all but a few are explained; it proves nothing about the others.
 
-        Its equals fail at the same steps. None if it explains fewer than `_FEW` times as many steps as it doesn't.
+        Its equals fail at the same steps. None if it explains fewer than `FEW` times as many steps as it doesn't.
         """
         counts = [self._explained(place) for place in range(len(REDUCERS))]
         best, most = counts.index(max(counts)), max(counts)
-        if most < max(_FEW, _FEW * (self.steps - most)):
+        if most < max(FEW, FEW * (self.steps - most)):
             return None
         equals = [
             reducer
