@@ -135,3 +135,35 @@ def test_a_forged_value_stands_out(saver: SqliteSaver, capsys: Captured) -> None
             assert said(saver, capsys, "get", "t", "audit", "--at", f"step:{step}")["value"] == state.values["audit"]
     lines = said(saver, capsys, "blame", "t", "audit")["lines"]
     assert [one["since"]["node"] for one in lines] == [None, *"ba" * 9, "b"]
+
+
+def test_a_lost_stored_value(saver: SqliteSaver, capsys: Captured) -> None:
+    """The counters show that the value went on from one that is gone: none is named, and changes warn."""
+    graph = counting(saver)
+    for _ in range(5):
+        graph.invoke({}, on("t"))
+    lost = snapshots(saver, "t")[0]
+    for table in ("checkpoints", "writes"):
+        gone = lost.config["configurable"]["checkpoint_id"]
+        saver.conn.execute(f"DELETE FROM {table} WHERE checkpoint_id <= ?", (gone,))
+    step = lost.metadata["step"] + 1
+    [state] = [one for one in graph.get_state_history(on("t")) if one.metadata["step"] == step]
+    assert state.values["audit"] == []  # LangGraph starts it empty
+    rev = f"step:{step}"
+    assert said(saver, capsys, "get", "t", "audit", "--at", rev)["value"] == {"$type": "DeltaChannel", "writes": []}
+    note = said(saver, capsys, "show", "t", rev)["channels"]["audit"]["note"]
+    assert note == "delta: 0 writes since a stored value that is gone; LangGraph starts it empty"
+    _, found = of_audit(said(saver, capsys, "verify", "t", code=1))
+    assert found[0] == ("delta-gap", "differs", [step])
+    assert not [one for one in found if one[0] == "value"]
+    for words in (
+        ["rollback", "t", rev],
+        ["fork", "t", rev],
+        ["fork", "t", rev, "--to", "u"],
+        ["edit", "t", rev, "--set", "n=1"],
+    ):
+        notes = said(saver, capsys, *words, "--dry-run")["notes"]
+        assert (
+            "the stored value that the writes of delta channel audit go on from is gone; LangGraph starts it empty"
+            in notes
+        )
