@@ -1,4 +1,4 @@
-"""What a delta channel's stretches, from one stored value to the next, show of its reducer; the memory doesn't grow.
+"""Counts which reducers explain a delta channel's stretches, each from one stored value to the next.
 
 A stretch begins at a stored value, never at a computed one: the library does so too (langgraph-checkpoint 4.3
 ``base/__init__.py: get_delta_channel_history``).
