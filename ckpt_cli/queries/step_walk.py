@@ -242,7 +242,7 @@ class StepWalk:
         """
         for channel in step.moved & self.line.deltas:
             own = UNORDERED if channel in step.in_unknown_order else step.doubt or step.task_doubt
-            if own:
+            if own and step.before is not None:  # else its parent is gone, and the stretch isn't whole
                 self._doubts.setdefault(channel, own)
         ended = {}
         for channel, stretch in self.line.ended.items():
