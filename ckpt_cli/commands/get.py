@@ -75,6 +75,8 @@ def get(
         one = session.read(lambda reader: run(reader, thread, path, at, ns))
         if one.command:
             session.say(describe_unheld(one.command[0].channel))
+        if isinstance(one.value, Node) and (lost := session.read(lambda reader: _describe_lost(reader, one))):
+            session.say(lost)
         return one
     if thread is not None:
         raise UsageError("--each takes no THREAD", hint="--match ID, or ids on stdin with --stdin")
@@ -96,6 +98,14 @@ def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> 
     value = follow(channel_value(state, steps[0], by_command), steps[1:], steps[:1])
     must_be_readable(value, spell(steps))
     return GetView(thread, row.ns, row.checkpoint_id, spell(steps), value, by_command)
+
+
+def _describe_lost(reader: Reader, view: GetView) -> str:
+    """Why the value of a delta channel isn't known, if it goes on from a stored value that is gone; else ""."""
+    deltas = Inspection(reader, Ref(view.thread_id, view.ns, view.checkpoint_id)).deltas()
+    if not any(one.baseless and spell([channel]) == view.path for channel, one in deltas.items()):
+        return ""
+    return f"{view.path} isn't known: the stored value that its writes go on from is gone; LangGraph starts it empty"
 
 
 def must_be_readable(value: Any, path: str) -> None:

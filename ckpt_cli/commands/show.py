@@ -189,9 +189,14 @@ def _delta_note(rebuilt: "Rebuilt") -> str:
 
     seed = "the beginning" if rebuilt.seed is ABSENT else "a snapshot"
     count = len(rebuilt.writes)
+    if rebuilt.baseless:
+        return f"delta: {'1 write' if count == 1 else f'{count} writes'} since a stored value that is gone; {_STARTS}"
     if rebuilt.lost:
         return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}; those of an update are not stored"
     return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}{_how_applied(rebuilt)}"
+
+
+_STARTS = "LangGraph starts it empty"
 
 
 def _how_applied(rebuilt: "Rebuilt") -> str:

@@ -1,6 +1,7 @@
 """`ThreadCopy`: what another database lacks of a thread; what it has must be the same."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from hashlib import sha256
 from typing import Any
 
 from ckpt_cli.copying.json_numbers import rewritten_number
@@ -9,7 +10,20 @@ from ckpt_cli.copying.recast import Recast
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import is_snapshot
 from ckpt_cli.layouts import named, read_metadata, whole
-from ckpt_cli.model import LOST, NULL_TASK, Checkpoint, Name, Payload, Record, Ref, Write, WriteKey, in_words, name_of
+from ckpt_cli.model import (
+    LOST,
+    NULL_TASK,
+    Checkpoint,
+    CheckpointRow,
+    Name,
+    Payload,
+    Record,
+    Ref,
+    Write,
+    WriteKey,
+    in_words,
+    name_of,
+)
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
 from ckpt_cli.savers.paging import groups_of_few_bytes
@@ -45,6 +59,7 @@ class ThreadCopy:
         self._decode = target.codec.decode
         self.checkpoints = self.writes = 0
         self._replaced: set[Name] = set()
+        self._more: list[tuple[CheckpointRow, Set[str]]] = []  # checkpoints with snapshots that the target lacks
 
     def replaced(self) -> list[Write]:
         """The special writes that the source has replaced since they were copied, in the format of the target's saver.
@@ -83,6 +98,7 @@ class ThreadCopy:
                 writes of a task by the task's path, which Valkey and older tables don't store).
         """
         self.checkpoints = self.writes = 0
+        self._more = []
         rows = sorted(self._source.saver.rows(self._thread_id), key=lambda row: (row.ns, row.checkpoint_id))
         known = {row.ref for row in self._target.rows(self._thread_id)}
         names = {name_of(one) for one in self._target.writes(self._thread_id, values=0)}
@@ -101,7 +117,23 @@ class ThreadCopy:
                 self.checkpoints += 1
                 yield made
             elif compared and not self._is_same(next(stored), made):
-                raise _conflict(made)
+                raise _conflict(name_of(made))
+        self._must_be_repeats()
+
+    def _must_be_repeats(self) -> None:
+        """Refuse snapshots that the target lacks, unless the parent has the same snapshot under the same version."""
+        wanted = {ref for row, _ in self._more for ref in (row.ref, _parent(row))}
+        shown: dict[Ref, dict[str, tuple[Any, bytes]]] = {}
+        for one in self._source.saver.checkpoints(sorted(wanted)) if wanted else ():
+            body = whole(one, self._decode)
+            versions, values = named(body.get("channel_versions")), named(body.get("channel_values"))
+            snapshots = {name: value for name, value in values.items() if is_snapshot(value)}
+            digests = {name: sha256(value.raw or repr(value).encode()).digest() for name, value in snapshots.items()}
+            shown[one.row.ref] = {name: (versions.get(name), digest) for name, digest in digests.items()}
+        for row, names in self._more:
+            own, parents = shown[row.ref], shown.get(_parent(row), {})
+            if any(own[name] != parents.get(name) for name in names):
+                raise _conflict(row.ref)
 
     def _must_keep_numbers(self, made: Checkpoint) -> None:
         if self._target.rewrites_numbers and (number := rewritten_number(made.metadata.data)):
@@ -119,7 +151,7 @@ class ThreadCopy:
                     self.writes += 1
                     yield one
                 elif compared and name not in self._replaced and not self._is_equal_write(there.get(name), one):
-                    raise _conflict(one)
+                    raise _conflict(name_of(one))
 
     def _made(self, write: Write, open_refs: set[Ref]) -> Write:
         _must_be_here(write)
@@ -147,8 +179,12 @@ class ThreadCopy:
         if stored.channels == made.channels is not None and same(self._decode(stored.body), self._decode(made.body)):
             return True
         there, here = whole(stored, self._decode), whole(made, self._decode)
-        shared = _snapshots_of_versions(there, here)
-        return same({**there, "channel_values": shared}, here)
+        theirs, own = _snapshots_of_versions(there, here), _snapshots_of_versions(here, there)
+        if not same({**there, "channel_values": theirs}, {**here, "channel_values": own}):
+            return False
+        if more := named(here.get("channel_values")).keys() - own.keys():
+            self._more.append((made.row, more))
+        return True
 
     def _is_equal(self, one: Payload | None, other: Payload | None) -> bool:
         if one is None or other is None or one == other:
@@ -172,18 +208,21 @@ def _is_special(name: Name) -> bool:
     return isinstance(name, WriteKey) and isinstance(name.idx, int) and name.idx < 0
 
 
-def _snapshots_of_versions(there: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
-    """The target's values, without those snapshots of delta channels that only other checkpoints were copied with.
+def _snapshots_of_versions(body: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """The values of a checkpoint, without the snapshots of delta channels that the same one elsewhere doesn't have.
 
     Where values are stored by version, each checkpoint that has the version shows the snapshot.
     """
-    values = named(there.get("channel_values"))
-    own = named(here.get("channel_values"))
-    return {name: value for name, value in values.items() if name in own or not is_snapshot(value)}
+    values, others = named(body.get("channel_values")), named(other.get("channel_values"))
+    return {name: value for name, value in values.items() if name in others or not is_snapshot(value)}
 
 
-def _conflict(made: Record) -> Refused:
-    what = f"the target has {in_words(name_of(made))} with other contents"
+def _parent(row: CheckpointRow) -> Ref:
+    return row.ref._replace(checkpoint_id=row.parent_id or "")
+
+
+def _conflict(name: Name) -> Refused:
+    what = f"the target has {in_words(name)} with other contents"
     return Refused(f"{what}; nothing of the thread was written", hint="ckpt diff shows what differs")
 
 

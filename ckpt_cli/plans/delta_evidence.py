@@ -15,7 +15,7 @@ def delta_evidence(reader: Reader, ref: Ref, channel: str) -> list[Evidence]:
     line = reader.lineage(ref.thread_id, ref.ns).line(ref.checkpoint_id)
     for checkpoint_id in islice(line, _MOST_ANCESTORS):
         rebuilt = Inspection(reader, ref._replace(checkpoint_id=checkpoint_id)).deltas().get(channel)
-        if rebuilt is not None and rebuilt.spans:
+        if rebuilt is not None and rebuilt.shown.steps:
             return [rebuilt.evidence] if rebuilt.evidence is not None else []
     for checkpoint_id in islice(line, _MOST_ANCESTORS):  # in case no value was stored whole yet
         rebuilt = Inspection(reader, ref._replace(checkpoint_id=checkpoint_id)).deltas().get(channel)

@@ -76,6 +76,16 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Co
     return DeltaSnapshots(parent_id, values, _edits(mint, origin, values) if values else {}, onward)
 
 
+def describe_lost(reader: Reader, ref: Ref, replaced: Collection[str] = ()) -> Iterator[str]:
+    """A line for the plan if a checkpoint continues with delta channels whose last stored value is gone."""
+    if not delta.counters(reader.state(ref).metadata):  # a graph without delta channels; its ancestors aren't read
+        return
+    lost = sorted(c for c, one in Inspection(reader, ref).deltas().items() if one.baseless and c not in replaced)
+    if lost:
+        channels = f"delta channel{'' if len(lost) == 1 else 's'} {', '.join(lost)}"
+        yield f"the stored value that the writes of {channels} go on from is gone; LangGraph starts it empty"
+
+
 def stored_values(reader: Reader, ref: Ref, hint: str) -> dict[str, Node]:
     """Snapshots of the delta channels that a checkpoint doesn't store whole.
 
@@ -85,7 +95,7 @@ def stored_values(reader: Reader, ref: Ref, hint: str) -> dict[str, Node]:
         Refused: the recorded writes of a channel don't give its value; `hint` says what to do instead.
     """
     rebuilt = Inspection(reader, ref).deltas().items()
-    needed = {c: one for c, one in rebuilt if one.writes or one.lost or one.seed is not ABSENT}
+    needed = {c: one for c, one in rebuilt if one.writes or not one.is_whole or one.seed is not ABSENT}
     return {c: as_snapshot(c, one.value, hint) for c, one in needed.items()}
 
 
@@ -112,7 +122,7 @@ def _first_values_before(reader: Reader, child: Ref, new: set[str]) -> dict[str,
     for channel in sorted(new & delta.marked(state)):
         later = rebuilt.get(channel, Rebuilt())
         example = unwrapped(state.values[channel]) if channel in state.values else later.example
-        values[channel] = Rebuilt(spans=later.spans, example=example).value
+        values[channel] = Rebuilt(shown=later.shown, example=example).value
     return values
 
 

@@ -24,7 +24,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.continued_calls import continued_tasks
-from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
+from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, describe_lost, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
@@ -89,6 +89,7 @@ def plan(
             *_describe_input(origin.state, snapshot, {*names, *removed}),
             *describe_new_head(reader, row, short),
             *own.describe(),
+            *describe_lost(reader, row.ref, {*names, *removed}),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,

@@ -21,7 +21,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.carried_writes import Carrier
-from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, snapshots_for_child
+from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, describe_lost, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
@@ -211,6 +211,7 @@ def plan(
             *_describe_memories(reader, row, argument.tasks.only(again), short),
             *describe_new_head(reader, row, short),
             *own.describe(),
+            *describe_lost(reader, row.ref),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", ""),  # with a checkpoint's id, the library would run all tasks again

@@ -4,6 +4,7 @@ from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.continued_calls import continued_tasks
+from ckpt_cli.plans.delta_snapshots import describe_lost
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import make_child, read_origin
@@ -46,6 +47,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
             *describe_memories(reader, row, snapshot, memories, short),
             *describe_command_left(reader, row),
             *describe_new_head(reader, row, short, is_sibling=True),
+            *describe_lost(reader, row.ref),
             *describe_changes(origin.metadata, changes),
         ),
         result=new,

@@ -19,7 +19,7 @@ from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans.command_lines import command_at
-from ckpt_cli.plans.delta_snapshots import stored_values
+from ckpt_cli.plans.delta_snapshots import describe_lost, stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import Memories, describe_memories, find_memories, newest_of
@@ -84,6 +84,7 @@ def plan(
             *_describe_pending(reader, row, snapshot, memories, shallow=shallow, pending=pending),
             *memory_notes,
             *_describe_call_left_behind(snapshot, () if pending else memories),
+            *describe_lost(reader, row.ref),
             *changes.describe(reader.state(row.ref).metadata),
         ),
         result=Ref(to, "", row.checkpoint_id if memory_notes and not pending else ""),

@@ -6,7 +6,7 @@ from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.continued_calls import continued_tasks
-from ckpt_cli.plans.delta_snapshots import snapshots_for_child
+from ckpt_cli.plans.delta_snapshots import describe_lost, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
@@ -61,6 +61,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
             *describe_command_left(reader, row),
             *describe_new_head(reader, row, short),
             *deltas.describe(),
+            *describe_lost(reader, row.ref),
             *describe_changes(origin.metadata, changes),
         ),
         result=new,

@@ -19,6 +19,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.continued_calls import why_not_continued
+from ckpt_cli.plans.delta_snapshots import describe_lost
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
@@ -98,6 +99,7 @@ def plan(
         notes=(
             *_notes(reader, row, supersteps, start, writer, made_changes),
             *describe_new_head(reader, row, short),
+            *describe_lost(reader, row.ref),
             *describe_changes(origin.metadata, changes),
         ),
         details=(f"changed: {', '.join(one.path for one in made_changes)}",) if made_changes else (),

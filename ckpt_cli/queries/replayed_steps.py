@@ -18,6 +18,7 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.same_graph import Shapes
 from ckpt_cli.plans.thread_history import ThreadHistory
+from ckpt_cli.queries.step_doubts import UNORDERED
 from ckpt_cli.queries.step_walk import AT_ONCE, StepWalk
 from ckpt_cli.queries.verified_threads import in_lines
 from ckpt_cli.queries.walked_step import RecordedWrite, WalkedStep
@@ -178,6 +179,7 @@ class Player:
                 if step.by_run and step.before is not None and step.after is not None:
                     without = step.in_unknown_order
                     self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved=step.moved)
+                    self.reducers.learn_stretches(step.ended)
 
     def pages(self) -> Iterator[list[PlayedStep]]:
         """The steps, page by page."""
@@ -217,6 +219,7 @@ class Player:
             by_command=by_command,
             kept=step.kept,
             early=step.early,
+            ended=step.ended,
         )
         if judgement.verdict is Verdict.AGREES:
             return judgement
@@ -231,7 +234,7 @@ class Player:
         if step.ordered or len(tasks) < 2 or step.before is None or step.after is None:
             return ""
         if in_another_order(step.began, step.made, tasks, self.reducers, step.by_command):
-            return "the order in which the tasks' writes were applied isn't recorded"
+            return UNORDERED
         return ""
 
     def _tasks(self, step: WalkedStep, unexplained: Sequence[str]) -> list[PlayedTask]:

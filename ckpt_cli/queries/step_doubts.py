@@ -9,6 +9,7 @@ from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.values.state import TaskWrite
 
+UNORDERED = "the order in which the tasks' writes were applied isn't recorded"
 _SEVERAL = "only the last of several steps is stored"
 _NO_RESULT = frozenset({INTERRUPT, RESUME, ERROR})
 

@@ -12,6 +12,7 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.early_values import gathered, has_grown, without_later_items
 from ckpt_cli.history.reducers.line_values import Line
+from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import ERROR_SOURCE
 from ckpt_cli.history.tasks.branch_writes import BranchWrites
 from ckpt_cli.history.tasks.metadata_notes import note
@@ -22,7 +23,7 @@ from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution, is
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Checkpoint, Ref
 from ckpt_cli.plans.node_writes import node_writes
-from ckpt_cli.queries.step_doubts import doubt_of, why_incomplete
+from ckpt_cli.queries.step_doubts import UNORDERED, doubt_of, why_incomplete
 from ckpt_cli.queries.walked_step import RecordedWrite, WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
@@ -33,6 +34,8 @@ AT_ONCE = 50
 _BYTES = 16_000_000  # of checkpoints that are in memory together
 _LATE = 8  # a checkpoint is stored at most so many steps late
 _IN_RUNS = frozenset({"loop", "input"})
+
+_NOT_WHOLE = "its value is stored whole here, and not all that it was made of is stored"
 
 
 class StepWalk:
@@ -54,6 +57,7 @@ class StepWalk:
         self._before: Mapping[str, Any] | None = {}
         self._early: dict[str, list[Any]] = {}
         self._problem = ""
+        self._doubts: dict[str, str] = {}  # of delta channels, since their last stored value
 
     def _read_start(self, start: Ref) -> None:
         self._parent = self._reader.state(start)
@@ -124,7 +128,8 @@ class StepWalk:
         step = WalkedStep(
             ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt, parent, step_writes, stored
         )
-        return self._with_early_values(step, attribution)
+        step = self._with_early_values(step, attribution)
+        return step._replace(ended=self._ended(step)) if self.line.deltas else step
 
     def _with_early_values(self, step: WalkedStep, attribution: WriteAttribution) -> WalkedStep:
         """The step, which knows its lists that were stored with items of a later step."""
@@ -152,6 +157,24 @@ class StepWalk:
             if following is None:
                 return
             ref = ref._replace(checkpoint_id=following)
+
+    def _ended(self, step: WalkedStep) -> dict[str, Stretch]:
+        """The stretches of delta channels that end with a step, each with the first reason to doubt its writes.
+
+        A fork stores a value too, but no step made it.
+        """
+        for channel in step.moved & self.line.deltas:
+            own = UNORDERED if channel in step.in_unknown_order else step.doubt or step.task_doubt
+            if own and step.before is not None:  # else its parent is gone, and the stretch isn't whole
+                self._doubts.setdefault(channel, own)
+        ended = {}
+        for channel, stretch in self.line.ended.items():
+            is_made = step.by_run or channel in step.written
+            if is_made and channel in step.moved and (stretch.step.writes or not stretch.is_whole):
+                doubt = self._doubts.get(channel) or ("" if stretch.is_whole else _NOT_WHOLE) or stretch.doubt
+                ended[channel] = stretch._replace(step=stretch.step._replace(moved=True), doubt=doubt)
+            self._doubts.pop(channel, None)
+        return ended
 
     def _state(self, ref: Ref) -> State:
         checkpoint = self._fetched.pop(ref, None)

@@ -26,11 +26,11 @@ from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep
 from ckpt_cli.history.reducers.step_verdicts import ORDERED, Verdict, finding, worst
 from ckpt_cli.model import Ref
+from ckpt_cli.queries.step_doubts import UNORDERED
 from ckpt_cli.queries.walked_step import WalkedStep
 
 _KEPT = 10  # checkpoints of each finding that are listed
 _ALL = sum(BITS.values())
-_ORDER = "the order in which the tasks' writes were applied isn't recorded"
 
 _KINDS = {
     Change.WRITTEN: Kind.VALUE,
@@ -143,6 +143,7 @@ class VerifiedSteps:
         fits: Mapping[str, int] = {}
         if step.by_run:
             fits = self.reducers.learn(step.began, step.made, written, unordered, by_command, moved)
+            self.reducers.learn_stretches(step.ended)
         doubt = step.doubt or step.task_doubt
         blobless = step.state.blobless if step.state is not None else frozenset()
         before, after, touched = step.began, step.made, {*written, *by_command, *moved}
@@ -152,6 +153,9 @@ class VerifiedSteps:
         for channel in channels:
             is_same = channel not in touched and untouched(before.get(channel, ABSENT), after.get(channel, ABSENT))
             if is_same or channel in step.rebuilt:
+                continue
+            if (stretch := step.ended.get(channel)) is not None:
+                yield from self._channel(_Part(channel, stretch.last_part, stretch.doubt, None, []), None)
                 continue
             part = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
             gone = part.moved and part.after is ABSENT and channel in blobless
@@ -220,7 +224,8 @@ class VerifiedSteps:
                 steps.update(step for _, step in places.first if step is not None and not self._is_usual(one))
         named = ", ".join(map(str, sorted(steps)[:_KEPT])) + (" …" if len(steps) > _KEPT else "")
         kind = "step" if len(steps) == 1 else "steps"
-        return f"{near.names} in {near.explained:,} of {near.steps:,} steps, not in {kind} {named}"
+        unit = self.reducers.unit(channel)
+        return f"{near.names} in {near.explained:,} of {near.steps:,} {unit}, not in {kind} {named}"
 
     def _is_usual(self, one: _Shown | Fault) -> bool:
         """Whether it is a step that the nearly known reducer of its channel explains."""
@@ -238,7 +243,7 @@ class VerifiedSteps:
         if found is None or (one.is_said and one.channel in self._held and one.channel not in self.reducers.deltas):
             return None
         verdict, why = found
-        doubt = one.doubt or (_ORDER if self._fits(one.channel, one.otherwise) else "")
+        doubt = one.doubt or (UNORDERED if self._fits(one.channel, one.otherwise) else "")
         if doubt:
             return Fault(Kind.NOT_COMPARED, Verdict.UNKNOWN, one.channel, doubt)
         kind, why = (one.cause, why + _CAUSES[one.cause]) if one.cause else (_KINDS[one.facts.change], why)

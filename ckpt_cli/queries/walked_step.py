@@ -1,8 +1,10 @@
 """`WalkedStep`: one recorded step, as `step_walk` reads it: state before, writes, state after, and doubts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, is_control
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.node_writes import count_sends
@@ -44,6 +46,7 @@ class WalkedStep(NamedTuple):
         stored: all writes that are stored on the parent.
         early_before: the lists in `before` that have the items of this step or later ones already, without them.
         early: the lists in `after` that have the items of later steps already, without them; see `early_values`.
+        ended: the stretches of delta channels that end here: a new value of them is stored.
     """
 
     ref: Ref
@@ -61,6 +64,7 @@ class WalkedStep(NamedTuple):
     stored: Sequence[TaskWrite] = ()
     early_before: Mapping[str, list[Any]] = {}
     early: Mapping[str, list[Any]] = {}
+    ended: Mapping[str, Stretch] = MappingProxyType({})
 
     @property
     def source(self) -> str:

@@ -21,7 +21,7 @@ def station(step: int, *written: Any, stored: Any = ABSENT, grown: bool = True) 
 def at(step: int, values: dict[str, Any] | None = None) -> State:
     """A checkpoint of a thread whose ``log`` is a delta channel."""
     parent = None if step < 0 else step - 1
-    return state(step, values or {}, {"log": 3}, parent=parent, **{COUNTERS: {"log": [1, 1]}})
+    return state(step, values or {}, {"log": step + 2}, parent=parent, **{COUNTERS: {"log": [1, 1]}})
 
 
 def log(ancestors: Iterable[Station], ahead: Iterable[Station] = ()) -> Rebuilt:
@@ -84,7 +84,7 @@ def test_a_value_that_did_not_grow_here_is_no_evidence() -> None:
     """A fork or a replay stores values that its parent's writes didn't make."""
     ahead = [station(3, ["d"]), station(4, stored=snapshot_of(["else"]), grown=False)]
     rebuilt = log([station(-1, ["a"])], ahead)
-    assert (rebuilt.spans, is_unproven(rebuilt.value)) == ([], True)
+    assert (rebuilt.shown.steps, is_unproven(rebuilt.value)) == (0, True)
 
 
 def test_overwrite_resets() -> None:

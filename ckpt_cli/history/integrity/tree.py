@@ -5,14 +5,11 @@ from itertools import takewhile
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.delta import counters
+from ckpt_cli.history.reducers.delta import begins, lost_bases
 from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.nesting import levels
 from ckpt_cli.values.state import State
-
-_FIRST = {"input": -1, "": -1, "loop": -1, "update": 0, "fork": 0}
-"""The latest step of a thread's first checkpoint, by its source."""
 
 GONE = "what was deleted, and what a run never stored, look the same"
 ALONE = Fault(Kind.WRITES_ALONE, Verdict.UNKNOWN, "", f"writes are stored on it, and it isn't stored: {GONE}")
@@ -25,13 +22,11 @@ def check_place(state: State, lineage: Lineage) -> Iterator[Fault]:
         yield Fault(Kind.PARENT_CIRCLE, Verdict.DIFFERS, "", "it is one of its own ancestors")
     elif lineage.missing(own_id) is not None:
         yield Fault(Kind.PARENT_GONE, Verdict.UNKNOWN, "", f"its parent isn't stored: {GONE}")
-    elif lineage.parent(own_id) is None and state.step is not None and state.step > _FIRST.get(state.source, 0):
+    elif lineage.parent(own_id) is None and not begins(state):
         yield Fault(Kind.NO_PARENT, Verdict.UNKNOWN, "", f"it has no parent, and earlier steps aren't stored: {GONE}")
     else:
         return
-    for channel, (updates, _) in counters(state.metadata).items():
-        if not updates or channel in state.values:  # without updates, it may never have been written
-            continue
+    for channel in lost_bases(state):
         why = "its value needs writes of checkpoints that aren't stored: it is lost"
         yield Fault(Kind.DELTA_GAP, Verdict.DIFFERS, channel, why)
 

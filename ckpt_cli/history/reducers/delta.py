@@ -14,14 +14,16 @@ from typing import Any
 
 from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
+from ckpt_cli.history.reducers.stretches import Stretch, Stretches
 from ckpt_cli.history.state.channels import is_snapshot, unwrapped
 from ckpt_cli.values.state import State, TaskWrite
 
 COUNTERS = "counters_since_delta_snapshot"
 """The metadata key that names the delta channels and counts updates and steps since the last snapshot of each."""
 
-_SPANS = 2  # older snapshots that a reducer is tested on
-_DOUBTFUL = 4  # spans with repeated steps that are read in search of others
+_STRETCHES = 2  # older stretches that a reducer is tested on
+_MORE = 2  # so many more are read if no reducer explains these: one stored value may be odd
+_DOUBTFUL = 4  # stretches with repeated steps that are read in search of others
 AHEAD = 300
 """So many checkpoints are searched for a later snapshot."""
 
@@ -78,92 +80,157 @@ def rebuild(
             show the reducer.
     """
     walks = {channel: _Walk(channel, channel in marked(state)) for channel in channels}
+    oldest = state
     for station in ancestors:
+        oldest = station.state
         for walk in walks.values():
             walk.pass_by(station)
         if all(walk.done for walk in walks.values()):
             break
-    for walk in walks.values():
-        walk.use_doubtful_spans()
-    deltas = {channel: walk.rebuilt for channel, walk in walks.items() if walk.rebuilt.marked}
+    deltas = {channel: walk.finish(oldest) for channel, walk in walks.items() if walk.rebuilt.marked}
     ahead_of = {c: rebuilt for c, rebuilt in deltas.items() if rebuilt.writes or rebuilt.seed is ABSENT}
     if ahead_of:
         _learn_ahead(ahead_of, ahead())
     return deltas
 
 
+def begins(state: State) -> bool:
+    """Whether a thread may begin with this checkpoint; if not, older checkpoints aren't stored."""
+    return state.parent_id is None and (state.step is None or state.step <= _FIRST.get(state.source, 0))
+
+
+_FIRST = {"input": -1, "": -1, "loop": -1, "update": 0, "fork": 0}
+"""The latest step of a thread's first checkpoint, by its source."""
+
+
+def lost_bases(state: State) -> list[str]:
+    """The delta channels whose value is lost at a checkpoint, if no older one is stored: its writes go on from there.
+
+    A channel without a version was never written, so it began empty after the older checkpoints.
+    """
+    if begins(state):
+        return []
+    return [c for c in counters(state.metadata) if c in state.versions and c not in state.values]
+
+
 class _Walk:
-    """Follows one channel back: first to its seed, then over older spans until there is enough evidence."""
+    """Follows one channel back: first to its seed, then over older stretches until there is enough evidence."""
 
     def __init__(self, channel: str, is_marked: bool) -> None:
         self.channel = channel
         self.rebuilt = Rebuilt(marked=is_marked)
         self.done = False
         self._seeded = False
-        self._after: Any = ABSENT  # the stored value that the current span leads to
-        self._repeated = False  # whether the current span has a repeated step
+        self._after: Any = ABSENT  # the stored value that the current stretch leads to
+        self._end = ""  # its version
+        self._repeated = False  # whether the current stretch has a repeated step
         self._writes: list[Any] = []
-        self._doubtful: list[ChannelStep] = []
+        self._stretches: list[Stretch] = []  # the latest first
+        self._doubtful: list[Stretch] = []
 
     def pass_by(self, station: Station) -> None:
         """Add one more ancestor."""
         if self.done:
             return
         if self.channel in station.lost:
-            self._after = ABSENT  # this span is no evidence
+            self._after = ABSENT  # this stretch is no evidence
             self.rebuilt.lost |= not self._seeded
         self._repeated |= station.repeated
         self._writes[:0] = [write.value for write in station.writes if write.channel == self.channel]
         self.rebuilt.marked |= self.channel in marked(station.state)
         if not self._seeded:
-            self.rebuilt.writes = list(self._writes)
+            self.rebuilt.writes, self.rebuilt.repeated = list(self._writes), self._repeated
         stored = station.state.values.get(self.channel, ABSENT)
         if stored is not ABSENT:
-            self._arrive(unwrapped(stored), station.grown)
-        elif self._seeded and station.state.parent_id is None:
-            self._close(ABSENT)
+            self._arrive(unwrapped(stored), version_of(self.channel, station.state), station.grown)
+        elif self._seeded and (begins(station.state) or self.channel not in station.state.versions):
+            self._close(ABSENT, "")
             self.done = True
 
-    def _arrive(self, stored: Any, grown: bool) -> None:
+    def _arrive(self, stored: Any, version: str, grown: bool) -> None:
         if self._seeded:
-            self._close(stored)
+            self._close(stored, version)
         else:
-            self._seeded, self.rebuilt.seed = True, stored
-        self._after, self._writes, self._repeated = (stored if grown else ABSENT), [], False
-        enough = len(self.rebuilt.spans) >= _SPANS or len(self._doubtful) >= _DOUBTFUL
-        self.done = enough or not self.rebuilt.marked
+            self._seeded, self.rebuilt.seed, self.rebuilt.begin = True, stored, version
+        self._after, self._end, self._writes, self._repeated = (stored if grown else ABSENT), version, [], False
+        found = len(self._stretches)
+        enough = found >= _STRETCHES and (found >= _STRETCHES + _MORE or counted(self._stretches).evidence is not None)
+        self.done = enough or len(self._doubtful) >= _DOUBTFUL or not self.rebuilt.marked
 
-    def _close(self, before: Any) -> None:
+    def _close(self, before: Any, version: str) -> None:
         if self._after is not ABSENT and self._writes:
-            spans = self._doubtful if self._repeated else self.rebuilt.spans
-            spans.append(ChannelStep(before, list(self._writes), self._after))
+            kind = self._doubtful if self._repeated else self._stretches
+            kind.append(Stretch(ChannelStep(before, list(self._writes), self._after), version, self._end))
 
-    def use_doubtful_spans(self) -> None:
-        """Take the spans with repeated steps as evidence if there are no others, and if a reducer explains them."""
-        if not self.rebuilt.spans and Rebuilt(spans=self._doubtful).evidence is not None:
-            self.rebuilt.spans = self._doubtful
+    def finish(self, oldest: State) -> Rebuilt:
+        """What is known of the channel, once its ancestors were passed; `oldest` is the last of them.
+
+        Stretches with repeated steps only count if there are no others, and if a reducer explains them.
+        """
+        self.rebuilt.baseless = not self._seeded and self.channel in lost_bases(oldest)
+        doubtful = counted(self._doubtful)
+        use_doubtful = not self._stretches and doubtful.evidence is not None
+        self.rebuilt.shown = doubtful if use_doubtful else counted(self._stretches)
+        return self.rebuilt
 
 
-def _learn_ahead(deltas: dict[str, Rebuilt], stations: Iterable[Station]) -> None:
-    """Add the span up to a later snapshot: it shows the type, and proves the reducer or speaks against it.
+def version_of(channel: str, state: State) -> str:
+    """The version of a channel as text, which names its stored value in the namespace."""
+    return str(state.versions.get(channel, ""))
 
-    Where a step was repeated on the way, a span that no reducer explains speaks against none.
+
+def counted(latest_first: Sequence[Stretch]) -> Stretches:
+    """What some stretches show together."""
+    shown = Stretches()
+    for stretch in reversed(latest_first):
+        shown.add(stretch)
+    return shown
+
+
+def _learn_ahead(deltas: Mapping[str, Rebuilt], stations: Iterable[Station]) -> None:
+    """Add the stretches up to later snapshots: they show the type, and prove the reducer or speak against it.
+
+    One is enough, unless no reducer explains it. Where a step was repeated on the way, such a stretch speaks against
+    none.
     """
-    writes = {channel: list(rebuilt.writes) for channel, rebuilt in deltas.items()}
-    repeated = False
+    walks = {channel: _WalkAhead(channel, rebuilt) for channel, rebuilt in deltas.items()}
     for place, station in enumerate(islice(stations, AHEAD)):
-        for channel in list(writes):
-            stored = station.state.values.get(channel, ABSENT) if place else ABSENT
-            if stored is not ABSENT:
-                rebuilt, after = deltas[channel], unwrapped(stored)
-                step = ChannelStep(rebuilt.seed, writes.pop(channel), after)
-                rebuilt.example = after
-                if station.grown and step.writes and not (repeated and Rebuilt(spans=[step]).evidence is None):
-                    rebuilt.spans = [*rebuilt.spans, step]
-            elif channel in station.lost:
-                del writes[channel]
-            else:
-                writes[channel] += [write.value for write in station.writes if write.channel == channel]
-        repeated |= station.repeated
-        if not writes:
+        for walk in walks.values():
+            walk.pass_by(station, is_later=place > 0)
+        if all(walk.done for walk in walks.values()):
             return
+
+
+class _WalkAhead:
+    """Follows one channel on, from a checkpoint to later stored values."""
+
+    def __init__(self, channel: str, rebuilt: Rebuilt) -> None:
+        self.done = False
+        self._channel, self._rebuilt = channel, rebuilt
+        self._seed, self._begin, self._writes = rebuilt.seed, rebuilt.begin, list(rebuilt.writes)
+        self._is_whole, self._repeated = rebuilt.is_whole, False
+        self._found = 0
+
+    def pass_by(self, station: Station, *, is_later: bool) -> None:
+        """Add one more checkpoint; the first is where the channel is rebuilt."""
+        if self.done:
+            return
+        stored = station.state.values.get(self._channel, ABSENT) if is_later else ABSENT
+        if stored is not ABSENT:
+            self._arrive(unwrapped(stored), version_of(self._channel, station.state), station.grown)
+        if self._channel in station.lost:
+            self._is_whole = False
+        self._writes += [write.value for write in station.writes if write.channel == self._channel]
+        self._repeated |= station.repeated
+
+    def _arrive(self, stored: Any, version: str, grown: bool) -> None:
+        shown = self._rebuilt.shown
+        if grown and self._writes:
+            stretch = Stretch(ChannelStep(self._seed, self._writes, stored), self._begin, version, self._is_whole)
+            shown.add(stretch, doubtful=self._repeated)
+            self._rebuilt.ahead.add(version)
+        if self._rebuilt.example is ABSENT:
+            self._rebuilt.example = stored
+        self._found += 1
+        self.done = self._found > _MORE or shown.evidence is not None or not shown.steps
+        self._seed, self._begin, self._writes, self._is_whole, self._repeated = stored, version, [], True, False

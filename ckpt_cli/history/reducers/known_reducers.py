@@ -7,6 +7,7 @@ from typing import Any
 from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step, untouched
 from ckpt_cli.history.reducers.learning import Tally, joined
 from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer, count_steps
+from ckpt_cli.history.reducers.stretches import Stretch, Stretches
 
 
 @dataclass
@@ -18,6 +19,7 @@ class Reducers:
         remembered: the channels in `named` whose reducer was named earlier, and remembered for this database.
         tallies: channel to the `Tally` of its steps so far.
         deltas: delta channel to the evidence for its reducer, or to a supposed reducer, or to None.
+        stretches: delta channel to what its stretches so far show; if they show anything, `deltas` doesn't count.
         channels: the channels of the steps so far.
     """
 
@@ -25,6 +27,7 @@ class Reducers:
     remembered: Collection[str] = ()
     tallies: dict[str, Tally] = field(default_factory=dict)
     deltas: dict[str, Evidence | Reducer | None] = field(default_factory=dict)
+    stretches: dict[str, Stretches] = field(default_factory=dict)
     channels: set[str] = field(default_factory=set)
 
     def learn(
@@ -63,6 +66,20 @@ class Reducers:
             if isinstance(reducer, Evidence) or not self.deltas.get(channel):
                 self.deltas[channel] = reducer
 
+    def learn_stretches(self, ended: Mapping[str, Stretch]) -> None:
+        """Learn from the stretches of delta channels that end with a checkpoint, which its parent's writes made."""
+        for channel, stretch in ended.items():
+            self.stretches.setdefault(channel, Stretches()).add(stretch, doubtful=bool(stretch.doubt))
+
+    def _shown(self, channel: str) -> Stretches | None:
+        """The stretches of a delta channel, if they show what its reducer does."""
+        stretches = self.stretches.get(channel)
+        return stretches if stretches is not None and stretches.steps else None
+
+    def _of_delta(self, channel: str) -> Evidence | Reducer | None:
+        shown = self._shown(channel)
+        return shown.evidence if shown is not None else self.deltas[channel]
+
     @property
     def unexplained(self) -> list[str]:
         """The channels of which a reducer explains all steps but one, too few to suspect it; none explains all."""
@@ -87,15 +104,15 @@ class Reducers:
         if channel in self.named:
             return [self.named[channel]]
         if channel in self.deltas:
-            one = self.deltas[channel]
+            one = self._of_delta(channel)
             return [] if one is None else [one.reducer if isinstance(one, Evidence) else one]
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
 
     def nearest(self, channel: str) -> Evidence | None:
         """Where no reducer is known: the one that explains all steps but a few, if there is one."""
-        tally = self.tallies.get(channel)
-        return None if tally is None or channel in self.deltas or self.of(channel) else tally.nearest
+        tally = self._shown(channel) if channel in self.deltas else self.tallies.get(channel)
+        return None if tally is None or self.of(channel) else tally.nearest
 
     def tried(self, channel: str) -> list[Reducer]:
         """The reducers that a verdict asks about: those that the channel may have, else the nearest."""
@@ -110,8 +127,20 @@ class Reducers:
         best = joined(tally.candidates or tally.suspected)
         return None if best is None else best.names
 
+    def unit(self, channel: str) -> str:
+        """The parts of a channel's history that show its reducer."""
+        return "stretches" if channel in self.deltas else "steps"
+
+    def has_evidence(self, channel: str) -> bool:
+        """Whether some step or stretch shows what the channel's reducer does."""
+        tally = self._shown(channel) if channel in self.deltas else self.tallies.get(channel)
+        return tally is not None and tally.steps > 0
+
     def is_strong(self, channel: str) -> bool:
         """Whether a step that the learned reducers of a channel don't explain is suspect."""
+        if channel in self.deltas:
+            shown = self._shown(channel)
+            return shown is not None and shown.is_strong
         tally = self.tallies.get(channel)
         return tally is not None and (bool(tally.suspected) or tally.is_strong)
 
@@ -138,7 +167,7 @@ class Reducers:
             said = "remembered" if channel in self.remembered else "as you say"
             return f"{self.named[channel].name} ({said})"
         if channel in self.deltas:
-            one = self.deltas[channel]
+            one = self._of_delta(channel)
             if isinstance(one, Evidence):
                 return f"{one.reducer.name} ({one.explained} of {one.steps} stretches)"
             return "by none that is proven" if one is None else f"{one.name} (supposed, as its values are messages)"

@@ -41,7 +41,7 @@ ENOUGH = 8
 _SOME = 4
 """So many are enough if other threads count, and the reducer explains twice `ENOUGH` steps of all of them."""
 
-_TIMES = 2
+FEW = 2
 """A reducer is named as nearly known if it explains this many times as many steps as it doesn't."""
 
 
@@ -176,11 +176,11 @@ class Tally:
     def nearest(self) -> Evidence | None:
         """The reducer that explains most steps, where all but a few are explained; it proves nothing about the others.
 
-        Its equals fail at the same steps. None if it explains fewer than `_TIMES` as many steps as it doesn't.
+        Its equals fail at the same steps. None if it explains fewer than `FEW` as many steps as it doesn't.
         """
         counts = [self._explained(place) for place in range(len(REDUCERS))]
         best, most = counts.index(max(counts)), max(counts)
-        if most < _TIMES * max(1, self.steps - most):
+        if most < FEW * max(1, self.steps - most):
             return None
         equals = [
             reducer

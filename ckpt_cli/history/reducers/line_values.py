@@ -1,21 +1,25 @@
 """`Line`: the user's channels at each checkpoint of a line; delta channels are rebuilt from writes."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from typing import Any
 
-from ckpt_cli.history.reducers.delta import marked
+from ckpt_cli.history.reducers.delta import marked, version_of
 from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.history.reducers.reducers import ChannelStep, Evidence, Reducer
+from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.state import State, TaskWrite
 
-_SPANS = 4  # spans of a delta channel's history from which its reducer is learned
-
 
 class Line:
-    """The user's channels at each checkpoint down a line; the values of delta channels come from their writes."""
+    """The user's channels at each checkpoint down a line; the values of delta channels come from their writes.
+
+    Attributes:
+        ended: the stretch of each delta channel that ends with the checkpoint that was read last: it stores the value.
+    """
 
     def __init__(self, rebuild: Callable[[State], Mapping[str, Rebuilt]]) -> None:
+        self.ended: Mapping[str, Stretch] = {}
         self._rebuild = rebuild
         self._deltas: dict[str, Rebuilt] | None = None
 
@@ -31,6 +35,7 @@ class Line:
             lost: the channels that it changed by writes that are not stored.
         """
         stored = {channel: unwrapped(value) for channel, value in state.values.items()}
+        self.ended = {}
         for channel, delta in (self._deltas or {}).items():
             delta.lost = delta.lost or channel in lost
         deltas = self._carried(state, stored, list(written), grown=grown)
@@ -42,6 +47,11 @@ class Line:
     def has_deltas(self) -> bool:
         """Whether a delta channel was met so far, to which writes must be added."""
         return bool(self._deltas)
+
+    @property
+    def deltas(self) -> Set[str]:
+        """The delta channels, as far as the checkpoints that were read show them."""
+        return (self._deltas or {}).keys()
 
     @property
     def reducers(self) -> dict[str, Evidence | Reducer | None]:
@@ -62,9 +72,20 @@ class Line:
             new = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
             if new is not None:
                 self._deltas[channel] = new
-        for channel in self._deltas.keys() & stored.keys():
-            delta = self._deltas[channel]
-            if grown and delta.writes and not delta.lost:
-                delta.spans = [*delta.spans, ChannelStep(delta.seed, delta.writes, stored[channel])][-_SPANS:]
-            delta.seed, delta.writes, delta.lost = stored[channel], [], False
+        own = self._deltas.keys() & stored.keys()
+        self.ended = {channel: _end(channel, self._deltas[channel], state, stored[channel], grown) for channel in own}
         return self._deltas
+
+
+def _end(channel: str, delta: Rebuilt, state: State, stored: Any, grown: bool) -> Stretch:
+    """The stretch that ends with a stored value; the next one begins with this value, not with a computed one."""
+    step, version = ChannelStep(delta.seed, delta.writes, stored), version_of(channel, state)
+    stretch = Stretch(step, delta.begin, version, delta.is_whole, REPEATED if delta.repeated else "")
+    if grown and version not in delta.ahead:
+        delta.shown.add(stretch, doubtful=delta.repeated)
+    delta.seed, delta.begin, delta.writes = stored, version, []
+    delta.lost = delta.baseless = delta.repeated = False
+    return stretch
+
+
+REPEATED = "a task failed or asked on the way to it, so some writes may come from another run"

@@ -7,6 +7,7 @@ The reducers apply the writes stored on a checkpoint, and the result is its firs
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from itertools import permutations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.channel_facts import (
@@ -20,6 +21,7 @@ from ckpt_cli.history.reducers.channel_facts import (
 from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.reducers import APPEND, GATHER, Reducer
+from ckpt_cli.history.reducers.stretches import Stretch
 
 ORDERED = 5
 """The most tasks of a step whose writes are tried in every order."""
@@ -61,6 +63,7 @@ def judge(
     by_command: Mapping[str, list[Any]] = NOTHING,
     kept: Collection[str] = (),
     early: Collection[str] = (),
+    ended: Mapping[str, Stretch] = MappingProxyType({}),
 ) -> Judgement:
     """Apply the writes to the state `before`, and compare the result with the recorded state `after`.
 
@@ -74,6 +77,7 @@ def judge(
         by_command: channel to the values that a ``Command`` given as input wrote to it before the step.
         kept: the channels that have the same version as before.
         early: the channels that were stored with items of the next steps, which `after` leaves out.
+        ended: the stretches of delta channels that end with this step, each with all writes since the value before.
     """
     findings: dict[str, tuple[Verdict, str]] = {}
     for channel in early:
@@ -82,10 +86,16 @@ def judge(
     for channel in dict.fromkeys([*before, *after, *written, *by_command]):
         if channel in rebuilt:
             continue
-        step = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
+        stretch = ended.get(channel)
+        step = (
+            channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
+            if stretch is None
+            else stretch.last_part
+        )
         facts = channel_facts(step, reducers.tried(channel))
         if facts is not None and (found := finding(channel, facts, reducers)) is not None:
-            findings[channel] = found
+            doubt = stretch.doubt if stretch is not None else ""
+            findings[channel] = (Verdict.UNKNOWN, doubt) if doubt else found
     if not findings:
         return Judgement(Verdict.AGREES)
     why = "; ".join(f"{channel}: {words}" for channel, (_, words) in findings.items())
@@ -123,7 +133,8 @@ def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verd
     if not known:
         return Verdict.UNKNOWN, _by_none(channel, facts, reducers)
     if reducers.is_strong(channel):
-        where = "in the other steps and threads" if reducers.tallies[channel].threads else "in the other steps"
+        tally = reducers.tallies.get(channel)
+        where = "in the other steps and threads" if tally is not None and tally.threads else "in the other steps"
         why = f"not what {known[0].name} makes of the writes, as it does {where}"
         return Verdict.SUSPECT, f"{why}; a reducer that ckpt doesn't know may do so too"
     return Verdict.UNKNOWN, f"not what {known[0].name} makes of the writes"
@@ -132,14 +143,16 @@ def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verd
 def _by_none(channel: str, facts: ChannelFacts, reducers: Reducers) -> str:
     """Why no reducer is known; a reducer that explains most steps is named, and whether this is one of them."""
     if (near := reducers.nearest(channel)) is not None:
-        explained = f"{near.names} explains {near.explained:,} of {near.steps:,} steps"
+        unit = reducers.unit(channel)
+        explained = f"{near.names} explains {near.explained:,} of {near.steps:,} {unit}"
         if facts.fits & BITS[near.reducer.name]:
-            return f"no known reducer explains all its steps; {explained}, and this one"
-        return f"no known reducer explains all its steps; {explained}, and not this one"
-    tally = reducers.tallies.get(channel)
-    if tally is None or not tally.steps:
+            return f"no known reducer explains all its {unit}; {explained}, and this one"
+        return f"no known reducer explains all its {unit}; {explained}, and not this one"
+    if not reducers.has_evidence(channel):
         return "no step shows its reducer"
-    return f"no known reducer explains {'all its steps' if tally.most else 'its steps'}"
+    tally = reducers.tallies.get(channel)
+    every = "all " if tally is not None and tally.most else ""
+    return f"no known reducer explains {every}its {reducers.unit(channel)}"
 
 
 def _other_than_named(reducer: Reducer, facts: ChannelFacts) -> tuple[Verdict, str] | None:

@@ -1,0 +1,148 @@
+"""Counts which reducers explain a delta channel's stretches, each from one stored value to the next.
+
+A stretch begins at a stored value, never at a computed one: the library does so too (langgraph-checkpoint 4.3
+``base/__init__.py: get_delta_channel_history``).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ckpt_cli.history.reducers.agreement import explains
+from ckpt_cli.history.reducers.learning import ENOUGH, FEW
+from ckpt_cli.history.reducers.reducers import (
+    ABSENT,
+    APPEND,
+    COLLECT,
+    MESSAGES,
+    UNION,
+    ChannelStep,
+    Evidence,
+    Reducer,
+)
+from ckpt_cli.values.langgraph_values import message, overwrite
+from ckpt_cli.values.node import Node
+
+_REDUCERS = (MESSAGES, APPEND, COLLECT, UNION)
+
+
+class Stretch(NamedTuple):
+    """A delta channel from one stored value, or from its beginning, to the next.
+
+    Attributes:
+        step: the value before, all writes since, and the value that is stored then.
+        begin: the version of the value before; "" if the channel began empty.
+        end: the version of the value that is stored then.
+        is_whole: whether the value before and all writes are stored.
+        doubt: a reason why not all of these writes may count; "" if there is none.
+    """
+
+    step: ChannelStep
+    begin: str
+    end: str
+    is_whole: bool = True
+    doubt: str = ""
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it shows what the reducer does with writes; empty lists and what an ``Overwrite`` ends don't."""
+        return any(write not in ([], {}) for write in after_overwrite(self.step.before, self.step.writes)[1])
+
+    @property
+    def last_part(self) -> ChannelStep:
+        """The same from the last ``Overwrite`` on, as one step: the writes before it don't count."""
+        base, rest = after_overwrite(self.step.before, self.step.writes)
+        if rest or base is ABSENT:
+            return self.step._replace(before=base, writes=rest)
+        return self.step._replace(writes=self.step.writes[-1:])
+
+
+@dataclass(slots=True)
+class Stretches:
+    """Counts stretches by the reducers that explain them.
+
+    Attributes:
+        steps: the number of stretches that show what the reducer does.
+        example: the last of their stored values; ABSENT if there is none.
+    """
+
+    steps: int = 0
+    example: Any = ABSENT
+    _explained: Counter[Reducer] = field(default_factory=Counter)
+    _mended: Counter[Reducer] = field(default_factory=Counter)
+    _open: dict[Reducer, Stretch] = field(default_factory=dict)
+    _has_messages: bool = False
+
+    def add(self, stretch: Stretch, *, doubtful: bool = False) -> None:
+        """Count a stretch; a doubtful one speaks for a reducer, against none."""
+        if not stretch.is_whole or not stretch.step.writes:
+            return
+        holding = [reducer for reducer in _REDUCERS if explains(reducer, stretch.step, replayed=True)]
+        if doubtful and not holding:
+            return
+        self.example = stretch.step.after
+        if not stretch.is_telling:
+            return
+        self.steps += 1
+        self._has_messages = self._has_messages or _has_messages(stretch.step)
+        for reducer in _REDUCERS:
+            if reducer in holding:
+                self._explained[reducer] += 1
+                self._open.pop(reducer, None)
+            else:
+                self._mend(reducer, stretch)
+
+    def _mend(self, reducer: Reducer, stretch: Stretch) -> None:
+        """Count two stretches that aren't explained, where they are together: then the value between them is odd."""
+        older = self._open.pop(reducer, None)
+        if older is not None and older.end == stretch.begin:
+            writes = [*older.step.writes, *stretch.step.writes]
+            if explains(reducer, ChannelStep(older.step.before, writes, stretch.step.after), replayed=True):
+                self._mended[reducer] += 1
+                return
+        self._open[reducer] = stretch
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The reducer that explains every stretch, but those at odd values in between; None if none does."""
+        for reducer in self._tried:
+            explained = self._explained[reducer]
+            if explained and explained + 2 * self._mended[reducer] == self.steps:
+                return Evidence(reducer, explained, self.steps)
+        return None
+
+    @property
+    def nearest(self) -> Evidence | None:
+        """The reducer that explains all but a few stretches, if none is proven; it proves nothing about the others."""
+        best = max(self._tried, key=lambda reducer: self._explained[reducer])
+        most = self._explained[best]
+        if self.evidence is not None or most < max(FEW, FEW * (self.steps - most - self._mended[best])):
+            return None
+        return Evidence(best, most, self.steps)
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether so many stretches show the proven reducer that one that it doesn't explain is suspect."""
+        return self.evidence is not None and self.evidence.explained >= ENOUGH
+
+    @property
+    def _tried(self) -> Sequence[Reducer]:
+        return _REDUCERS if self._has_messages else _REDUCERS[1:]
+
+
+def after_overwrite(seed: Any, writes: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """The value and the writes that count: those after the last ``Overwrite``. One of None empties the channel."""
+    for place in range(len(writes) - 1, -1, -1):
+        if (wrapped := overwrite(writes[place])) is not None:
+            return (ABSENT if wrapped.value is None else wrapped.value), writes[place + 1 :]
+    return seed, writes
+
+
+def _has_messages(step: ChannelStep) -> bool:
+    return any(map(_is_of_messages, (step.before, *step.writes, step.after)))
+
+
+def _is_of_messages(value: Any) -> bool:
+    parts = value if isinstance(value, list) else [value]
+    return any(isinstance(part, Node) and message(part) is not None for part in parts)

@@ -1,0 +1,169 @@
+"""Delta channels from one stored value to the next: honest lines agree, a forged value stands out, a lost is said."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.app import run
+
+Captured = pytest.CaptureFixture[str]
+
+
+def appended(current: list[str], writes: list[list[str]]) -> list[str]:
+    """A list that grows."""
+    return [*current, *(item for write in writes for item in write)]
+
+
+class Kept(TypedDict, total=False):
+    """What the graph keeps; every fourth update stores the whole list."""
+
+    audit: Annotated[list[str], DeltaChannel(appended, snapshot_frequency=4)]
+    n: int
+
+
+def counting(saver: Any) -> Any:
+    """Two nodes that each add an item."""
+    graph = StateGraph(Kept)
+    for name in ("a", "b"):
+        graph.add_node(name, lambda state: {"audit": [f"n{state.get('n', 0)}"], "n": state.get("n", 0) + 1})
+    graph.add_edge(START, "a")
+    graph.add_edge("a", "b")
+    return graph.compile(checkpointer=saver)
+
+
+def on(thread: str) -> Any:
+    """The config of a thread."""
+    return {"configurable": {"thread_id": thread}}
+
+
+@pytest.fixture
+def saver(tmp_path: Path) -> Iterator[SqliteSaver]:
+    """The library's saver on a new file."""
+    with SqliteSaver.from_conn_string(str(tmp_path / "t.sqlite")) as opened:
+        yield opened
+
+
+def said(saver: SqliteSaver, capsys: Captured, *words: str, code: int = 0) -> Any:
+    """What a command says as JSON."""
+    saver.conn.commit()
+    path = saver.conn.execute("PRAGMA database_list").fetchone()[2]
+    capsys.readouterr()
+    assert run([*words, "-d", path, "--json"]) == code, capsys.readouterr()
+    return json.loads(capsys.readouterr().out)
+
+
+def snapshots(saver: SqliteSaver, thread: str) -> list[Any]:
+    """The checkpoints that store the list, oldest first."""
+    return [one for one in saver.list(on(thread)) if "audit" in one.checkpoint["channel_values"]][::-1]
+
+
+def of_audit(view: Any) -> tuple[str, list[tuple[str, str, list[int]]]]:
+    """What ``verify`` says of the channel: its evidence, and its findings."""
+    [thread] = view["threads"]
+    [channel] = [one for one in thread["channels"] if one["channel"] == "audit"]
+    found = [one for one in thread["findings"] if one["channel"] == "audit"]
+    return channel["evidence"], [
+        (one["kind"], one["verdict"], sorted(at["step"] for at in one["checkpoints"])) for one in found
+    ]
+
+
+def honest(saver: SqliteSaver, kind: str) -> None:
+    """A thread whose line begins at a stored value."""
+    graph = counting(saver)
+    for _ in range(2 if kind == "exit" else 4):
+        graph.invoke({}, on("t"), durability="exit" if kind == "exit" else "sync")
+    if kind == "pruned":
+        saver.conn.commit()
+        path = saver.conn.execute("PRAGMA database_list").fetchone()[2]
+        assert run(["prune", "t", "--keep-last", "1", "-d", path, "--yes"]) == 0
+    if kind == "deleted":
+        first = snapshots(saver, "t")[0].config["configurable"]["checkpoint_id"]
+        for table in ("checkpoints", "writes"):
+            saver.conn.execute(f"DELETE FROM {table} WHERE checkpoint_id < ?", (first,))
+    for _ in range(3):
+        graph.invoke({}, on("t"))
+
+
+@pytest.mark.parametrize("kind", ["exit", "pruned", "deleted"])
+def test_a_line_that_begins_at_a_stored_value(saver: SqliteSaver, capsys: Captured, kind: str) -> None:
+    """Each stored value is the one before with the writes since: nothing differs, with a named reducer or without."""
+    honest(saver, kind)
+    start, end = (one.metadata["step"] for one in snapshots(saver, "t")[-2:])
+    for words in ([], ["--reducer", "audit=append"]):
+        _, found = of_audit(said(saver, capsys, "verify", "t", *words))
+        assert not [one for one in found if one[0] == "value"] and "differs" not in {verdict for _, verdict, _ in found}
+        for first in (start, end - 1):
+            view = said(saver, capsys, "replay", "t", f"step:{first}", "--to", f"step:{end}", *words)
+            assert {one["verdict"] for one in view["steps"]} == {"agrees"}
+
+
+def test_a_forged_value_stands_out(saver: SqliteSaver, capsys: Captured) -> None:
+    """Only the stretches that end or begin with it don't fit; the other stored values still show the reducer."""
+    graph = counting(saver)
+    for _ in range(10):
+        graph.invoke({}, on("t"))
+    forged = snapshots(saver, "t")[1]
+    stored = forged.checkpoint["channel_values"]["audit"]
+    forged.checkpoint["channel_values"]["audit"] = type(stored)(["forged", *stored.value[1:]])
+    saver.put(
+        {
+            "configurable": {
+                **forged.config["configurable"],
+                "checkpoint_id": (forged.parent_config or {})["configurable"]["checkpoint_id"],
+            }
+        },
+        forged.checkpoint,
+        forged.metadata,
+        {},
+    )
+    at = [one.metadata["step"] for one in snapshots(saver, "t")]
+    assert of_audit(said(saver, capsys, "verify", "t")) == (
+        "append (3 of 5 stretches)",
+        [("value", "unknown", at[1:3])],
+    )
+    named = said(saver, capsys, "verify", "t", "--reducer", "audit=append", code=1)
+    assert of_audit(named) == ("append (as you say)", [("value", "differs", at[1:3])])
+    for state in graph.get_state_history(on("t")):
+        step = state.metadata["step"]
+        if step > 0 and step % 3 == 0:
+            assert said(saver, capsys, "get", "t", "audit", "--at", f"step:{step}")["value"] == state.values["audit"]
+    lines = said(saver, capsys, "blame", "t", "audit")["lines"]
+    assert [one["since"]["node"] for one in lines] == [None, *"ba" * 9, "b"]
+
+
+def test_a_lost_stored_value(saver: SqliteSaver, capsys: Captured) -> None:
+    """The counters show that the value went on from one that is gone: none is named, and changes warn."""
+    graph = counting(saver)
+    for _ in range(5):
+        graph.invoke({}, on("t"))
+    lost = snapshots(saver, "t")[0]
+    for table in ("checkpoints", "writes"):
+        gone = lost.config["configurable"]["checkpoint_id"]
+        saver.conn.execute(f"DELETE FROM {table} WHERE checkpoint_id <= ?", (gone,))
+    step = lost.metadata["step"] + 1
+    [state] = [one for one in graph.get_state_history(on("t")) if one.metadata["step"] == step]
+    assert state.values["audit"] == []  # LangGraph starts it empty
+    rev = f"step:{step}"
+    assert said(saver, capsys, "get", "t", "audit", "--at", rev)["value"] == {"$type": "DeltaChannel", "writes": []}
+    note = said(saver, capsys, "show", "t", rev)["channels"]["audit"]["note"]
+    assert note == "delta: 0 writes since a stored value that is gone; LangGraph starts it empty"
+    _, found = of_audit(said(saver, capsys, "verify", "t", code=1))
+    assert found[0] == ("delta-gap", "differs", [step])
+    assert not [one for one in found if one[0] == "value"]
+    for words in (
+        ["rollback", "t", rev],
+        ["fork", "t", rev],
+        ["fork", "t", rev, "--to", "u"],
+        ["edit", "t", rev, "--set", "n=1"],
+    ):
+        notes = said(saver, capsys, *words, "--dry-run")["notes"]
+        assert (
+            "the stored value that the writes of delta channel audit go on from is gone; LangGraph starts it empty"
+            in notes
+        )
