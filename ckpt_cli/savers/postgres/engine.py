@@ -94,7 +94,7 @@ class PostgresEngine(Engine):
         kinds = {self._kind(relation, column) for column in columns}
         return self._copied[relation] and kinds <= ENCODERS.keys()
 
-    def copy(self, relation: str, columns: Sequence[str], rows: Iterable[Sequence[Scalar]]) -> int:
+    def copy(self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]) -> int:
         """COPY in the binary format, which Postgres reads while it is sent.
 
         Long values are compressed by LZ4 where the server has it, unless its settings name a method: by Postgres' own

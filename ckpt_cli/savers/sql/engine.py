@@ -76,8 +76,11 @@ class Engine(ABC):
         """Whether `copy` can add rows with these columns."""
         return False
 
-    def copy(self, relation: str, columns: Sequence[str], rows: Iterable[Sequence[Scalar]]) -> int:
-        """Add rows as one stream, which is sent while `rows` gives them; returns how many there were.
+    def copy(self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]) -> int:
+        """Add rows as one stream; returns how many there were.
+
+        They are all at hand: to make one, a saver may ask the database, and such a statement on the connection of the
+        stream would wait forever.
 
         Raises:
             Refused: a row exists already, or a column can't hold a value.

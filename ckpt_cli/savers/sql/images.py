@@ -18,7 +18,7 @@ from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 _ROWS = 100  # rows that one statement reads
 _BATCH_ROWS, _BATCH_BYTES = 500, 8_000_000  # sent at once
 _FEW_ROWS, _FEW_BYTES = 50, 500_000  # more than these are copied as a stream, if the engine has such
-_STREAM_BYTES = 256_000_000  # in one stream
+_STREAM_ROWS = 10_000  # copied in one stream
 
 
 class Images:
@@ -79,8 +79,8 @@ class Images:
             if inserted and self._engine.copies(relation, inserted):
                 first, is_all = _first(rows)
                 rows = chain(first, rows)
-                while not is_all and (row := next(rows, None)) is not None:
-                    self._engine.copy(relation, inserted, _some(chain([row], rows)))
+                for batch in () if is_all else _batches(rows, _STREAM_ROWS):
+                    self._engine.copy(relation, inserted, batch)
             for batch in _batches(rows):
                 count = self._engine.run_many(statement, batch)
                 if count != len(batch):
@@ -115,13 +115,13 @@ class Images:
         return self._inserts[relation, columns]
 
 
-def _batches(rows: Iterable[list[Scalar]]) -> Iterator[list[list[Scalar]]]:
+def _batches(rows: Iterable[list[Scalar]], most: int = _BATCH_ROWS) -> Iterator[list[list[Scalar]]]:
     """Lists of rows, each bounded in number and bytes."""
     batch: list[list[Scalar]] = []
     size = 0
     for row in rows:
         length = _length(row)
-        if batch and (len(batch) >= _BATCH_ROWS or size + length > _BATCH_BYTES):
+        if batch and (len(batch) >= most or size + length > _BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(row)
@@ -140,16 +140,6 @@ def _first(rows: Iterable[list[Scalar]]) -> tuple[list[list[Scalar]], bool]:
         if len(first) >= _FEW_ROWS or size > _FEW_BYTES:
             return first, False
     return first, True
-
-
-def _some(rows: Iterable[list[Scalar]]) -> Iterator[list[Scalar]]:
-    """The rows of one stream, which ends before the statement takes too long."""
-    size = 0
-    for row in rows:
-        yield row
-        size += _length(row)
-        if size > _STREAM_BYTES:
-            return
 
 
 def _length(row: list[Scalar]) -> int:
