@@ -1,6 +1,6 @@
 """The SQL expressions of Postgres, for `sql.statements`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 from uuid import UUID
 

@@ -4,7 +4,7 @@ Both drivers take values for ``%s``, so users' text is never part of a statement
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ckpt_cli.model import Row, Scalar
