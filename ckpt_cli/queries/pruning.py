@@ -102,7 +102,7 @@ def _packed(session: Session, path: Path | None, stack: ExitStack) -> Packed | N
     if path is None:
         return None
     if session.options.dry_run or not path.exists():
-        return Packed(session.reader.saver, None, path)
+        return Packed(session.reader.saver, None, path, session.options.dry_run)
     bundle = BundleSaver(path.resolve())
     stack.callback(bundle.close)
     return Packed(session.reader.saver, bundle, path)
