@@ -40,13 +40,15 @@ class Packed(NamedTuple):
 
     Attributes:
         saver: the database.
-        bundle: the open bundle; None in a dry run, which packs nothing.
+        bundle: the open bundle; None if nothing was packed.
         path: where it is.
+        is_preview: whether nothing will be written, so that nothing needs to be packed.
     """
 
     saver: Saver
     bundle: BundleSaver | None
     path: Path
+    is_preview: bool = False
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """The row changes of a plan for one thread.
@@ -57,6 +59,8 @@ class Packed(NamedTuple):
         if self.bundle is not None:
             yield from bundled(self.saver.expand(plan), self.bundle, self.path, plan.basis[0].ref.thread_id)
             return
+        if not self.is_preview:
+            raise Refused(f"nothing was packed in {self.path}; nothing was written", hint="run the command again")
         for change in self.saver.expand(plan):
             yield change if change.before is None else change._replace(before=BundledRow(change.before))
 
@@ -66,8 +70,10 @@ class Packed(NamedTuple):
         Raises:
             Refused: it has one with other contents.
         """
-        added = None if self.bundle is None else export_thread(self.saver, thread_id, None, self.bundle, only=only)
-        return added is not None and bool(added.checkpoints or added.writes)
+        if self.bundle is None:
+            return not self.is_preview
+        added = export_thread(self.saver, thread_id, None, self.bundle, only=only)
+        return bool(added.checkpoints or added.writes)
 
     @property
     def place(self) -> str:

@@ -1,4 +1,4 @@
-"""The options that say what ``ckpt prune`` keeps: ``--keep-last N``, ``--keep-within 30d``, ``--policy NAME``."""
+"""The options that say what ``ckpt prune`` keeps: ``--keep-last N``, ``--max-bytes``, ``--policy``."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple

@@ -1,4 +1,4 @@
-"""How many of the newest checkpoints `ckpt prune --max-bytes` keeps: as many as the thread has room for."""
+"""How many of the newest checkpoints `prune --max-bytes` keeps: as many as fit."""
 
 from ckpt_cli.plans.retention import Retention
 from ckpt_cli.plans.retention_policies import Policies

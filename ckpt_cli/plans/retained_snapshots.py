@@ -1,4 +1,4 @@
-"""`Snapshots`: which kept checkpoints store delta channels whole, so that the ancestors can go (`prune --snapshot`).
+"""`Snapshots`: which kept checkpoints store delta channels whole, so that ancestors can go.
 
 A snapshot keeps the channel's version: the value at a version is always the same, so no node runs because of it, and a
 checkpoint that names the same version may find the value there too (checkpoint-postgres 3.2 stores one for each).

@@ -45,7 +45,9 @@ def preview(session: Session, thread_ids: Iterable[str], path: Path, *, skip_ref
         for thread_id in thread_ids:
             yield thread_id, session.reader.moment(partial(_removal, session, thread_id))
 
-    return _changed(session, planned(), Packed(session.reader.saver, None, path), skip_refused=skip_refused)
+    return _changed(
+        session, planned(), Packed(session.reader.saver, None, path, is_preview=True), skip_refused=skip_refused
+    )
 
 
 def _changed(session: Session, planned: Iterable[Planned], packed: Packed, *, skip_refused: bool) -> BulkView:

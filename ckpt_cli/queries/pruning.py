@@ -80,7 +80,7 @@ def prune_many(session: Session, target: Target, rules: Rules, path: Path | None
 
 
 def run_vacuum(session: Session) -> None:
-    """Give the space back where the engine needs to be told; why it isn't given back is said, and is no error."""
+    """Give the space back where the engine doesn't do it alone; a reason why it can't is said, and is no error."""
     saver = session.reader.saver
     if not session.read(lambda _: saver.plan_vacuum().statement):
         return
@@ -102,7 +102,7 @@ def _packed(session: Session, path: Path | None, stack: ExitStack) -> Packed | N
     if path is None:
         return None
     if session.options.dry_run or not path.exists():
-        return Packed(session.reader.saver, None, path)
+        return Packed(session.reader.saver, None, path, session.options.dry_run)
     bundle = BundleSaver(path.resolve())
     stack.callback(bundle.close)
     return Packed(session.reader.saver, bundle, path)

@@ -98,7 +98,7 @@ class Space(NamedTuple):
 
 
 class Vacuum(NamedTuple):
-    """How the engine is told to give back what deleted rows took.
+    """How the engine gives back what deleted rows took.
 
     Attributes:
         statement: what `Measurer.vacuum` runs; "" if there is nothing to run.

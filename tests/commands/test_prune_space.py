@@ -14,6 +14,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.completion.names import complete_policy
+from ckpt_cli.queries import pruning
 from ckpt_cli.savers.bundle.writer import BundleWriter
 from tests.commands.changes import Json
 from tests.copying.test_removed import dump
@@ -103,6 +104,15 @@ def test_a_thread_that_went_on_since_it_was_packed(
     error = said("prune", "forks", "--keep-tips", "--export", bundle, "--yes", code=7)["error"]
     assert "the bundle has write" in error["message"] and "with other contents" in error["message"]
     assert len(said("log", "forks", "--all")["steps"]) == before
+
+
+def test_what_was_not_packed_stays(said: Said, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a thread that became idle after the others were packed, and no bundle was made."""
+    monkeypatch.setattr(pruning, "_pack", lambda *_: None)
+    before, words = dump(str(path)), ["--keep-tips", "--export", str(tmp_path / "cold.ckpt"), "--yes"]
+    assert "packed" in said("prune", "forks", *words, code=7)["error"]["message"]
+    assert "packed" in said("prune", "--match", "*sub*", *words, code=7)["threads"][0]["problem"]
+    assert dump(str(path)) == before
 
 
 POLICIES = """
