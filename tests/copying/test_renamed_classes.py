@@ -26,7 +26,7 @@ def carts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres", "redis"])
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_an_agent_goes_on(request: pytest.FixtureRequest, kind: str, carts: list[Any], capsys: Any) -> None:
     """Values of the old class have the new one, in states and writes; a copy again finds nothing to do."""
     source, target = places(request, "sqlite")(), places(request, kind)()

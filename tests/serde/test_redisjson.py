@@ -1,6 +1,7 @@
 """JSON in the dialect of the Redis saver: its own serializer writes, ckpt reads; ckpt writes, it reads."""
 
 import json
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.model import NULL, Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.well_known_types import text
 from tests.truth_rendering import rendered
 
 TAG = "redis-json"
@@ -99,3 +101,22 @@ def test_nan_has_no_form() -> None:
     """RedisJSON holds no NaN, so none is written."""
     with pytest.raises(UsageError):
         Codec().encode({"n": float("nan")}, like=Payload(TAG, b'{"n":1}'))
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime(2026, 1, 2, 3, 4, 5),
+        datetime(2026, 1, 2, tzinfo=UTC),
+        datetime(2026, 1, 2, 3, 4, 5, 678, timezone(-timedelta(hours=5, minutes=30))),
+    ],
+)
+def test_moments(moment: datetime) -> None:
+    """Its serializer reads a date and time that ckpt writes; the natural text stays, and so does it in msgpack."""
+    codec = Codec()
+    node = codec.decode(Payload(*JsonPlusSerializer().dumps_typed(moment)))
+    written = codec.encode({"at": node}, like=Payload(TAG, b"null"))
+    assert JsonPlusRedisSerializer().loads_typed(("json", written.data)) == {"at": moment}
+    read = codec.decode(written)["at"]
+    assert text(read) == text(node)
+    assert JsonPlusSerializer().loads_typed(codec.encode(read, like=Payload("msgpack", b"\xc0"))) == moment
