@@ -268,10 +268,8 @@ def read_metadata(value: Any) -> tuple[dict[str, Any], str]:
     """
     metadata = named(value)
     if metadata or value is None or type(value) is dict:
-        if Node not in map(type, metadata.values()):
-            return metadata, ""
-        parts = ((key, part) for key, part in metadata.items() if type(part) is Node and part.form is Form.BROKEN)
-        return metadata, next((f"{key}: {part.problem}" for key, part in parts), "")
+        items = metadata.items() if Node in map(type, metadata.values()) else ()
+        return metadata, next((f"{k}: {p.problem}" for k, p in items if type(p) is Node and p.form is Form.BROKEN), "")
     if isinstance(value, Node) and value.form is Form.BROKEN:
         return {}, str(value.problem)
     return {}, f"{_KINDS.get(type(value), 'a value of another type')} where an object should be"

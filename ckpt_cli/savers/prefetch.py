@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, RowChange, Thread, Write
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.head_reads import HeadReader, LoneWrites
 from ckpt_cli.savers.passing import PassingSaver
 
 T = TypeVar("T")
@@ -227,6 +228,13 @@ class PrefetchingSaver(PassingSaver):
         if not all(ref in self._writes for ref in refs):
             return self._saver.writes_on(refs, values=values)
         return self._cached_writes(refs, values)
+
+    def lone_writes(
+        self, refs: Collection[Ref], task_path: str, *, without: str, values: int
+    ) -> Iterator[tuple[Ref, LoneWrites | None]]:
+        """See `HeadReader.lone_writes`."""
+        where = HeadReader if all(ref in self._writes for ref in refs) else PassingSaver
+        return where.lone_writes(self, refs, task_path, without=without, values=values)
 
     def _cached_writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
         cached = (write for ref in dict.fromkeys(refs) for write in self._writes[ref])
