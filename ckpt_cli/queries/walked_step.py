@@ -1,4 +1,4 @@
-"""`WalkedStep`: one recorded step, as `step_walk` reads it: state before, writes, state after, and doubts."""
+"""`WalkedStep`: one recorded step: the state before, its writes, the state after, its doubts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType

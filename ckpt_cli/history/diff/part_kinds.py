@@ -1,4 +1,4 @@
-"""`Kind`: how a value is followed through a history: whole, by elements, by keys, or along one key of a path."""
+"""`Kind`: how a value is followed through a history: whole, by elements, by keys, along a key."""
 
 from enum import Enum, auto
 from typing import Any

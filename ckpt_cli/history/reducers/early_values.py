@@ -1,4 +1,4 @@
-"""Lists that were stored with the items of later steps: a Topic that accumulates changes in place, and is stored later.
+"""Lists stored with the items of later steps: a Topic that accumulates, and is stored late.
 
 Checkpoints are stored in the background (``durability="async"``, the default), and a Topic gives its own list to them
 (langgraph 1.2 ``channels/topic.py: checkpoint, update``). So a checkpoint may have what the next steps wrote.
