@@ -220,7 +220,7 @@ class StepWalk:
         taken = (
             BranchWrites(stored) if self._parent is None else Inspection(self._reader, ref).taken(self._parent, stored)
         )
-        after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost)
+        after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost, credited=step_writes)
         writes = self._writes(step_nodes, ref, step_writes)
         damage = state.damage or (parent.damage if parent is not None else "")
         doubt = doubt or (f"a part can't be read: {damage}" if damage else doubt_of(attribution, ref, step_writes))
