@@ -115,7 +115,7 @@ class StepWalk:
             if self._parent is None or not self.line.has_deltas
             else Inspection(self._reader, ref).taken(self._parent, stored)
         )
-        after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost)
+        after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost, credited=step_writes)
         writes = self._writes(step_nodes, ref, step_writes)
         damage = state.damage or (parent.damage if parent is not None else "")
         doubt = doubt or (f"a part can't be read: {damage}" if damage else doubt_of(attribution, ref, step_writes))

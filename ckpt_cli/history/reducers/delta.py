@@ -14,7 +14,7 @@ from typing import Any
 
 from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
-from ckpt_cli.history.reducers.stretches import Stretch, Stretches
+from ckpt_cli.history.reducers.stretches import Stretch, Stretches, counting
 from ckpt_cli.history.state.channels import is_snapshot, unwrapped
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -123,6 +123,7 @@ class _Walk:
         self._seeded = False
         self._after: Any = ABSENT  # the stored value that the current stretch leads to
         self._end = ""  # its version
+        self._is_last = False  # whether the next ancestor begins the last step of a stretch
         self._repeated = False  # whether the current stretch has a repeated step
         self._writes: list[Any] = []
         self._stretches: list[Stretch] = []  # the latest first
@@ -136,7 +137,9 @@ class _Walk:
             self._after = ABSENT  # this stretch is no evidence
             self.rebuilt.lost |= not self._seeded
         self._repeated |= station.repeated
-        self._writes[:0] = [write.value for write in station.writes if write.channel == self.channel]
+        own = [write.value for write in station.writes if write.channel == self.channel]
+        self._writes[:0] = counting(own) if self._is_last else own
+        self._is_last = False
         self.rebuilt.marked |= self.channel in marked(station.state)
         if not self._seeded:
             self.rebuilt.writes, self.rebuilt.repeated = list(self._writes), self._repeated
@@ -153,6 +156,7 @@ class _Walk:
         else:
             self._seeded, self.rebuilt.seed, self.rebuilt.begin = True, stored, version
         self._after, self._end, self._writes, self._repeated = (stored if grown else ABSENT), version, [], False
+        self._is_last = True
         found = len(self._stretches)
         enough = found >= _STRETCHES and (found >= _STRETCHES + _MORE or counted(self._stretches).evidence is not None)
         self.done = enough or len(self._doubtful) >= _DOUBTFUL or not self.rebuilt.marked
@@ -208,6 +212,7 @@ class _WalkAhead:
         self.done = False
         self._channel, self._rebuilt = channel, rebuilt
         self._seed, self._begin, self._writes = rebuilt.seed, rebuilt.begin, list(rebuilt.writes)
+        self._own: list[Any] = []  # the last step's writes
         self._is_whole, self._repeated = rebuilt.is_whole, False
         self._found = 0
 
@@ -220,17 +225,19 @@ class _WalkAhead:
             self._arrive(unwrapped(stored), version_of(self._channel, station.state), station.grown)
         if self._channel in station.lost:
             self._is_whole = False
-        self._writes += [write.value for write in station.writes if write.channel == self._channel]
+        self._writes += self._own
+        self._own = [write.value for write in station.writes if write.channel == self._channel]
         self._repeated |= station.repeated
 
     def _arrive(self, stored: Any, version: str, grown: bool) -> None:
         shown = self._rebuilt.shown
-        if grown and self._writes:
-            stretch = Stretch(ChannelStep(self._seed, self._writes, stored), self._begin, version, self._is_whole)
+        if grown and (writes := [*self._writes, *counting(self._own)]):
+            stretch = Stretch(ChannelStep(self._seed, writes, stored), self._begin, version, self._is_whole)
             shown.add(stretch, doubtful=self._repeated)
             self._rebuilt.ahead.add(version)
         if self._rebuilt.example is ABSENT:
             self._rebuilt.example = stored
         self._found += 1
         self.done = self._found > _MORE or shown.evidence is not None or not shown.steps
-        self._seed, self._begin, self._writes, self._is_whole, self._repeated = stored, version, [], True, False
+        self._seed, self._begin, self._writes, self._own = stored, version, [], []
+        self._is_whole, self._repeated = True, False

@@ -6,7 +6,7 @@ from typing import Any
 from ckpt_cli.history.reducers.delta import marked, version_of
 from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.history.reducers.reducers import ChannelStep, Evidence, Reducer
-from ckpt_cli.history.reducers.stretches import Stretch
+from ckpt_cli.history.reducers.stretches import Stretch, counting
 from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -24,7 +24,13 @@ class Line:
         self._deltas: dict[str, Rebuilt] | None = None
 
     def at(
-        self, state: State, written: Iterable[TaskWrite] = (), *, grown: bool = False, lost: Collection[str] = ()
+        self,
+        state: State,
+        written: Iterable[TaskWrite] = (),
+        *,
+        grown: bool = False,
+        lost: Collection[str] = (),
+        credited: Iterable[TaskWrite] | None = None,
     ) -> dict[str, Any]:
         """The user's channels at the next checkpoint of the line.
 
@@ -33,12 +39,16 @@ class Line:
             written: the writes stored on its parent that are in it, in canonical order.
             grown: whether these writes made the checkpoint; then a stored value is evidence for a reducer.
             lost: the channels that it changed by writes that are not stored.
+            credited: those that made it, if they are known; an update leaves the tasks' writes beside its own out of a
+                value that it stores.
         """
         stored = {channel: unwrapped(value) for channel, value in state.values.items()}
         self.ended = {}
         for channel, delta in (self._deltas or {}).items():
             delta.lost = delta.lost or channel in lost
-        deltas = self._carried(state, stored, list(written), grown=grown)
+        own = list(written)
+        made = own if credited is None else list(credited)
+        deltas = self._carried(state, stored, own, made, grown=grown)
         rebuilt_values = {channel: rebuilt.value for channel, rebuilt in deltas.items() if channel not in stored}
         values = {**stored, **rebuilt_values}
         return {channel: values[channel] for channel in user_channels(state) if channel in values}
@@ -60,14 +70,22 @@ class Line:
         return {c: one.evidence or one.supposed for c, one in delta}
 
     def _carried(
-        self, state: State, stored: Mapping[str, Any], written: list[TaskWrite], *, grown: bool
+        self,
+        state: State,
+        stored: Mapping[str, Any],
+        written: list[TaskWrite],
+        made: list[TaskWrite],
+        *,
+        grown: bool,
     ) -> dict[str, Rebuilt]:
         if self._deltas is None:
             self._deltas = dict(self._rebuild(state))
         else:
             for channel, delta in self._deltas.items():
+                ends = channel in stored
+                own = [write.value for write in (made if ends else written) if write.channel == channel]
                 # a new list: values that were given out hold the old one
-                delta.writes = [*delta.writes, *(write.value for write in written if write.channel == channel)]
+                delta.writes = [*delta.writes, *(counting(own) if ends else own)]
         for channel in marked(state) - self._deltas.keys():
             new = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
             if new is not None:

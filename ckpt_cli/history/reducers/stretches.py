@@ -131,6 +131,14 @@ class Stretches:
         return _REDUCERS if self._has_messages else _REDUCERS[1:]
 
 
+def counting(writes: Sequence[Any]) -> list[Any]:
+    """Those of the last step's writes that made the stored value: an ``Overwrite`` alone, if there is one.
+
+    A live channel takes it whatever its place (langgraph 1.2 ``channels/delta.py: update``), and then is stored whole.
+    """
+    return next(([write] for write in writes if overwrite(write) is not None), list(writes))
+
+
 def after_overwrite(seed: Any, writes: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
     """The value and the writes that count: those after the last ``Overwrite``. One of None empties the channel."""
     for place in range(len(writes) - 1, -1, -1):
