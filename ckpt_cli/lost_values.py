@@ -1,4 +1,4 @@
-"""Values that a step gave to channels, and that are gone from where each is stored by its version (Postgres, MySQL)."""
+"""Values that a step made and whose rows are gone, where each has a row of its own (Postgres, MySQL)."""
 
 from collections.abc import Iterator
 from contextlib import suppress

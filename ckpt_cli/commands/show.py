@@ -113,7 +113,6 @@ def run(
         own_memory=_own_memory(reader, row, snapshot) if row.checkpoint_id == lineage.head and not ns else [],
     )
     view.command, view.goto = command_writes(reader, row.ref), goto_nodes(reader.writes(row.ref))
-    view.given_otherwise = tuple(unlike_writes(state, reader.writes(row.ref)).items())
     if ns and snapshot.tasks and row.checkpoint_id == lineage.head:
         _add_from_above(view, reader, row.ref)
     _add_what_runs(view, reader, state, snapshot)
@@ -121,6 +120,7 @@ def run(
 
 
 def _add_what_runs(view: ShowView, reader: Reader, state: State, snapshot: Snapshot) -> None:
+    view.given_otherwise = tuple(unlike_writes(state, reader.writes(state.ref)).items())
     may_go = any(map(is_command, reader.writes(state.ref)))  # a Command's goto may run a node
     view.has_something_to_run = snapshot.next is None or bool(snapshot.tasks) or may_go
     view.is_blank = not state.versions and not state.damage and not may_go

@@ -1,4 +1,4 @@
-"""Checkpoints whose versions show that they continue another checkpoint than the one that is stored as their parent.
+"""Checkpoints whose versions show that they continue another one than their stored parent.
 
 A Python saver's version is a number and a random one, as ``00000011.0.6244443362514417`` (checkpoint-sqlite 3.1 and
 checkpoint-postgres 3.2: ``get_next_version``), so whoever has a version has it from the step that made it.

@@ -1,4 +1,4 @@
-"""`RunEnds`: which tasks that led nowhere ended there, and after which a node ran though nothing led to it."""
+"""`RunEnds`: whether a task that led nowhere ended there, or a node ran next to which nothing led."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
