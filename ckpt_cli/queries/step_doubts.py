@@ -31,7 +31,7 @@ def why_incomplete(step_writes: Sequence[TaskWrite], step: int | None) -> str:
 def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[TaskWrite] | None) -> str:
     """A reason why a checkpoint's state may differ from the result of its writes; "" if there is none."""
     own_note, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
-    runs = [i for i in attribution.lineage.children.get(parent or "", ()) if attribution.note(i).source in ("loop", "")]
+    runs = attribution.runs(parent or "")
     if step_writes is not None:
         if any(write.channel == ERROR_SOURCE for write in step_writes):
             return "error handlers decided which writes count"

@@ -22,6 +22,7 @@ from ckpt_cli.values.state import TaskWrite
 LOOPS = frozenset({"loop", ""})
 UPDATES = frozenset({"update"})
 _RUNS = frozenset({"loop", "", "input"})
+_MANY = 50  # children, of which the oldest are searched once, not again for each page of them
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,6 +43,8 @@ class WriteAttribution:
         self.writes: dict[str, list[TaskWrite]] = {}
         self.has_outputs = False
         self._siblings: dict[str, tuple[str, int | None]] = {}
+        self._whole: set[str] = set()  # parents all of whose children are in `_siblings`
+        self._settled: dict[tuple[str, frozenset[str]], list[str]] = {}  # see `_first_two`
         self._forget: list[Callable[[], None]] = []
         self.path_of: Callable[[TaskWrite], str | None] = path
         """Gives the path of a write's task, which may be computed; "" or None if it isn't known."""
@@ -50,6 +53,14 @@ class WriteAttribution:
         self.credited = self.remembered(self._credited)
         """Gives the same writes in the library's order, as far as the paths of their tasks are known."""
         self._runs = self.remembered(self._first_two_runs)
+        self.runs = self.remembered(self._first_two_loops)
+        """Gives the two oldest children of a checkpoint that runs made in a step after it."""
+        self.by_task = self.remembered(self._by_task)
+        """Gives the writes that each task left on a checkpoint, by the task's id."""
+        self.unsorted_tasks = self.remembered(self._unsorted_tasks)
+        """Gives the same as `tasks`, in stored order."""
+        self.is_entrypoint = self.remembered(self._is_entrypoint)
+        """Says if an entrypoint of the functional API started from a checkpoint; it takes its input itself."""
         self.first_with_source = self.remembered(self._first_with_source)
         """Gives the oldest child of a checkpoint that has one of these sources."""
 
@@ -62,6 +73,8 @@ class WriteAttribution:
 
     def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
         """Add metadata, and writes by the checkpoint that they are stored on; later ones replace earlier ones."""
+        if self._settled and any(self.note(i).source != one.source for i, one in notes.items() if self._is_known(i)):
+            self._settled.clear()
         self.notes.update(notes)
         self.writes.update(writes)
         self.has_outputs = self.has_outputs or any(added.outputs is not None for added in notes.values())
@@ -73,10 +86,14 @@ class WriteAttribution:
 
         A fork may have many thousand children, and which writes made one of them depends on all of them.
         """
+        parents: dict[str, None] = {}
         for checkpoint_id, one in self.notes.items():
             parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id) or ""
-            if len(self.lineage.children.get(parent) or self._orphans.get(parent, [])) > 1:
+            if len(self._children(parent)) > 1:
                 self._siblings[checkpoint_id] = (intern(one.source), one.step)
+                parents[parent] = None
+        unsure = (parent for parent in parents if parent not in self._whole)
+        self._whole.update(parent for parent in unsure if self._siblings.keys() >= set(self._children(parent)))
         self.notes.clear()
         self.writes.clear()
         self.fill({}, {})
@@ -84,7 +101,7 @@ class WriteAttribution:
     def unread(self, checkpoint_ids: Collection[str]) -> list[str]:
         """Those of these checkpoints and of their relatives whose metadata must be read."""
         lines = {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
-        relatives = (i for i in self.relatives(checkpoint_ids) if i not in self.notes)
+        relatives = (i for i in self._relatives(checkpoint_ids, self._whole) | lines if i not in self.notes)
         return [i for i in relatives if i in lines or i not in self._siblings]
 
     def remembered(self, compute: Callable[P, T]) -> Callable[P, T]:
@@ -98,15 +115,21 @@ class WriteAttribution:
 
         The relatives are the parents and grandparents of these checkpoints, and all children of both.
         """
+        return self._relatives(checkpoint_ids, ())
+
+    def _relatives(self, checkpoint_ids: Iterable[str], known: Collection[str]) -> set[str]:
+        """The same, without the children of those whose children are `known`."""
         relatives, widened = set[str](), set[str]()
         for checkpoint_id in checkpoint_ids:
             relatives.add(checkpoint_id)
             for older in islice(self.lineage.line(checkpoint_id), 1, 3):
-                if older not in widened:  # a fork may be the ancestor of many thousand of these checkpoints
+                if (
+                    older not in widened and older not in known
+                ):  # a fork may be the ancestor of many thousand of these checkpoints
                     widened.add(older)
                     relatives.add(older)
                     relatives.update(self.lineage.children[older])
-            if (lost := self.lineage.missing(checkpoint_id)) is not None:
+            if (lost := self.lineage.missing(checkpoint_id)) is not None and lost not in known:
                 relatives.update(self._orphans[lost])
         return relatives
 
@@ -160,8 +183,32 @@ class WriteAttribution:
         return own if own and self._runs(parent) == [checkpoint_id] else []
 
     def _first_two_runs(self, parent: str) -> list[str]:
-        children = self.lineage.children.get(parent) or self._orphans.get(parent, [])
-        return list(islice((child for child in children if self.note(child).source in _RUNS), 2))
+        return self._first_two(parent, _RUNS)
+
+    def _first_two_loops(self, parent: str) -> list[str]:
+        return self._first_two(parent, LOOPS)
+
+    def _first_two(self, parent: str, sources: frozenset[str]) -> list[str]:
+        """The oldest two children with one of these sources; found once if the metadata of all older ones was read."""
+        if (settled := self._settled.get((parent, sources))) is not None:
+            return settled
+        found, children = list[str](), self._children(parent)
+        is_settled = True
+        for child in children:
+            is_settled = is_settled and self._is_known(child)
+            if self.note(child).source in sources:
+                found.append(child)
+                if len(found) == 2:
+                    break
+        if is_settled and len(children) > _MANY:
+            self._settled[parent, sources] = found
+        return found
+
+    def _children(self, parent: str) -> list[str]:
+        return self.lineage.children.get(parent) or self._orphans.get(parent, [])
+
+    def _is_known(self, checkpoint_id: str) -> bool:
+        return checkpoint_id in self.notes or checkpoint_id in self._siblings
 
     def _parent_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
         """The writes on the parent of a checkpoint that made this checkpoint; the parent's own row may be lost."""
@@ -188,13 +235,11 @@ class WriteAttribution:
             return by_start
         return [write for write in own if not write.row.task_path]
 
-    def is_entrypoint(self, checkpoint_id: str) -> bool:
-        """Whether an entrypoint of the functional API started from here; an entrypoint takes its input itself."""
+    def _is_entrypoint(self, checkpoint_id: str) -> bool:
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
     def _first_with_source(self, parent: str, sources: frozenset[str]) -> str | None:
-        children = self.lineage.children.get(parent) or self._orphans.get(parent, [])
-        return next((child for child in children if self.note(child).source in sources), None)
+        return next(iter(self._first_two(parent, sources)), None)
 
     def spans_steps(self, checkpoint_id: str) -> bool:
         """Whether a run made more than one step between a checkpoint's parent and the checkpoint.
@@ -253,13 +298,18 @@ class WriteAttribution:
         paths = {task_id: self.path_of(writes[0]) or "" for task_id, writes in tasks.items()} if len(tasks) > 1 else {}
         return dict(sorted(tasks.items(), key=lambda task: paths[task[0]])) if paths and all(paths.values()) else tasks
 
-    def unsorted_tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
-        """The same in stored order."""
-        by_task: dict[str, list[TaskWrite]] = {}
+    def _unsorted_tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
+        tasks: dict[str, list[TaskWrite]] = {}
         for write in self.writes.get(checkpoint_id, []):
             if write.task_id != NULL_TASK and not is_update(write):
-                by_task.setdefault(write.task_id, []).append(write)
-        return {task_id: writes for task_id, writes in by_task.items() if not is_call(writes)}
+                tasks.setdefault(write.task_id, []).append(write)
+        return {task_id: writes for task_id, writes in tasks.items() if not is_call(writes)}
+
+    def _by_task(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
+        by_task: dict[str, list[TaskWrite]] = {}
+        for write in self.writes.get(checkpoint_id, ()):
+            by_task.setdefault(write.task_id, []).append(write)
+        return by_task
 
 
 def is_command(write: TaskWrite) -> bool:
