@@ -20,6 +20,8 @@ from ckpt_cli.values.node import Form, Node
 _DEEPEST = 12
 _LONGEST = 2000
 _NESTED = 150  # levels of an expression: a sum of n terms has n levels; simpleeval takes three Python frames a level
+_PARTS = 10_000_000  # of a value that an expression makes, each counted as often as the value has it
+_CHARACTERS = 64  # of a text, which count as one part
 _BITS = 4096  # the most bits of a product; more than the largest float has
 
 
@@ -113,14 +115,15 @@ class Filter:
         """
         from simpleeval import InvalidExpression
 
-        def value_of(node: Any) -> Any:
+        @cache
+        def value_of(name: str) -> Any:
             try:
-                return plain(names(node.id))
+                return plain(names(name))
             except LookupError:
-                raise _Absent(node.id) from None
+                raise _Absent(name) from None
 
         try:
-            evaluator = _evaluator()(functions=dict(FUNCTIONS), names=value_of)
+            evaluator = _evaluator()(functions=dict(FUNCTIONS), names=lambda node: value_of(node.id))
             fits = _fits(lambda node: bool(evaluator.eval(self.expression, node)), self._tree)
         except (_Absent, Undecided) as missing:
             (self.undecided if isinstance(missing, Undecided) else self.absent)[str(missing)] += 1
@@ -214,7 +217,34 @@ def _evaluator() -> Any:
     import simpleeval
 
     class Evaluator(simpleeval.EvalWithCompoundTypes):  # type: ignore[misc]
-        """An evaluator in which a dot only reads a key of a mapping."""
+        """An evaluator in which a dot only reads a key of a mapping, and a value has a bounded number of parts.
+
+        A few characters make lists of lists of one list: small in memory, endless to compare or to make a text of.
+        """
+
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            self._counted: dict[int, tuple[int, Any]] = {}
+
+        def _check_disallowed_items(self, item: Any) -> None:
+            """Nothing: simpleeval goes through all of each value for functions, and no value has any here."""
+
+        def _eval(self, node: Any) -> Any:
+            value = super()._eval(node)
+            if isinstance(value, list | tuple | dict) and self._parts(value) > _PARTS:
+                raise UsageError(f"--where: a value has more than {_PARTS:,} parts")
+            return value
+
+        def _parts(self, value: Any) -> int:
+            if isinstance(value, str):
+                return 1 + len(value) // _CHARACTERS
+            if not isinstance(value, list | tuple | dict):
+                return 1
+            if (counted := self._counted.get(id(value))) is None:
+                parts = value.values() if isinstance(value, dict) else value
+                counted = (1 + sum(map(self._parts, parts)), value)  # the value, so that its id stays its own
+                self._counted[id(value)] = counted
+            return counted[0]
 
         def _eval_attribute(self, node: ast.Attribute) -> Any:
             whole = self._eval(node.value)
