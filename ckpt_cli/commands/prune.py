@@ -71,7 +71,7 @@ def prune(
       ckpt prune --status done,failed --idle 365d
     """
     keep = parse_policies(session, policies)
-    chosen = parse_selector(session, selector, threads)._replace(sure=True)
+    chosen = parse_selector(session, selector, threads, asks=True)._replace(sure=True)
     idle = parse_idle(session, policies, chosen.statuses.names)
     _check(chosen._replace(idle_since=idle.since if idle and keep.is_empty else None))
     if chosen.named is not None and len(chosen.named) == 1 and not chosen.filtered:
