@@ -119,9 +119,7 @@ def edit(
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
     edits, changes = parse_edits(set_ or (), append or (), unset or ()), metadata_changes(metadata)
-    target = parse_target(
-        session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from), asks=True
-    )
+    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from))
     _must_fit_task(task, values_from, argument is not None or bool(keep_task) or again)
     _must_be_alone(argument is not None or patch is not None or bool(edits), again=again)
     of_task = partial(ArgumentMaker, session, task or "", keep=keep_task or (), again=again)

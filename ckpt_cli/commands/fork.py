@@ -72,7 +72,7 @@ def fork(
       ckpt fork support-42 @ --to trial --metadata user_id=test --metadata tenant=
     """
     changes = metadata_changes(metadata)
-    target = parse_target(session, (thread, rev), selector, many, ns=ns, asks=True)
+    target = parse_target(session, (thread, rev), selector, many, ns=ns)
     for_one(target, {"--to": to is not None, "--shallow": shallow, "--with-pending": pending})
     if to is not None:
         return _fork_to(session, target, to, changes, shallow=shallow, pending=pending)

@@ -46,5 +46,5 @@ def rollback(
       ckpt rollback --match 'support-*' --since 2h --at 'before:text:rate limited' --skip-refused
     """
     changes = metadata_changes(metadata)
-    target = parse_target(session, (thread, rev), selector, many, ns=ns, asks=True)
+    target = parse_target(session, (thread, rev), selector, many, ns=ns)
     return change_target(session, "rollback", target, lambda r, row: plans.plan(r, row, Mint(session.clock), changes))

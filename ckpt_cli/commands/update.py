@@ -97,9 +97,7 @@ def update(
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     named, changes = named_reducers(session, reducer, deferred), metadata_changes(metadata)
-    target = parse_target(
-        session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from), asks=True
-    )
+    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", are_named=bool(values_from))
     if values_from is None:
         steps_of = _same_for_all(_steps(values, as_node, then, as_input=as_input, bulk=bulk))
     else:

@@ -4,7 +4,6 @@ A command has one parameter of the type `SelectorOptions`, of which `typer_comma
 `queries.selected_threads` gives the threads.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -175,8 +174,9 @@ def parse_selector(
 
 def _must_be_answered(session: Session) -> None:
     """Refuse before the first line is read: the program in front of the pipe may run for long."""
-    is_asked = not (session.options.yes or session.options.dry_run)
-    if is_asked and (sys.stdin is None or not sys.stdin.isatty()):
+    from ckpt_cli.parameters.json_input import stdin_is_terminal
+
+    if not (session.options.yes or session.options.dry_run or stdin_is_terminal()):
         raise no_terminal("stdin was not read")
 
 

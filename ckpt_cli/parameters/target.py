@@ -84,7 +84,7 @@ def parse_target(
     ns: str = "",
     default: str = "",
     are_named: bool = False,
-    asks: bool = False,
+    asks: bool = True,
 ) -> Target:
     """The target that the arguments THREAD and REV, or the options, name.
 

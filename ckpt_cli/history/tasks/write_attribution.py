@@ -8,13 +8,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, cached_property
 from itertools import islice
-from sys import intern
 from typing import ParamSpec, TypeVar, cast
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import END, INTERRUPT, PREVIOUS, RESUME, RETURN, START
 from ckpt_cli.history.tasks.metadata_notes import Note
+from ckpt_cli.history.tasks.siblings import Siblings
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
@@ -22,7 +22,6 @@ from ckpt_cli.values.state import TaskWrite
 LOOPS = frozenset({"loop", ""})
 UPDATES = frozenset({"update"})
 _RUNS = frozenset({"loop", "", "input"})
-_MANY = 50  # children, of which the oldest are searched once, not again for each page of them
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,9 +41,9 @@ class WriteAttribution:
         self.notes: dict[str, Note] = {}
         self.writes: dict[str, list[TaskWrite]] = {}
         self.has_outputs = False
-        self._siblings: dict[str, tuple[str, int | None]] = {}
-        self._whole: set[str] = set()  # parents all of whose children are in `_siblings`
-        self._settled: dict[tuple[str, frozenset[str]], list[str]] = {}  # see `_first_two`
+        self._siblings = Siblings(lineage, self.notes)
+        self.relatives = self._siblings.relatives
+        """Gives checkpoints with those whose source must be known to find the writes that made them."""
         self._forget: list[Callable[[], None]] = []
         self.path_of: Callable[[TaskWrite], str | None] = path
         """Gives the path of a write's task, which may be computed; "" or None if it isn't known."""
@@ -68,13 +67,11 @@ class WriteAttribution:
         """What metadata says about a checkpoint; if metadata was not read, only the step in the checkpoint's id."""
         if (own := self.notes.get(checkpoint_id)) is not None:
             return own
-        source, step = self._siblings.get(checkpoint_id) or ("", ids.step(checkpoint_id))
-        return Note(source, step, {})
+        return Note(*self._siblings.source_and_step(checkpoint_id), {})
 
     def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
         """Add metadata, and writes by the checkpoint that they are stored on; later ones replace earlier ones."""
-        if self._settled and any(self.note(i).source != one.source for i, one in notes.items() if self._is_known(i)):
-            self._settled.clear()
+        self._siblings.expect(notes)
         self.notes.update(notes)
         self.writes.update(writes)
         self.has_outputs = self.has_outputs or any(added.outputs is not None for added in notes.values())
@@ -86,14 +83,7 @@ class WriteAttribution:
 
         A fork may have many thousand children, and which writes made one of them depends on all of them.
         """
-        parents: dict[str, None] = {}
-        for checkpoint_id, one in self.notes.items():
-            parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id) or ""
-            if len(self._children(parent)) > 1:
-                self._siblings[checkpoint_id] = (intern(one.source), one.step)
-                parents[parent] = None
-        unsure = (parent for parent in parents if parent not in self._whole)
-        self._whole.update(parent for parent in unsure if self._siblings.keys() >= set(self._children(parent)))
+        self._siblings.remember()
         self.notes.clear()
         self.writes.clear()
         self.fill({}, {})
@@ -101,8 +91,7 @@ class WriteAttribution:
     def unread(self, checkpoint_ids: Collection[str]) -> list[str]:
         """Those of these checkpoints and of their relatives whose metadata must be read."""
         lines = {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
-        relatives = (i for i in self._relatives(checkpoint_ids, self._whole) | lines if i not in self.notes)
-        return [i for i in relatives if i in lines or i not in self._siblings]
+        return [i for i in self._siblings.unknown(checkpoint_ids) | lines if i not in self.notes]
 
     def remembered(self, compute: Callable[P, T]) -> Callable[P, T]:
         """The same function with its results cached until `fill` adds something."""
@@ -110,42 +99,10 @@ class WriteAttribution:
         self._forget.append(cached.cache_clear)
         return cast("Callable[P, T]", cached)  # the type in quotes: to make it takes longer than to cache
 
-    def relatives(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """These checkpoints, and the relatives whose source must be known to find the writes that made them.
-
-        The relatives are the parents and grandparents of these checkpoints, and all children of both.
-        """
-        return self._relatives(checkpoint_ids, ())
-
-    def _relatives(self, checkpoint_ids: Iterable[str], known: Collection[str]) -> set[str]:
-        """The same, without the children of those whose children are `known`."""
-        relatives, widened = set[str](), set[str]()
-        for checkpoint_id in checkpoint_ids:
-            relatives.add(checkpoint_id)
-            for older in islice(self.lineage.line(checkpoint_id), 1, 3):
-                if (
-                    older not in widened and older not in known
-                ):  # a fork may be the ancestor of many thousand of these checkpoints
-                    widened.add(older)
-                    relatives.add(older)
-                    relatives.update(self.lineage.children[older])
-            if (lost := self.lineage.missing(checkpoint_id)) is not None and lost not in known:
-                relatives.update(self._orphans[lost])
-        return relatives
-
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
         """The checkpoints whose stored writes show the tasks that made these, and the node of each such task."""
         stored = {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
         return stored | {lost for one in stored if (lost := self.lineage.missing(one)) is not None}
-
-    @cached_property
-    def _orphans(self) -> dict[str, list[str]]:
-        """The id of each lost checkpoint: to the checkpoints that name it as their parent, oldest first."""
-        orphans: dict[str, list[str]] = {}
-        for checkpoint_id in self.lineage.rows:
-            if (lost := self.lineage.missing(checkpoint_id)) is not None:
-                orphans.setdefault(lost, []).append(checkpoint_id)
-        return orphans
 
     def _credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
         """The writes that made a checkpoint, task by task in the order of the tasks' paths.
@@ -183,32 +140,10 @@ class WriteAttribution:
         return own if own and self._runs(parent) == [checkpoint_id] else []
 
     def _first_two_runs(self, parent: str) -> list[str]:
-        return self._first_two(parent, _RUNS)
+        return self._siblings.first_two(parent, _RUNS)
 
     def _first_two_loops(self, parent: str) -> list[str]:
-        return self._first_two(parent, LOOPS)
-
-    def _first_two(self, parent: str, sources: frozenset[str]) -> list[str]:
-        """The oldest two children with one of these sources; found once if the metadata of all older ones was read."""
-        if (settled := self._settled.get((parent, sources))) is not None:
-            return settled
-        found, children = list[str](), self._children(parent)
-        is_settled = True
-        for child in children:
-            is_settled = is_settled and self._is_known(child)
-            if self.note(child).source in sources:
-                found.append(child)
-                if len(found) == 2:
-                    break
-        if is_settled and len(children) > _MANY:
-            self._settled[parent, sources] = found
-        return found
-
-    def _children(self, parent: str) -> list[str]:
-        return self.lineage.children.get(parent) or self._orphans.get(parent, [])
-
-    def _is_known(self, checkpoint_id: str) -> bool:
-        return checkpoint_id in self.notes or checkpoint_id in self._siblings
+        return self._siblings.first_two(parent, LOOPS)
 
     def _parent_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
         """The writes on the parent of a checkpoint that made this checkpoint; the parent's own row may be lost."""
@@ -239,7 +174,7 @@ class WriteAttribution:
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
     def _first_with_source(self, parent: str, sources: frozenset[str]) -> str | None:
-        return next(iter(self._first_two(parent, sources)), None)
+        return next(iter(self._siblings.first_two(parent, sources)), None)
 
     def spans_steps(self, checkpoint_id: str) -> bool:
         """Whether a run made more than one step between a checkpoint's parent and the checkpoint.

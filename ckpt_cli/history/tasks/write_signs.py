@@ -1,6 +1,6 @@
-"""Signs by which writes are found that may have a part of a value, so that not every write is compared with it.
+"""Signs by which the writes are found that may have a part of a value (`blame`).
 
-A step may have thousands of tasks, each of which gave one element of a list or one key of a dict.
+So not every write is compared with it: a step may have thousands of tasks, each of which gave one element or one key.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
