@@ -100,3 +100,8 @@ class Failed(CkptError):
     """The command failed for another reason; the message says what was done and what was not."""
 
     exit_code = 8
+
+
+def no_terminal(what: str) -> Refused:
+    """The error of a change that can't be confirmed; `what` says what it left."""
+    return Refused(f"{what}: there is no terminal on which to ask", hint="--yes applies it, --dry-run shows it")

@@ -89,7 +89,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "referencing": ("history.tasks.answer_schema",),
     "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),
-    "simpleeval": ("history.state.filters",),
+    "simpleeval": ("history.state.filters", "history.state.filter_evaluator"),
     "xxhash": ("history.tasks.task_ids",),
     "uuid6": ("demo.*",),
     "sqlite3": ("savers.sqlite*", "operations.*"),

@@ -98,7 +98,7 @@ def delete(
     """
     part, orphans = ThreadPart(branch, tuple(run_id or ()), after), _orphan_action(with_children, reparent)
     idle_since = None if idle is None else moment(idle, session.clock())
-    chosen = parse_selector(session, selector, threads)._replace(idle_since=idle_since, sure=True)
+    chosen = parse_selector(session, selector, threads, asks=True)._replace(idle_since=idle_since, sure=True)
     _check_options(chosen, part, orphans, ns)
     if forget:
         plan, survey = plan_forgetting(session, chosen, part, selector.where)

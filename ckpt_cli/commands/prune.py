@@ -89,7 +89,7 @@ def prune(
       ckpt prune --match '*' --keep-last 20 --idle 90d --dry-run
       ckpt prune --status done,failed --idle 365d --vacuum
     """
-    chosen = parse_selector(session, selector, threads)._replace(sure=True)
+    chosen = parse_selector(session, selector, threads, asks=True)._replace(sure=True)
     rules = parse_rules(session, policies, chosen.statuses.names)
     idle, path = rules.idle, Path(export) if export else None
     _check(chosen._replace(idle_since=idle.since if idle and rules.policies.is_empty else None))

@@ -87,7 +87,7 @@ def replay(
       ckpt replay --status failed --commit --skip-refused
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
-    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@")
+    target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", asks=False)
     _must_fit(to, metadata, target, commit=commit)
     changes = metadata_changes(metadata)
     named, thread, rev_or_head = named_reducers(session, reducer, deferred), target.thread, target.rev

@@ -110,7 +110,9 @@ def _target(session: Session, thread: str | None, selector: SelectorOptions, man
     """The threads to answer; their heads are asked, so there is no revision."""
     if many.at is not None:
         raise UsageError("--at is for other commands: a question is answered at the head")
-    return parse_target(session, (thread, None), selector, many, ns="" if thread is None else ns, default="@")
+    return parse_target(
+        session, (thread, None), selector, many, ns="" if thread is None else ns, default="@", asks=False
+    )
 
 
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:

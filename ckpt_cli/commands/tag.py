@@ -65,7 +65,9 @@ def tag(
     if many_name is not None or selector != NOTHING_TYPED or many != ONE_THREAD:
         if (thread, rev, name, delete) != (None, None, None, None) or list_tags:
             raise UsageError("--name, --at and the options that choose threads are for many threads, without THREAD")
-        return _tag_many(session, parse_target(session, (None, None), selector, many, ns=ns), many_name, force=force)
+        return _tag_many(
+            session, parse_target(session, (None, None), selector, many, ns=ns, asks=False), many_name, force=force
+        )
     if delete is not None:
         if thread is None or rev is not None or list_tags:
             raise UsageError("to remove a name: ckpt tag THREAD --delete NAME")

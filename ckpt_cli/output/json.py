@@ -28,7 +28,7 @@ def document(view: View, query: "Query | None", *, reveal: bool) -> str:
 def document_lines(view: View, query: "Query | None", *, reveal: bool) -> Iterator[str]:
     """The same text, piece by piece; each piece is one or several lines.
 
-    Rows that are made when they are read are written one by one; only a query needs the whole view in memory.
+    Rows are written one by one, so that their data isn't in memory at once; only a query needs the whole view.
     """
     if query is not None:
         data = form(view, reveal)
@@ -57,7 +57,7 @@ def _streamed(view: View, reveal: bool) -> Iterator[str]:
 
 
 def _is_streamed(value: Any) -> bool:
-    return isinstance(value, Iterator | Rows)
+    return isinstance(value, Iterator | Rows) or (isinstance(value, list) and bool(value and _part_names(value[0])))
 
 
 def _indented(data: Any, blanks: int) -> str:

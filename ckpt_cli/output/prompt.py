@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from ckpt_cli import ctrl_c
-from ckpt_cli.errors import Refused
+from ckpt_cli.errors import no_terminal
 from ckpt_cli.output import talk
 from ckpt_cli.output.cells import flow
 from ckpt_cli.output.clean import clean_line
@@ -25,10 +25,7 @@ def confirm(view: PlanView | BulkView, *, colored: bool) -> bool:
         Refused: there is no terminal on which to ask.
     """
     if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
-        raise Refused(
-            "the plan was not applied: there is no terminal on which to ask",
-            hint="--yes applies it, --dry-run shows it",
-        )
+        raise no_terminal("the plan was not applied")
     paint = _painter(colored)
     page = Page(talk.width(), 0.0)
     for line in bulk.plan_lines(view, page) if isinstance(view, BulkView) else plan.plan_lines(view, page):

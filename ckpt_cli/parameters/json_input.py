@@ -45,6 +45,14 @@ def file_or_stdin(name: str, *, hint: str = "") -> str:
         raise UsageError(f"can't read {name}: {why}", hint=hint) from error
 
 
+def stdin_is_terminal() -> bool:
+    """Whether a person types on stdin."""
+    try:
+        return typer.get_binary_stream("stdin").isatty()
+    except RuntimeError:  # stdin is closed
+        return False
+
+
 def lines_of(name: str) -> Iterator[str]:
     """The lines of a file, or of stdin if the name is ``-``, one in memory at a time.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ckpt_cli.completion.names import complete_status
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import UsageError, no_terminal
 from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
 from ckpt_cli.parameters.options import MATCH
 from ckpt_cli.parameters.period import parse_period
@@ -138,7 +138,11 @@ class ThreadSelection(NamedTuple):
 
 
 def parse_selector(
-    session: Session, options: SelectorOptions | SearchSelectorOptions, threads: Sequence[str] | None = None
+    session: Session,
+    options: SelectorOptions | SearchSelectorOptions,
+    threads: Sequence[str] | None = None,
+    *,
+    asks: bool = False,
 ) -> ThreadSelection:
     """The selection that the options describe, together with the ids among the command's arguments.
 
@@ -146,14 +150,18 @@ def parse_selector(
         session: the command's session; stderr says how times were understood.
         options: the options of the selector.
         threads: full thread ids; ``-`` stands for the lines of stdin, as ``--stdin`` does.
+        asks: whether the command asks before a change; then stdin must be a terminal, or the answer given already.
 
     Raises:
+        Refused: stdin names the threads, so nobody can answer.
         UsageError: an option can't be parsed, ``--match`` is empty, or a thread has two revisions.
     """
     if isinstance(options, SearchSelectorOptions):
         options = SelectorOptions(**options._asdict())
     if options.match == "":  # every id contains "", and an unset variable in a script must not select all threads
         raise UsageError("--match is empty", hint="--match '*' means every thread")
+    if asks and (options.stdin or "-" in (threads or ())):
+        _must_be_answered(session)
     return ThreadSelection(
         named=_named([*(threads or ()), *(["-"] if options.stdin else ())]) if threads or options.stdin else None,
         match=options.match,
@@ -162,6 +170,14 @@ def parse_selector(
         statuses=parse_statuses(options.status or (), options.stuck_after, session.clock()),
         period=parse_period(session, options.since, options.until),
     )
+
+
+def _must_be_answered(session: Session) -> None:
+    """Refuse before the first line is read: the program in front of the pipe may run for long."""
+    from ckpt_cli.parameters.json_input import stdin_is_terminal
+
+    if not (session.options.yes or session.options.dry_run or stdin_is_terminal()):
+        raise no_terminal("stdin was not read")
 
 
 def _named(words: Sequence[str]) -> dict[str, str]:

@@ -84,6 +84,7 @@ def parse_target(
     ns: str = "",
     default: str = "",
     are_named: bool = False,
+    asks: bool = True,
 ) -> Target:
     """The target that the arguments THREAD and REV, or the options, name.
 
@@ -95,6 +96,7 @@ def parse_target(
         ns: the namespace.
         default: the revision if none is given; "" if one must be given.
         are_named: whether another option names the threads, so that those of the selector only narrow them down.
+        asks: as for `parse_selector`.
 
     Raises:
         UsageError: both were given, or neither, or a revision is missing.
@@ -103,7 +105,7 @@ def parse_target(
     if rev is not None and many.at is not None:
         raise UsageError("REV and --at name the revision twice")
     if thread is None:
-        chosen = parse_selector(session, selector)._replace(sure=True)
+        chosen = parse_selector(session, selector, asks=asks)._replace(sure=True)
         if chosen.is_everything and not are_named:
             hint = "name one THREAD, or choose many with --match, --where, --status, --since, --until or --stdin"
             raise UsageError("which threads?", hint=hint)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ckpt_cli.errors import NotFound
 from ckpt_cli.history.diff.part_ages import ABSENT, Gone, PartAges
 from ckpt_cli.history.state.paths import follow, spell
-from ckpt_cli.history.tasks.value_credit import Explains
-from ckpt_cli.history.tasks.written_parts import give, remove
+from ckpt_cli.history.tasks.write_signs import Explains, Gives
+from ckpt_cli.history.tasks.written_parts import remove
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.queries.channel_line import ChannelLine, DeltaFoundError, Reading
 from ckpt_cli.queries.origins import Moments, Origins
@@ -60,7 +60,7 @@ def present(session: Session, question: Question) -> BlameView:
     parts, channel = walk.ages.parts(), question.steps[0]
     wanted: dict[int, list[Explains]] = {}
     for part in parts:
-        wanted.setdefault(part.since, []).append(_gives(part.path, part.value, part.before))
+        wanted.setdefault(part.since, []).append(Gives(part.path, part.value, part.before))
     origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
     session.progress("")
     lines = [
@@ -214,13 +214,8 @@ def _credited(walk: _Walk, question: Question, waiting: Sequence[Gone]) -> Itera
 def _takes(one: Gone) -> Explains:
     """Whether a write made this part go."""
     if one.after is not ABSENT:
-        return _gives(one.path, one.after, one.value)
+        return Gives(one.path, one.after, one.value)
     return partial(remove, steps=one.path, value=one.value)
-
-
-def _gives(path: Sequence[Any], value: Any, before: Any) -> Explains:
-    """Whether writes make this part of what was there before."""
-    return partial(give, steps=path, value=value, before=before)
 
 
 def _past_values(
@@ -232,7 +227,7 @@ def _past_values(
         values = [_at(readings[number], path) for number, path in page]
         wanted: dict[int, list[Explains]] = {}
         for (number, path), value in zip(page, values, strict=True):
-            wanted[number] = [_is_unknown if path is None else _gives(path, value, before)]
+            wanted[number] = [_is_unknown if path is None else Gives(path, value, before)]
             before = ABSENT if path is None else value
         origins = dict(walk.origins().read(wanted))
         session.progress("")

@@ -4,7 +4,7 @@ A step is credited only with writes that are stored for it; else the nodes that 
 named as candidates. Nothing is credited across a gap: a parent that isn't stored or can't be read, several steps.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,8 +13,9 @@ from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.value_credit import Credit, Explains, Writer, credit
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit
 from ckpt_cli.history.tasks.write_attribution import is_command, is_update, path
+from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries.channel_line import Reading
@@ -80,6 +81,7 @@ class Origins:
         self._moments = moments
         self._refs = refs
         self._reads: StepReads | None = None
+        self._writers_of: Callable[[str], Writers]
 
     def read(self, wanted: Mapping[int, Sequence[Explains]]) -> Iterator[tuple[int, list[Origin]]]:
         """For each checkpoint, by its number on the line, an `Origin` for each of its changes."""
@@ -91,12 +93,15 @@ class Origins:
         self, reader: Reader, page: Sequence[int], wanted: Mapping[int, Sequence[Explains]]
     ) -> list[tuple[int, list[Origin]]]:
         thread_id, ns, _ = self._refs[0]
-        reads = self._reads = self._reads or StepReads(reader, thread_id, ns)
+        if self._reads is None:
+            self._reads = StepReads(reader, thread_id, ns)
+            self._writers_of = self._reads.attribution.remembered(partial(self._writers, self._reads))
+        reads = self._reads
         checkpoint_ids = [self._refs[number].checkpoint_id for number in page]
         reads.attribution.fill(self._known(page), {})
         reads.read_names(checkpoint_ids)
         self._read_values(reads, [i for i in checkpoint_ids if self._needs_values(reads, i)])
-        found = [(n, [self._origin(reader, reads, n, explains) for explains in wanted[n]]) for n in page]
+        found = [(n, self._origins(reader, reads, n, wanted[n])) for n in page]
         reads.step_nodes.forget()
         return found
 
@@ -106,14 +111,23 @@ class Origins:
         readings = (self._moments[number].reading for number in numbers)
         return {one.checkpoint_id: one.note for one in readings if one.is_note_whole}
 
-    def _origin(self, reader: Reader, reads: StepReads, number: int, explains: Explains) -> Origin:
+    def _origins(self, reader: Reader, reads: StepReads, number: int, changes: Sequence[Explains]) -> list[Origin]:
+        checkpoint_id = self._refs[number].checkpoint_id
+        if reads.attribution.note(checkpoint_id).source != "fork":
+            made = [self._credit(reads, checkpoint_id, number, explains) for explains in changes]
+            return [self._origin(reader, reads, number, one) for one in made]
+        original = self._original(reader, checkpoint_id)
+        if original is not None:
+            reads.read_names([original])
+            self._read_values(reads, [original])
+        copied = [self._copied(reads, original, explains) for explains in changes]
+        return [self._origin(reader, reads, number, one, original) for one in copied]
+
+    def _origin(
+        self, reader: Reader, reads: StepReads, number: int, made: Credit, copied_from: str | None = None
+    ) -> Origin:
         checkpoint_id, moment = self._refs[number].checkpoint_id, self._moments[number]
-        note, copied_from = reads.attribution.note(checkpoint_id), None
-        if note.source == "fork":
-            copied_from = self._original(reader, checkpoint_id)
-            made = self._copied(reads, copied_from, explains)
-        else:
-            made = self._credit(reads, checkpoint_id, number, explains)
+        note = reads.attribution.note(checkpoint_id)
         return Origin(
             checkpoint_id,
             reader.short(self._refs[0].thread_id)(checkpoint_id),
@@ -147,8 +161,9 @@ class Origins:
             return Credit("input")
         if begins_late or attribution.spans_steps(checkpoint_id):
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
-        if writers := self._writers(reads, checkpoint_id):
-            return credit(writers, explains, is_exact=bool(self._own(reads, checkpoint_id)))
+        writers = self._writers_of(checkpoint_id)
+        if writers.all:
+            return credit(writers, explains)
         if attribution.takes_input(checkpoint_id):
             return Credit("input")
         if attribution.credited(checkpoint_id) is not None:
@@ -163,25 +178,26 @@ class Origins:
         inner = [w for w in self._own(reads, checkpoint_id) if w.row.task_path.startswith("~~")]
         fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if explains(one.values or ())]
         why = "only the last of several steps is stored, without their writes"
-        return credit(fitting, explains) if len(fitting) == 1 else _candidates(ran, why)
+        return credit(Writers(fitting), explains) if len(fitting) == 1 else _candidates(ran, why)
 
     def _begins_late(self, reads: StepReads, checkpoint_id: str) -> bool:
         """Whether the first checkpoint of a thread was made by more than one step."""
         step = reads.attribution.note(checkpoint_id).step
         return reads.lineage.parent(checkpoint_id) is None and step is not None and step > -1
 
-    def _writers(self, reads: StepReads, checkpoint_id: str) -> list[Writer]:
+    def _writers(self, reads: StepReads, checkpoint_id: str) -> Writers:
         """The tasks of the step that wrote the channel; else what old metadata records."""
         if own := self._own(reads, checkpoint_id):
-            return self._by_task(reads, checkpoint_id, own)
+            return Writers(self._by_task(reads, checkpoint_id, own))
         note = reads.attribution.note(checkpoint_id)
         by_node = outputs_by_node(note.outputs, note.source)
         written = {node: values_by_channel({node: output}, note.source) for node, output in by_node.items()}
-        return [
+        writers = [
             Writer("input" if node == START else "node", node, "", values[self._channel])
             for node, values in written.items()
             if self._channel in values
         ]
+        return Writers(writers, is_exact=False)
 
     def _own(self, reads: StepReads, checkpoint_id: str) -> list[TaskWrite]:
         """The writes to the channel that made a checkpoint; those of tasks that another task called don't reach it."""
@@ -221,10 +237,9 @@ class Origins:
         """The credit of a copy: the node that gave the original its value, if the original's writes show it."""
         if original is None:
             return Credit("fork")
-        reads.read_names([original])
-        self._read_values(reads, [original])
-        writers = self._writers(reads, original) if not reads.attribution.spans_steps(original) else []
-        made = credit(writers, explains, is_exact=bool(self._own(reads, original))) if writers else Credit()
+        writers = self._writers_of(original)
+        is_shown = bool(writers.all) and not reads.attribution.spans_steps(original)
+        made = credit(writers, explains) if is_shown else Credit()
         return Credit("fork", made.node, made.task)
 
 

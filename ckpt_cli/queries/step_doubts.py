@@ -37,7 +37,7 @@ def _synthetic(step: int) -> tuple[str, ...]:
 def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[TaskWrite] | None) -> str:
     """A reason why a checkpoint's state may differ from the result of its writes; "" if there is none."""
     own_note, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
-    runs = [i for i in attribution.lineage.children.get(parent or "", ()) if attribution.note(i).source in ("loop", "")]
+    runs = attribution.runs(parent or "")
     is_later = parent is not None or own_note.source == "input"  # an input that is the first stored may begin a turn
     has_gap = is_later and attribution.unstored_steps(ref.checkpoint_id) > 0
     if step_writes is not None:

@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -124,9 +125,15 @@ def make_threads(path: Path, count: int) -> None:
 
 _T = [["log", "t"], ["show", "t"], ["threads"], ["tree", "t", "--full"]]
 _JSON_PLAN = ["delete", "t", "--after", "step:2", "--dry-run", "--json"]
+_PASSES = [["verify", "t"], ["trace", "t"], ["graph", "t"]]  # they read each step once
+_PRUNE = ["prune", "t", "--keep-last", "10", "--dry-run"]
+_PACK = ["export", "-o", "{new}.ckpt"]
+_COPY = ["copy", "{db}", "{new}.sqlite", "--yes"]
 CASES = [
     Case("channels", 100_000, _rows(_channels), [["threads"], ["show", "t"], ["log", "t"]]),
+    Case("passes over channels", 100_000, _rows(_channels), [*_PASSES, ["blame", "t", "c0"], ["stats", "--values"]]),
     Case("branches", 100_000, _rows(_branches), [["tree", "t"], ["log", "t", "--all", "-n", "5"]]),
+    Case("passes over branches", 100_000, _rows(_branches), [*_PASSES, _PRUNE, ["blame", "t", "x"]]),
     Case("rails", 20_000, _rows(_branches), [["log", "t", "--all", "--graph", "-n", "0"]]),
     Case(
         "chain",
@@ -134,6 +141,21 @@ CASES = [
         _rows(chain),
         [["replay", "t", "--to", "@"], ["delete", "t", "--after", "step:2", "--dry-run"], _JSON_PLAN, ["writes", "t"]],
         flat=True,
+    ),
+    Case(
+        "passes over a chain",
+        30_000,
+        _rows(chain),
+        [
+            *_PASSES,
+            ["trace", "t", "--json"],
+            _PRUNE,
+            ["blame", "t", "x", "--history"],
+            ["blame", "t", "x", "--reverse"],
+            ["bisect", "t", "--good", "step:0", "--where", "x > 100"],
+            _PACK,
+            _COPY,
+        ],
     ),
     Case(
         "lines",
@@ -153,8 +175,10 @@ CASES = [
     Case("list", 10_000, _rows(_scattered), [["diff", "t"], ["log", "t"]]),
     Case("writes", 20_000, _rows(_writes), [["log", "t"], ["show", "t"], ["writes", "t"], ["threads"]]),
     Case("threads", 32_000, make_threads, [["threads", "--limit", "0"], ["grep", "zebra"]], flat=True),
+    Case("fleet", 32_000, make_threads, [["stats", "--values"], ["verify"], ["graph"], _PACK, _COPY], flat=True),
+    Case("bulk", 32_000, make_threads, [["prune", "--match", "*", "--keep-last", "1", "--dry-run"]]),
     Case("checkpoints", 32_000, _rows(_texts), [["grep", "zebra"], ["threads"], ["get", "t", "x"]], flat=True),
-    Case("Sends", 2_000, _fan_out("finished"), [*_T, ["show", "t", "step:1"], ["writes", "t", "step:1"]]),
+    Case("Sends", 2_000, _fan_out("finished"), [*_T, *_PASSES, ["show", "t", "step:1"], ["blame", "t", "out"]]),
     Case("no paths", 2_000, _fan_out("without paths"), _T),
     Case("questions", 2_000, _fan_out("waiting"), [*_T, ["resume", "t"]]),
     Case("subgraphs", 1_000, _fan_out("subgraphs"), [*_T, ["resume", "t"], ["delete", "t", "--dry-run"]]),
@@ -220,6 +244,13 @@ def megabytes(words: list[str]) -> int:
     return int(subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
 
 
+def _words(command: list[str], path: Path, run_name: str) -> list[str]:
+    """A command on the database; ``{db}`` stands for it, and ``{new}`` for a file that doesn't exist."""
+    new = path.with_name(f"{path.stem}-{run_name}-{command[0]}")
+    words = [word.format(db=path, new=new) for word in command]
+    return words if "{db}" in command else [*words, "--db", str(path)]
+
+
 def measure(case: Case, doubled: int, folder: Path) -> bool:
     """Print each size of a case; whether no exponent and no memory is too high."""
     first, kept = case.last >> _DOUBLED, True
@@ -229,17 +260,18 @@ def measure(case: Case, doubled: int, folder: Path) -> bool:
         path = folder / f"{case.name}-{size}.sqlite"
         case.fill(path, size)
         for command in case.commands:
-            work, seconds = calls([*command, "--db", str(path)])
-            memory = megabytes([*command, "--db", str(path)])
+            work, seconds = calls(_words(command, path, "counted"))
+            memory = megabytes(_words(command, path, "weighed"))
             kept = kept and not (case.flat and memory > _MEGABYTES)
-            line = f"{case.name:11} {size:>8,}  {' '.join(command):40} {work:>12,} calls {seconds:8.2f} s {memory:5} MB"
+            line = f"{case.name:20} {size:>8,}  {' '.join(command):40} {work:>12,} calls {seconds:8.2f} s {memory:5} MB"
             print(line + ("   TOO MUCH" if case.flat and memory > _MEGABYTES else ""), flush=True)
             counted.setdefault(" ".join(command), []).append(work)
-        path.unlink()
+        for file in folder.iterdir():
+            file.unlink() if file.is_file() else shutil.rmtree(file)
     for words, work_by_size in counted.items():
         exponent = math.log2(work_by_size[-1] / work_by_size[-2])  # of the last doubling: fixed costs hide the first
         kept = kept and exponent <= _STEEPEST
-        print(f"{case.name:11} {words}: exponent {exponent:.2f}{'' if exponent <= _STEEPEST else '   TOO HIGH'}")
+        print(f"{case.name:20} {words}: exponent {exponent:.2f}{'' if exponent <= _STEEPEST else '   TOO HIGH'}")
     return kept
 
 
@@ -249,7 +281,8 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="a case by name")
     parser.add_argument("--times", type=int, default=_DOUBLED, help="how often sizes are doubled")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as state:
+        os.environ["XDG_STATE_HOME"] = state  # operation logs of copies
         cases = [case for case in CASES if not options.only or case.name in options.only]
         kept = [measure(case, options.times, Path(folder)) for case in cases]
     return 0 if all(kept) else 1

@@ -114,6 +114,30 @@ def test_bad_lines(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> No
         _chosen(path, ["--stdin"])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["rollback", "--stdin", "--at", "step:1"],
+        ["fork", "--stdin", "--at", "step:1"],
+        ["update", "--stdin", "--values", "{}"],
+        ["edit", "--stdin", "--set", "x=1"],
+        ["delete", "-"],
+        ["prune", "--stdin", "--keep-last", "1"],
+    ],
+    ids=" ".join,
+)
+def test_a_change_that_nobody_can_confirm_reads_no_names(
+    path: Path, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program in front of the pipe may run for long; with --yes or --dry-run its names are read."""
+    _type(monkeypatch, "nobody")
+    assert run([*words, "-d", str(path)]) == 7
+    assert "stdin was not read" in capsys.readouterr().err
+    for option in ("--yes", "--dry-run"):
+        _type(monkeypatch, "nobody")
+        assert run([*words, option, "-d", str(path)]) not in (0, 7)
+
+
 def test_an_empty_match(path: Path) -> None:
     """An unset variable in a script selects nothing."""
     with pytest.raises(UsageError, match="--match is empty"):

@@ -1,5 +1,6 @@
 """Filters: what fits, what is refused, and that an expression sees plain data only."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state.filters import Filter, plain
 from ckpt_cli.values.node import Form, Node, Opened
+from tests.work import LINEAR, growth
 
 STATE: dict[str, Any] = {
     "step": 7,
@@ -121,12 +123,26 @@ def test_values_become_plain_data() -> None:
     [
         ("+".join(["1"] * 900), "more than 150 levels"),
         ("[c * c for c in [b * b for b in [" + "9" * 900 + "]]]", "bits"),
+        ("[[[1] * 9999] * 9999] * 9999 == 1", "parts"),
+        ("[[[1] * 9999] * 9999] * 9999 == [[[1] * 9999] * 9999] * 9999", "parts"),
+        ("str([l for l in [[k for k in [[many for _ in many]] for _ in many]] for _ in many]) == ''", "parts"),
+        ("len([text for _ in many for n in [1, 2, 3, 4]]) > 1", "parts"),
     ],
 )
 def test_an_expression_that_explodes_is_refused(expression: str, problem: str) -> None:
-    """Long sums and repeated squares stop at a bound, which the error names."""
+    """Long sums, repeated squares and lists of lists of one list stop at a bound, which the error names."""
     with pytest.raises(UsageError, match=problem):
-        matches(expression)
+        Filter(expression).matches({"many": list(range(1000)), "text": "a" * 1_000_000}.__getitem__)
+
+
+def test_work_is_linear_in_the_mentions_of_a_value() -> None:
+    """A name that is used for each element of a list is decoded and counted once."""
+
+    def prepared(size: int) -> Callable[[], Any]:
+        record = {"many": [{"n": n} for n in range(size)]}
+        return lambda: Filter("sum([len(many) for one in many]) > 1").matches(record.__getitem__)
+
+    assert growth(200, prepared) < LINEAR
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.output.json import document, form, rows, text
+from ckpt_cli.output.json import document, document_lines, form, rows, text
 from ckpt_cli.output.query import Query
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.views.base import Json, View
@@ -91,6 +91,14 @@ def test_rows_are_streamed() -> None:
     lines = rows(Items(items()), None, reveal=False)
     assert next(lines) == '{"name": "a\\nb", "value": 0}'
     assert made == [0]
+
+
+def test_a_list_of_parts_is_written_row_by_row() -> None:
+    """The data of all rows is never in memory at once; the text is that of the whole view."""
+    view = Items([Item("a", [1, {"x": "\n"}]), Item("b", [])], {"x": 1})
+    pieces = list(document_lines(view, None, reveal=False))
+    assert len(pieces) > len(view.items)
+    assert "\n".join(pieces) == text(form(view, reveal=False), indent=2)
 
 
 def test_a_query_picks() -> None:

@@ -8,10 +8,11 @@ dot reads a key of a mapping, never an attribute of an object.
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.history.state.filter_evaluator import Absent, evaluator_class
 from ckpt_cli.history.state.filter_terms import equality, required_term
 from ckpt_cli.history.state.where_values import StoredValues, Undecided
 from ckpt_cli.values.langgraph_values import items, message, text
@@ -19,31 +20,12 @@ from ckpt_cli.values.node import Form, Node
 
 _DEEPEST = 12
 _LONGEST = 2000
-_NESTED = 150  # levels of an expression: a sum of n terms has n levels; simpleeval takes three Python frames a level
-_BITS = 4096  # the most bits of a product; more than the largest float has
-
-
-class _Absent(Exception):
-    """The record has no such name."""
+_NESTED = 150  # levels of an expression: a sum of n terms has n levels; simpleeval takes four Python frames a level
 
 
 def _contains(whole: Any, part: Any) -> bool:
     """Whether a text contains another one; upper and lower case are equal."""
     return str(part).casefold() in str(whole).casefold()
-
-
-def _remainder(a: Any, b: Any) -> Any:
-    if isinstance(a, str):
-        raise TypeError("% is for numbers")  # a format such as "%999999999s" would make a huge text
-    return a % b
-
-
-def _product(a: Any, b: Any) -> Any:
-    from simpleeval import safe_mult  # type: ignore[import-untyped]
-
-    if isinstance(a, int) and isinstance(b, int) and a.bit_length() + b.bit_length() > _BITS:
-        raise UsageError(f"--where: a product has more than {_BITS:,} bits")
-    return safe_mult(a, b)
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -111,18 +93,19 @@ class Filter:
 
         `names` gives the value of a name, or raises LookupError or `Undecided`.
         """
-        from simpleeval import InvalidExpression
+        from simpleeval import InvalidExpression  # type: ignore[import-untyped]
 
-        def value_of(node: Any) -> Any:
+        @cache
+        def value_of(name: str) -> Any:
             try:
-                return plain(names(node.id))
+                return plain(names(name))
             except LookupError:
-                raise _Absent(node.id) from None
+                raise Absent(name) from None
 
         try:
-            evaluator = _evaluator()(functions=dict(FUNCTIONS), names=value_of)
+            evaluator = evaluator_class()(functions=dict(FUNCTIONS), names=lambda node: value_of(node.id))
             fits = _fits(lambda node: bool(evaluator.eval(self.expression, node)), self._tree)
-        except (_Absent, Undecided) as missing:
+        except (Absent, Undecided) as missing:
             (self.undecided if isinstance(missing, Undecided) else self.absent)[str(missing)] += 1
             return False
         except (InvalidExpression, TypeError, LookupError, ValueError, ArithmeticError) as problem:
@@ -207,24 +190,6 @@ def _problem(node: ast.AST) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, bytes | complex):
         return "no such constants"
     return None
-
-
-@cache
-def _evaluator() -> Any:
-    import simpleeval
-
-    class Evaluator(simpleeval.EvalWithCompoundTypes):  # type: ignore[misc]
-        """An evaluator in which a dot only reads a key of a mapping."""
-
-        def _eval_attribute(self, node: ast.Attribute) -> Any:
-            whole = self._eval(node.value)
-            if not isinstance(whole, dict):
-                raise TypeError(f".{node.attr} of {type(whole).__name__}")
-            if node.attr not in whole:
-                raise _Absent(f".{node.attr}")
-            return whole[node.attr]  # or `Undecided`
-
-    return partial(Evaluator, operators=simpleeval.DEFAULT_OPERATORS | {ast.Mod: _remainder, ast.Mult: _product})
 
 
 def plain(value: Any, depth: int = 0) -> Any:

@@ -44,6 +44,7 @@ class StepNodes:
         """Gives the tasks of error handlers at a checkpoint, by task id."""
         self._pushed = attribution.remembered(self._read_pushed)
         self._packets = attribution.remembered(self._read_packets)
+        self._replaced_packets = attribution.remembered(self._read_replaced_packets)
         self._called_by_edges = attribution.remembered(self._read_called_by_edges)
         self._possible_ids = attribution.remembered(self._compute_possible_ids)
         self.nodes = attribution.remembered(self._nodes)
@@ -140,36 +141,39 @@ class StepNodes:
 
     def _is_entrypoint(self, write: TaskWrite) -> bool:
         """Whether the task that wrote this on an input is an entrypoint: ``__start__`` never fails or asks."""
-        own = (
-            w.channel for w in self.attribution.writes.get(write.row.checkpoint_id, ()) if w.task_id == write.task_id
-        )
-        return self.attribution.is_entrypoint(write.row.checkpoint_id) or any(c in (ERROR, INTERRUPT) for c in own)
+        own = self.attribution.by_task(write.row.checkpoint_id).get(write.task_id, ())
+        asked_or_failed = any(one.channel in (ERROR, INTERRUPT) for one in own)
+        return asked_or_failed or self.attribution.is_entrypoint(write.row.checkpoint_id)
 
     def _by_own_names(self, write: TaskWrite) -> str | None:
         """The node that its interrupts, or the namespace of the subgraph that it called, name beside the task's id."""
-        stored = self.attribution.writes.get(write.row.checkpoint_id, ())
-        asked = (w.value for w in stored if w.task_id == write.task_id and w.channel == INTERRUPT and w.read)
-        parts = [part for value in asked for one in interrupts(value) for part in one.ns or ()]
-        for part in [*parts, *self._called]:
+        own = self.attribution.by_task(write.row.checkpoint_id).get(write.task_id, ())
+        asked = (one.value for one in own if one.channel == INTERRUPT and one.read)
+        for part in (part for value in asked for one in interrupts(value) for part in one.ns or ()):
             node, _, owner = part.rpartition(":")
             if node and owner == write.task_id:
                 return node
-        return None
+        return self._callers.get(write.task_id)
 
     @cached_property
-    def _called(self) -> list[str]:
-        return [part for ns in self._namespaces() for part in ns.split("|")]
+    def _callers(self) -> dict[str, str]:
+        """The id of each task that called a subgraph: to the task's node."""
+        callers: dict[str, str] = {}
+        for part in (part for ns in self._namespaces() for part in ns.split("|")):
+            node, _, owner = part.rpartition(":")
+            if node:
+                callers.setdefault(owner, node)
+        return callers
 
     def _read_packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
         started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
         return _called([write for write in started if is_command(write)] or started)
 
-    def _replaced_packet(self, checkpoint_id: str, index: int) -> str | None:
-        """The node of the Send that had this index before a Command's Sends replaced it; None if none did."""
+    def _read_replaced_packets(self, checkpoint_id: str) -> list[str | None]:
+        """The nodes of the Sends that a Command's Sends replaced; [] if none did."""
         started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
-        replaced = _called(w for w in started if not is_command(w)) if any(map(is_command, started)) else []
-        return replaced[index] if index < len(replaced) else None
+        return _called(w for w in started if not is_command(w)) if any(map(is_command, started)) else []
 
     def _starting_writes(self, checkpoint_id: str) -> list[TaskWrite]:
         """The writes that started the tasks of a checkpoint: of the previous step, and of a Command given there.
@@ -184,11 +188,10 @@ class StepNodes:
 
         A task may be of a Send that a Command's Send replaced afterwards, for another node at the same index.
         """
-        packets = self._packets(write.row.checkpoint_id)
-        name, replaced = packets[index] if index < len(packets) else None, None
-        if any(map(is_command, self.attribution.writes.get(write.row.checkpoint_id, ()))):
-            replaced = self._replaced_packet(write.row.checkpoint_id, index)
-        both = list(dict.fromkeys(node for node in (name, replaced) if node is not None))
+        checkpoint_id = write.row.checkpoint_id
+        possible = (self._packets(checkpoint_id), self._replaced_packets(checkpoint_id))
+        named = (nodes[index] for nodes in possible if index < len(nodes))
+        both = list(dict.fromkeys(node for node in named if node is not None))
         if len(both) == 1:
             return both[0]
         places, targets = self._places(write), self._names.send_targets

@@ -1,16 +1,17 @@
 """Which task of a step gave or removed a part of a channel's value, as far as writes prove it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
+
+from ckpt_cli.history.tasks.write_signs import Explains, part_signs, write_signs
 
 _SEVERAL = "several tasks wrote the channel in this step"
 _OTHERWISE = (
     "what it wrote isn't this; a reducer of the graph's own or code that alters values in place may make it, or "
     "somebody altered the database"
 )
-
-Explains = Callable[[Sequence[Any]], bool]
-"""Whether these writes have a part, or take it away."""
 
 
 class Writer(NamedTuple):
@@ -44,23 +45,66 @@ class Credit(NamedTuple):
     why: str = ""
 
 
-def credit(writers: Sequence[Writer], explains: Explains, *, is_exact: bool = True) -> Credit:
+class Writers:
+    """Writers of one step; there may be thousands, and each may be asked for thousands of parts.
+
+    Attributes:
+        is_exact: whether `Writer.values` are what was written; what old metadata records isn't always.
+    """
+
+    def __init__(self, writers: Sequence[Writer], *, is_exact: bool = True) -> None:
+        self.all = writers
+        self.is_exact = is_exact
+
+    @cached_property
+    def are_one(self) -> bool:
+        """Whether they are one task, or tasks of one node whose name is known."""
+        of_one = len({(one.by, one.node) for one in self.all}) == 1
+        return of_one and (len(self.all) == 1 or self.all[0].node is not None)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of each, once."""
+        return tuple(dict.fromkeys(map(name, self.all)))
+
+    @cached_property
+    def _by_sign(self) -> dict[Hashable, dict[int, None]]:
+        by_sign: dict[Hashable, dict[int, None]] = {}
+        for number, writer in enumerate(self.all):
+            for sign in chain.from_iterable(map(write_signs, writer.values or ())):
+                by_sign.setdefault(sign, {})[number] = None
+        return by_sign
+
+    def possible(self, explains: Explains) -> Sequence[Writer]:
+        """Those whose writes may explain something; those of the others don't, and add nothing to these."""
+        if len(self.all) == 1 or (signs := part_signs(explains)) is None:
+            return self.all
+        numbers = {number for sign in (None, *signs) for number in self._by_sign.get(sign, ())}
+        return [self.all[number] for number in sorted(numbers)]
+
+
+def credit(writers: Writers, explains: Explains) -> Credit:
     """The writer among those of one step whose writes explain it, or the node that all of them belong to.
 
     Args:
         writers: at least one.
         explains: asked with the writes of one writer, and of all.
-        is_exact: whether `Writer.values` are what was written; what old metadata records isn't always.
     """
-    fitting = [one for one in writers if explains(one.values or ())] if is_exact or len(writers) > 1 else []
-    left = fitting or list(writers)
-    first = left[0]
-    is_one = len({(one.by, one.node) for one in left}) == 1 and (len(left) == 1 or first.node is not None)
-    if is_one and is_exact and not fitting and not explains([value for one in left for value in one.values or ()]):
+    possible = writers.possible(explains)
+    fitting = (
+        [one for one in possible if explains(one.values or ())] if writers.is_exact or len(writers.all) > 1 else []
+    )
+    left = Writers(fitting) if fitting else writers
+    first = left.all[0]
+    if left.are_one and writers.is_exact and not fitting and not explains(list(_values(possible))):
         return Credit(candidates=(name(first),), why=_OTHERWISE)
-    if is_one:
-        return Credit(first.by, first.node, first.task or None if len(left) == 1 else None)
-    return Credit(candidates=tuple(dict.fromkeys(name(one) for one in left)), why=_SEVERAL)
+    if left.are_one:
+        return Credit(first.by, first.node, first.task or None if len(left.all) == 1 else None)
+    return Credit(candidates=left.names, why=_SEVERAL)
+
+
+def _values(writers: Sequence[Writer]) -> Iterator[Any]:
+    return (value for one in writers for value in one.values or ())
 
 
 def name(writer: Writer) -> str:

@@ -8,13 +8,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, cached_property
 from itertools import islice
-from sys import intern
 from typing import ParamSpec, TypeVar, cast
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import END, INTERRUPT, PREVIOUS, RESUME, RETURN, START
 from ckpt_cli.history.tasks.metadata_notes import Note
+from ckpt_cli.history.tasks.siblings import Siblings
 from ckpt_cli.history.tasks.task_ids import Place, caller, pulled
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
@@ -41,7 +41,9 @@ class WriteAttribution:
         self.notes: dict[str, Note] = {}
         self.writes: dict[str, list[TaskWrite]] = {}
         self.has_outputs = False
-        self._siblings: dict[str, tuple[str, int | None]] = {}
+        self._siblings = Siblings(lineage, self.notes)
+        self.relatives = self._siblings.relatives
+        """Gives checkpoints with those whose source must be known to find the writes that made them."""
         self._forget: list[Callable[[], None]] = []
         self.path_of: Callable[[TaskWrite], str | None] = path
         """Gives the path of a write's task, which may be computed; "" or None if it isn't known."""
@@ -50,6 +52,14 @@ class WriteAttribution:
         self.credited = self.remembered(self._credited)
         """Gives the same writes in the library's order, as far as the paths of their tasks are known."""
         self._runs = self.remembered(self._first_two_runs)
+        self.runs = self.remembered(self._first_two_loops)
+        """Gives the two oldest children of a checkpoint that runs made in a step after it."""
+        self.by_task = self.remembered(self._by_task)
+        """Gives the writes that each task left on a checkpoint, by the task's id."""
+        self.unsorted_tasks = self.remembered(self._unsorted_tasks)
+        """Gives the same as `tasks`, in stored order."""
+        self.is_entrypoint = self.remembered(self._is_entrypoint)
+        """Says if an entrypoint of the functional API started from a checkpoint; it takes its input itself."""
         self.first_with_source = self.remembered(self._first_with_source)
         """Gives the oldest child of a checkpoint that has one of these sources."""
 
@@ -57,11 +67,11 @@ class WriteAttribution:
         """What metadata says about a checkpoint; if metadata was not read, only the step in the checkpoint's id."""
         if (own := self.notes.get(checkpoint_id)) is not None:
             return own
-        source, step = self._siblings.get(checkpoint_id) or ("", ids.step(checkpoint_id))
-        return Note(source, step, {})
+        return Note(*self._siblings.source_and_step(checkpoint_id), {})
 
     def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
         """Add metadata, and writes by the checkpoint that they are stored on; later ones replace earlier ones."""
+        self._siblings.expect(notes)
         self.notes.update(notes)
         self.writes.update(writes)
         self.has_outputs = self.has_outputs or any(added.outputs is not None for added in notes.values())
@@ -73,10 +83,7 @@ class WriteAttribution:
 
         A fork may have many thousand children, and which writes made one of them depends on all of them.
         """
-        for checkpoint_id, one in self.notes.items():
-            parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id) or ""
-            if len(self.lineage.children.get(parent) or self._orphans.get(parent, [])) > 1:
-                self._siblings[checkpoint_id] = (intern(one.source), one.step)
+        self._siblings.remember()
         self.notes.clear()
         self.writes.clear()
         self.fill({}, {})
@@ -84,8 +91,7 @@ class WriteAttribution:
     def unread(self, checkpoint_ids: Collection[str]) -> list[str]:
         """Those of these checkpoints and of their relatives whose metadata must be read."""
         lines = {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
-        relatives = (i for i in self.relatives(checkpoint_ids) if i not in self.notes)
-        return [i for i in relatives if i in lines or i not in self._siblings]
+        return [i for i in self._siblings.unknown(checkpoint_ids) | lines if i not in self.notes]
 
     def remembered(self, compute: Callable[P, T]) -> Callable[P, T]:
         """The same function with its results cached until `fill` adds something."""
@@ -93,36 +99,10 @@ class WriteAttribution:
         self._forget.append(cached.cache_clear)
         return cast("Callable[P, T]", cached)  # the type in quotes: to make it takes longer than to cache
 
-    def relatives(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """These checkpoints, and the relatives whose source must be known to find the writes that made them.
-
-        The relatives are the parents and grandparents of these checkpoints, and all children of both.
-        """
-        relatives, widened = set[str](), set[str]()
-        for checkpoint_id in checkpoint_ids:
-            relatives.add(checkpoint_id)
-            for older in islice(self.lineage.line(checkpoint_id), 1, 3):
-                if older not in widened:  # a fork may be the ancestor of many thousand of these checkpoints
-                    widened.add(older)
-                    relatives.add(older)
-                    relatives.update(self.lineage.children[older])
-            if (lost := self.lineage.missing(checkpoint_id)) is not None:
-                relatives.update(self._orphans[lost])
-        return relatives
-
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
         """The checkpoints whose stored writes show the tasks that made these, and the node of each such task."""
         stored = {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
         return stored | {lost for one in stored if (lost := self.lineage.missing(one)) is not None}
-
-    @cached_property
-    def _orphans(self) -> dict[str, list[str]]:
-        """The id of each lost checkpoint: to the checkpoints that name it as their parent, oldest first."""
-        orphans: dict[str, list[str]] = {}
-        for checkpoint_id in self.lineage.rows:
-            if (lost := self.lineage.missing(checkpoint_id)) is not None:
-                orphans.setdefault(lost, []).append(checkpoint_id)
-        return orphans
 
     def _credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
         """The writes that made a checkpoint, task by task in the order of the tasks' paths.
@@ -160,8 +140,10 @@ class WriteAttribution:
         return own if own and self._runs(parent) == [checkpoint_id] else []
 
     def _first_two_runs(self, parent: str) -> list[str]:
-        children = self.lineage.children.get(parent) or self._orphans.get(parent, [])
-        return list(islice((child for child in children if self.note(child).source in _RUNS), 2))
+        return self._siblings.first_two(parent, _RUNS)
+
+    def _first_two_loops(self, parent: str) -> list[str]:
+        return self._siblings.first_two(parent, LOOPS)
 
     def _parent_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
         """The writes on the parent of a checkpoint that made this checkpoint; the parent's own row may be lost."""
@@ -188,13 +170,11 @@ class WriteAttribution:
             return by_start
         return [write for write in own if not write.row.task_path]
 
-    def is_entrypoint(self, checkpoint_id: str) -> bool:
-        """Whether an entrypoint of the functional API started from here; an entrypoint takes its input itself."""
+    def _is_entrypoint(self, checkpoint_id: str) -> bool:
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
     def _first_with_source(self, parent: str, sources: frozenset[str]) -> str | None:
-        children = self.lineage.children.get(parent) or self._orphans.get(parent, [])
-        return next((child for child in children if self.note(child).source in sources), None)
+        return next(iter(self._siblings.first_two(parent, sources)), None)
 
     def spans_steps(self, checkpoint_id: str) -> bool:
         """Whether a run made more than one step between a checkpoint's parent and the checkpoint.
@@ -253,13 +233,18 @@ class WriteAttribution:
         paths = {task_id: self.path_of(writes[0]) or "" for task_id, writes in tasks.items()} if len(tasks) > 1 else {}
         return dict(sorted(tasks.items(), key=lambda task: paths[task[0]])) if paths and all(paths.values()) else tasks
 
-    def unsorted_tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
-        """The same in stored order."""
-        by_task: dict[str, list[TaskWrite]] = {}
+    def _unsorted_tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
+        tasks: dict[str, list[TaskWrite]] = {}
         for write in self.writes.get(checkpoint_id, []):
             if write.task_id != NULL_TASK and not is_update(write):
-                by_task.setdefault(write.task_id, []).append(write)
-        return {task_id: writes for task_id, writes in by_task.items() if not is_call(writes)}
+                tasks.setdefault(write.task_id, []).append(write)
+        return {task_id: writes for task_id, writes in tasks.items() if not is_call(writes)}
+
+    def _by_task(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
+        by_task: dict[str, list[TaskWrite]] = {}
+        for write in self.writes.get(checkpoint_id, ()):
+            by_task.setdefault(write.task_id, []).append(write)
+        return by_task
 
 
 def is_command(write: TaskWrite) -> bool:
