@@ -86,7 +86,7 @@ def test_bytes() -> None:
 
 def test_what_only_looks_like_a_marker_stays_a_dict() -> None:
     """A user's dict with a marker's key and something else is no marker."""
-    for text in (
+    for looks in (
         '{"__interrupt__":true}',
         '{"__send__":true,"node":"a"}',
         '{"__send__":false,"node":"a","arg":1}',
@@ -94,7 +94,7 @@ def test_what_only_looks_like_a_marker_stays_a_dict() -> None:
         '{"__bytes__":"not base64"}',
         '{"__bytes__":5}',
     ):
-        assert Codec().decode(Payload(TAG, text.encode())) == json.loads(text)
+        assert Codec().decode(Payload(TAG, looks.encode())) == json.loads(looks)
 
 
 def test_nan_has_no_form() -> None:
