@@ -123,7 +123,8 @@ def _continued(reader: Reader, memory: OwnMemory, newest_id: str) -> str:
     """What the subgraph does if a run continues it: it ends at once, repeats its question, or goes on."""
     state = Inspection(reader, memory.newest).snapshot()
     if state.complete and not state.tasks:
-        return f"doesn't run it but returns its state at {newest_id}, where it has finished"
+        ended = f"runs none of its nodes: it returns its state at {newest_id}, where it has finished"
+        return f"{ended} (a function that calls it runs again)"
     statuses = {task.status for task in state.tasks} if not memory.is_cleared else set[Status]()
     if Status.WAITING in statuses:
         return f"continues it from {newest_id}, so it repeats its old question"
