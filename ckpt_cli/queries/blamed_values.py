@@ -6,13 +6,14 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import NotFound
-from ckpt_cli.history.diff.part_ages import ABSENT, Gone, PartAges
+from ckpt_cli.history.diff.part_ages import ABSENT, Became, Gone, PartAges
 from ckpt_cli.history.state.paths import follow, spell
 from ckpt_cli.history.tasks.value_credit import Explains
 from ckpt_cli.history.tasks.written_parts import give, remove
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.queries.channel_line import ChannelLine, DeltaFoundError, Reading
 from ckpt_cli.queries.origins import Moments, Origins
+from ckpt_cli.queries.part_origins import Arrival, part_origins
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
@@ -58,16 +59,14 @@ def present(session: Session, question: Question) -> BlameView:
         raise question.absent
     walk = _walked(session, question, PartAges(question.steps[1:]))
     parts, channel = walk.ages.parts(), question.steps[0]
-    wanted: dict[int, list[Explains]] = {}
-    for part in parts:
-        wanted.setdefault(part.since, []).append(_gives(part.path, part.value, part.before))
-    origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
+    arrivals = [
+        Arrival(one.since, one.path, one.value, _gives(one.path, one.value, one.before), one.others) for one in parts
+    ]
+    origins = list(part_origins(walk.origins(), arrivals))
     session.progress("")
     lines = [
-        BlameLine(
-            spell([channel, *part.path]), part.value, next(origins[part.since]), sum(n > part.since for n in walk.gaps)
-        )
-        for part in parts
+        BlameLine(spell([channel, *part.path]), part.value, origin, sum(n > part.since for n in walk.gaps))
+        for part, origin in zip(parts, origins, strict=True)
     ]
     view = partial(BlameView, **_head(session, question))
     return view(lines=lines, unread=walk.unread(session))
@@ -86,7 +85,7 @@ def past(session: Session, question: Question) -> PastView:
         raise question.absent  # a position is that of an element which exists
     walk = _walked(session, question, PartAges(question.steps[1:], whole=True))
     moments = walk.ages.moments()
-    if moments and moments[0][1] is None:  # the path led nowhere at first
+    if moments and moments[0].path is None:  # the path led nowhere at first
         moments = moments[1:]
     if not moments and question.absent is not None:
         raise question.absent
@@ -219,22 +218,21 @@ def _gives(path: Sequence[Any], value: Any, before: Any) -> Explains:
     return partial(give, steps=path, value=value, before=before)
 
 
-def _past_values(
-    session: Session, question: Question, walk: _Walk, moments: Sequence[tuple[int, Any]]
-) -> Iterator[PastValue]:
+def _past_values(session: Session, question: Question, walk: _Walk, moments: Sequence[Became]) -> Iterator[PastValue]:
     channel, line, before = question.steps[0], walk.line, ABSENT
     for page in pages(moments, _AT_ONCE):
-        readings = {one.number: one for one in line.at([number for number, _ in page])}
-        values = [_at(readings[number], path) for number, path in page]
-        wanted: dict[int, list[Explains]] = {}
-        for (number, path), value in zip(page, values, strict=True):
-            wanted[number] = [_is_unknown if path is None else _gives(path, value, before)]
+        readings = {one.number: one for one in line.at([moment.number for moment in page])}
+        values = [_at(readings[number], path) for number, path, _ in page]
+        arrivals = list[Arrival]()
+        for (number, path, others), value in zip(page, values, strict=True):
+            explains = _is_unknown if path is None else _gives(path, value, before)
+            arrivals.append(Arrival(number, path or (), value, explains, others))
             before = ABSENT if path is None else value
-        origins = dict(walk.origins().read(wanted))
+        origins = list(part_origins(walk.origins(), arrivals))
         session.progress("")
-        for (number, path), value in zip(page, values, strict=True):
+        for (number, path, _), value, origin in zip(page, values, origins, strict=True):
             spelled = None if path is None else spell([channel, *path])
-            yield PastValue(spelled, value, origins[number][0], readings[number].version)
+            yield PastValue(spelled, value, origin, readings[number].version)
 
 
 def _is_unknown(_: Any) -> bool:

@@ -87,18 +87,42 @@ class Origins:
             self._session.progress(f"blame: the writes of {len(wanted):,} steps")
             yield from self._session.read(partial(self._page, page=page, wanted=wanted))
 
+    def check(self, wanted: Mapping[int, Sequence[Explains]]) -> dict[int, list[bool]]:
+        """For each checkpoint whether the writes of its step explain each of these; False if they aren't stored."""
+        checked: dict[int, list[bool]] = {}
+        for page in pages(sorted(wanted), _AT_ONCE):
+            checked.update(self._session.read(partial(self._checked, page=page, wanted=wanted)))
+        return checked
+
+    def _checked(
+        self, reader: Reader, page: Sequence[int], wanted: Mapping[int, Sequence[Explains]]
+    ) -> dict[int, list[bool]]:
+        reads = self._filled(reader, page)
+        checked = {}
+        for number in page:
+            own = self._own(reads, self._refs[number].checkpoint_id)
+            values = [write.value for write in own if write.read]
+            checked[number] = [explains(values) for explains in wanted[number]]
+        reads.step_nodes.forget()
+        return checked
+
     def _page(
         self, reader: Reader, page: Sequence[int], wanted: Mapping[int, Sequence[Explains]]
     ) -> list[tuple[int, list[Origin]]]:
+        reads = self._filled(reader, page)
+        found = [(n, [self._origin(reader, reads, n, explains) for explains in wanted[n]]) for n in page]
+        reads.step_nodes.forget()
+        return found
+
+    def _filled(self, reader: Reader, page: Sequence[int]) -> StepReads:
+        """What the steps of some checkpoints wrote, and the names of their tasks."""
         thread_id, ns, _ = self._refs[0]
         reads = self._reads = self._reads or StepReads(reader, thread_id, ns)
         checkpoint_ids = [self._refs[number].checkpoint_id for number in page]
         reads.attribution.fill(self._known(page), {})
         reads.read_names(checkpoint_ids)
         self._read_values(reads, [i for i in checkpoint_ids if self._needs_values(reads, i)])
-        found = [(n, [self._origin(reader, reads, n, explains) for explains in wanted[n]]) for n in page]
-        reads.step_nodes.forget()
-        return found
+        return reads
 
     def _known(self, page: Sequence[int]) -> dict[str, Note]:
         """The metadata of these checkpoints, of their parents and of their parents, as it was read with the values."""

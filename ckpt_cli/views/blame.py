@@ -23,6 +23,8 @@ class Origin(NamedTuple):
         turn: the number of inputs up to here, on the checkpoint's own line; null if not all of them are stored.
         run_id: the run, if the metadata names it.
         copied_from: for ``fork``, the checkpoint whose value was copied; null if it isn't known.
+        or_at: the ids of older checkpoints at which it may have happened instead, since equal elements of a list can't
+            be told apart.
     """
 
     checkpoint_id: str
@@ -38,6 +40,7 @@ class Origin(NamedTuple):
     turn: int | None = None
     run_id: str | None = None
     copied_from: str | None = None
+    or_at: Sequence[str] = ()
 
 
 class BlameLine(NamedTuple):

@@ -1,16 +1,26 @@
 """Since when each part of a value stands along a line of checkpoints; when a part went.
 
-A list's elements are followed by id or content (`align`), so that an inserted element doesn't make its neighbours new.
+A list's elements are followed by id or content (`align`), so that an inserted element doesn't make its neighbours new;
+a set's without their order. Equal elements may be as old as each other (`equal_elements`).
 A part is an element of the list, or a key of the dict, at the end of a path; any other value there is the only part.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from itertools import compress, count
 from operator import is_not
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.diff.align import align, id_of
+from ckpt_cli.history.diff.align import Alignment, align, align_sets, id_of
+from ckpt_cli.history.diff.equal_elements import (
+    Alike,
+    Alternative,
+    When,
+    alike,
+    alike_at_both_ends,
+    ends_with,
+)
 from ckpt_cli.history.state.paths import find
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
@@ -23,6 +33,12 @@ ABSENT = object()
 Path = tuple[Any, ...]
 
 
+Alternatives = Mapping[int, Alternative]
+"""Other checkpoints, by number, at which a part may have come, since equal ones can't be told apart."""
+
+_NONE: Alternatives = MappingProxyType({})
+
+
 class Standing(NamedTuple):
     """A part of the newest value; `since` is the number of the checkpoint from which on it stands, after `before`."""
 
@@ -30,6 +46,15 @@ class Standing(NamedTuple):
     value: Any
     since: int
     before: Any = ABSENT
+    others: Alternatives = _NONE
+
+
+class Became(NamedTuple):
+    """A checkpoint, by number, at which a value became another; `path` is None where it went."""
+
+    number: int
+    path: Path | None
+    others: Alternatives = _NONE
 
 
 class Gone(NamedTuple):
@@ -89,7 +114,8 @@ class PartAges:
 
         With `followed`, the positions of the path are those of the value at which `choose` was called.
         """
-        return list(self._root.standing((), every=followed))
+        parts = self._root.standing((), every=followed)
+        return [one._replace(others=self._walk.possible(one.others)) for one in parts]
 
     def choose(self) -> None:
         """Follow only what the path leads to in the present value, wherever it moves; `gone` names only that then.
@@ -98,10 +124,10 @@ class PartAges:
         """
         self._root.choose()
 
-    def moments(self) -> list[tuple[int, Path | None]]:
-        """With `whole`: at which checkpoints the value at the end of the path became another; None where it went."""
+    def moments(self) -> list[Became]:
+        """With `whole`: at which checkpoints the value at the end of the path became another."""
         [part] = self._root.ends()
-        return part.past
+        return [one._replace(others=self._walk.possible(one.others)) for one in part.past]
 
 
 class _Kind(Enum):
@@ -121,6 +147,17 @@ class _Walk:
         self.whole = whole
         self.number = 0
         self.is_after_gap = False
+        self._grows_at: set[str] = set()
+
+    def grew(self, end: str) -> None:
+        """Note that a list grew at its ``beginning`` or ``end``, and not at the other one."""
+        self._grows_at.add(end)
+
+    def possible(self, others: Alternatives) -> Alternatives:
+        """Without those that need a list to grow at its beginning, if it only ever grew at its end."""
+        if not others or self._grows_at != {"end"}:
+            return others
+        return {number: other for number, other in others.items() if other.when is not When.PREPENDED}
 
     def kind(self, value: Any, steps: Path | None) -> _Kind:
         """How a value is followed; `steps` is the rest of the path, None behind its end."""
@@ -141,7 +178,7 @@ class _Walk:
 class _Part:
     """A value on the way to the end of the path, or there; with the parts below it."""
 
-    __slots__ = ("before", "elements", "ignored", "keyed", "kind", "past", "since", "steps", "value")
+    __slots__ = ("before", "elements", "ignored", "keyed", "kind", "others", "past", "since", "steps", "value")
 
     def __init__(self, steps: Path | None) -> None:
         self.steps = steps
@@ -151,7 +188,8 @@ class _Part:
         self.kind = _Kind.NOTHING
         self.elements: list[_Part] = []
         self.keyed: dict[Any, _Part] = {}
-        self.past: list[tuple[int, Path | None]] = []
+        self.past: list[Became] = []
+        self.others = _NONE
         self.ignored = False
 
     def take(self, value: Any, path: Path, walk: _Walk) -> bool:
@@ -187,7 +225,7 @@ class _Part:
         if self.ignored:
             return
         if self.kind is _Kind.WHOLE:
-            yield Standing(path, self.value, self.since, self.before)
+            yield Standing(path, self.value, self.since, self.before, self.others)
         elif self.kind is _Kind.LIST:
             if not self.elements and not self.steps and not every:
                 yield Standing(path, self.value, self.since)
@@ -238,9 +276,17 @@ class _Part:
 
     def _note(self, path: Path, walk: _Walk) -> None:
         """Note that the value is another one since this checkpoint."""
-        self.since = walk.number
+        self.since, self.others = walk.number, _NONE
         if not self.steps and walk.whole:
-            self.past.append((walk.number, None if self.kind is _Kind.NOTHING else path))
+            self.past.append(Became(walk.number, None if self.kind is _Kind.NOTHING else path))
+
+    def doubt(self, others: Alternatives) -> None:
+        """Note at which other checkpoints the value may have come."""
+        self.others = {number: other for number, other in others.items() if number != self.since}
+        if self.past:
+            self.past[-1] = self.past[-1]._replace(others=self.others)
+        for part in (*self.elements, *self.keyed.values()):
+            part.doubt(others)
 
     def _new(self, value: Any, path: Path, walk: _Walk) -> "_Part":
         rest = self.steps[1:] if self.steps and not isinstance(self.steps[0], slice) else None
@@ -283,26 +329,66 @@ class _Part:
         first = _first_other(old, new)
         if first == len(old) == len(new):
             return False
-        is_doubtful = walk.is_after_gap and not (len(old) <= len(new) and all(map(same, old, new)))
-        first = 0 if is_doubtful else first
-        alignment = align(old[first:], new[first:])
-        moved = {*alignment.moved}
+        is_set = _is_set(value)
+        is_doubtful = walk.is_after_gap and not is_set and not (len(old) <= len(new) and all(map(same, old, new)))
+        first = 0 if is_doubtful or is_set else first
+        alignment = (align_sets if is_set else align)(old[first:], new[first:])
         changed = bool(alignment.moved or alignment.removed or alignment.added)
         tail: list[_Part | None] = [None] * (len(new) - first)
+        edited, before = dict[int, tuple[int, Alternatives]](), self.elements[first:]
         for i, j in [*alignment.pairs, *alignment.moved]:
-            if (is_doubtful or (i, j) in moved) and id_of(new[first + j]) is None:
-                self.elements[first + i].end((*path, first + i), walk)
+            if is_doubtful and id_of(new[first + j]) is None:
+                before[i].end((*path, first + i), walk)
                 tail[j] = self._new(new[first + j], (*path, first + j), walk)
                 changed = True
                 continue
-            tail[j] = part = self.elements[first + i]
-            changed |= part.take(new[first + j], (*path, first + i), walk)
+            tail[j] = part = before[i]
+            last = part.since, part.others
+            if part.take(new[first + j], (*path, first + i), walk):
+                edited[first + i] = last
         for i in alignment.removed:
-            self.elements[first + i].end((*path, first + i), walk)
+            before[i].end((*path, first + i), walk)
         for j in alignment.added:
             tail[j] = self._new(new[first + j], (*path, first + j), walk)
+        mixed = () if is_set or is_doubtful else _alike(old, new, alignment.shifted(first), edited, walk)
+        doubts = [(one, self._alternatives(one, edited, walk)) for one in mixed]
         self.elements[first:] = [part for part in tail if part is not None]
-        return changed
+        for one, others in doubts:
+            for place in one.new:
+                part = self.elements[place]
+                part.doubt({**others, **part.others} if one.now.when is When.PREPENDED else others)
+        return changed or bool(edited)
+
+    def _alternatives(self, one: Alike, edited: Mapping[int, tuple[int, Alternatives]], walk: _Walk) -> Alternatives:
+        """When each of some equal elements may have come; `edited` has the ages of elements that are other ones now."""
+        parts = ((place, self.elements[place]) for place in one.old)
+        ages = [edited.get(place) or (part.since, part.others) for place, part in parts]
+        if one.now.when is When.PREPENDED:
+            return dict.fromkeys((walk.number, *(since for since, _ in ages)), one.now)
+        possible = [walk.possible(some) for _, some in ages]
+        others = {number: other for some in possible for number, other in some.items()}
+        if len(one.new) > 1 or len(one.old) > 1:
+            others = {number: other.of_several() for number, other in others.items()}
+        return {walk.number: one.now, **others, **dict.fromkeys((since for since, _ in ages), Alternative())}
+
+
+def _alike(
+    old: Sequence[Any], new: Sequence[Any], alignment: Alignment, edited: Mapping[int, Any], walk: _Walk
+) -> Iterable[Alike]:
+    """The equal elements that a step mixed up; notes at which end the list grew."""
+    is_more = bool(alignment.added and old) and not (alignment.moved or alignment.removed or edited)
+    at_beginning = is_more and ends_with(new, old)
+    at_end = is_more and alignment.added[0] == len(old)
+    if is_more and at_beginning != at_end:
+        walk.grew("end" if at_end else "beginning")
+    if at_end:
+        return alike_at_both_ends(old, new) if at_beginning else ()
+    return alike(old, new, alignment, edited)
+
+
+def _is_set(value: Any) -> bool:
+    plain = inside(value)
+    return isinstance(plain, Node) and plain.unordered
 
 
 def _first_other(old: Sequence[Any], new: Sequence[Any]) -> int:

@@ -38,6 +38,18 @@ def remove(writes: Sequence[Any], steps: Sequence[Any], value: Any) -> bool:
     return any(_removes(one, steps, value) for one in writes)
 
 
+def adds(writes: Sequence[Any], steps: Sequence[Any], value: Any, size: int) -> bool:
+    """Whether a write has this element of a list of `size` elements, and not the whole list with it."""
+    place = next(place for place, step in enumerate(steps) if type(step) is int)
+    lists = [part[0] for one in writes if overwrite(one) is None and (part := _at(one, steps[:place])) is not None]
+    return any(_count(one) != size and _has(one, steps[place:], value) for one in lists)
+
+
+def _count(written: Any) -> int:
+    elements = written if isinstance(written, tuple) else items(written)
+    return 1 if elements is None else len(elements)
+
+
 def _removes(written: Any, steps: Sequence[Any], value: Any) -> bool:
     wrapped = overwrite(written)
     if wrapped is not None:
