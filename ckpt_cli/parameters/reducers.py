@@ -39,6 +39,16 @@ ComparedReducer = Annotated[
     ),
 ]
 
+BlameReducer = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reducer",
+        metavar="CHANNEL=NAME",
+        help=f"{_HELP} What it makes of a node's writes is the node's.",
+        autocompletion=complete_reducer,
+    ),
+]
+
 DeferredOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -6,7 +6,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import NotFound
-from ckpt_cli.history.diff.part_ages import ABSENT, Became, Gone, PartAges
+from ckpt_cli.history.diff.part_ages import PartAges
+from ckpt_cli.history.diff.part_moments import ABSENT, Became, Gone
+from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
 from ckpt_cli.history.state.paths import follow, spell
 from ckpt_cli.history.tasks.value_credit import Explains
 from ckpt_cli.history.tasks.written_parts import give, remove
@@ -34,6 +36,7 @@ class Question(NamedTuple):
         rebuilt: whether the channel is known to be a delta channel.
         absent: the error if the path leads nowhere at the checkpoint; it may have led somewhere before.
         command: what a Command wrote to the channel at that checkpoint, which doesn't hold it yet.
+        named: the reducers that a person named, now or earlier.
     """
 
     row: CheckpointRow
@@ -43,6 +46,7 @@ class Question(NamedTuple):
     rebuilt: bool
     absent: NotFound | None = None
     command: Sequence[WriteLine] = ()
+    named: NamedReducers = NOTHING_NAMED
 
     @property
     def path(self) -> str:
@@ -105,7 +109,8 @@ class _Walk:
         self.gaps: list[int] = []
         self._session = session
         self._question = question
-        self.line = ChannelLine(session, question.line, question.steps[0], rebuilt=rebuilt)
+        named = question.named.reducers
+        self.line = ChannelLine(session, question.line, question.steps[0], rebuilt=rebuilt, named=named)
         self._moments = Moments()
         self._problems: dict[int, str] = {}
         self._pending: list[int] = []
@@ -139,7 +144,8 @@ class _Walk:
 
     def origins(self) -> Origins:
         """Finds who made changes at the checkpoints that were taken."""
-        return Origins(self._session, self._question.line, self._question.steps[0], self._moments.all)
+        question = self._question
+        return Origins(self._session, question.line, question.steps[0], self._moments.all, question.named)
 
     def unread(self, session: Session) -> list[Unread]:
         """The checkpoints that can't be read."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
@@ -18,6 +19,7 @@ from ckpt_cli.history.tasks.write_attribution import is_command, is_update, path
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries.channel_line import Reading
+from ckpt_cli.queries.proved_steps import ProvedSteps
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
@@ -74,12 +76,15 @@ class Moments:
 class Origins:
     """Finds who changed a channel at checkpoints of one line."""
 
-    def __init__(self, session: Session, refs: Sequence[Ref], channel: str, moments: Sequence[Moment]) -> None:
+    def __init__(
+        self, session: Session, refs: Sequence[Ref], channel: str, moments: Sequence[Moment], named: NamedReducers
+    ) -> None:
         self._session = session
         self._channel = channel
         self._moments = moments
         self._refs = refs
         self._reads: StepReads | None = None
+        self._proved = ProvedSteps(refs, channel, named)
 
     def read(self, wanted: Mapping[int, Sequence[Explains]]) -> Iterator[tuple[int, list[Origin]]]:
         """For each checkpoint, by its number on the line, an `Origin` for each of its changes."""
@@ -172,10 +177,13 @@ class Origins:
         if begins_late or attribution.spans_steps(checkpoint_id):
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
         if writers := self._writers(reads, checkpoint_id):
-            return credit(writers, explains, is_exact=bool(self._own(reads, checkpoint_id)))
+            is_made = partial(self._proved.made, reads.reader, number)
+            return credit(writers, explains, is_exact=bool(self._own(reads, checkpoint_id)), is_made=is_made)
         if attribution.takes_input(checkpoint_id):
             return Credit("input")
         if attribution.credited(checkpoint_id) is not None:
+            if self._proved.emptied_itself(reads.reader, number):
+                return Credit("channel")
             return _candidates(ran, "no stored write of this step went to the channel")
         return _candidates(ran, "the writes of this step aren't stored")
 

@@ -1,11 +1,11 @@
-"""Who gave parts of a value; of equal elements that can't be told apart, the steps at which each may have come."""
+"""Who gave parts of a value; of equal elements that can't be told apart, all candidates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.diff.equal_elements import When
-from ckpt_cli.history.diff.part_ages import Alternatives
+from ckpt_cli.history.diff.part_moments import Alternatives
 from ckpt_cli.history.tasks.value_credit import Explains
 from ckpt_cli.history.tasks.written_parts import adds
 from ckpt_cli.queries.origins import Origins

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.line_values import Line
+from ckpt_cli.history.reducers.line_values import NONE_NAMED, Line
+from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     ERROR_SOURCE,
@@ -153,8 +154,9 @@ class WalkedStep(NamedTuple):
 class StepWalk:
     """Reads each checkpoint of a namespace once; older checkpoints are read only for delta channels."""
 
-    def __init__(self, reader: Reader, start: Ref | None) -> None:
+    def __init__(self, reader: Reader, start: Ref | None, named: Mapping[str, Reducer] = NONE_NAMED) -> None:
         self._reader = reader
+        self._named = named
         self._step_nodes: StepNodes | None = None
         self._fetched: dict[Ref, Checkpoint] = {}
         self._begin(start)
@@ -162,7 +164,7 @@ class StepWalk:
             self._read_start(start)
 
     def _begin(self, at: Ref | None) -> None:
-        self.line = Line(lambda state: Inspection(self._reader, state.ref).deltas())
+        self.line = Line(lambda state: Inspection(self._reader, state.ref).deltas(), self._named)
         self._at = at
         self._parent: State | None = None
         self._before: Mapping[str, Any] | None = {}

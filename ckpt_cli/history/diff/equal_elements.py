@@ -1,4 +1,4 @@
-"""Which equal elements of a list can't be told apart after a step, so that each may be as old as the others.
+"""Which equal elements of a list can't be told apart after a step.
 
 A step that drops one of two equal elements, or adds a third, leaves the same list whichever of them it was.
 """

@@ -1,22 +1,27 @@
 """`Line`: the user's channels at each checkpoint of a line; delta channels are rebuilt from writes."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ckpt_cli.history.reducers.delta import marked
-from ckpt_cli.history.reducers.rebuilt import Rebuilt
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, named_value
 from ckpt_cli.history.reducers.reducers import ChannelStep, Evidence, Reducer
 from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.state import State, TaskWrite
 
+NONE_NAMED: Mapping[str, Reducer] = MappingProxyType({})
 _SPANS = 4  # spans of a delta channel's history from which its reducer is learned
 
 
 class Line:
     """The user's channels at each checkpoint down a line; the values of delta channels come from their writes."""
 
-    def __init__(self, rebuild: Callable[[State], Mapping[str, Rebuilt]]) -> None:
+    def __init__(
+        self, rebuild: Callable[[State], Mapping[str, Rebuilt]], named: Mapping[str, Reducer] = NONE_NAMED
+    ) -> None:
         self._rebuild = rebuild
+        self._named = named
         self._deltas: dict[str, Rebuilt] | None = None
 
     def at(
@@ -34,7 +39,7 @@ class Line:
         for channel, delta in (self._deltas or {}).items():
             delta.lost = delta.lost or channel in lost
         deltas = self._carried(state, stored, list(written), grown=grown)
-        rebuilt_values = {channel: rebuilt.value for channel, rebuilt in deltas.items() if channel not in stored}
+        rebuilt_values = {c: named_value(one, self._named.get(c)) for c, one in deltas.items() if c not in stored}
         values = {**stored, **rebuilt_values}
         return {channel: values[channel] for channel in user_channels(state) if channel in values}
 

@@ -32,7 +32,7 @@ class Credit(NamedTuple):
     """Who gave a part its value.
 
     Attributes:
-        by: ``node``, ``input``, ``update`` or ``fork``; "" if this isn't known.
+        by: ``node``, ``input``, ``update``, ``fork`` or ``channel``; "" if this isn't known.
         candidates: the nodes of which one did it, if it isn't known which.
         why: why it isn't known; "" if it is.
     """
@@ -44,20 +44,33 @@ class Credit(NamedTuple):
     why: str = ""
 
 
-def credit(writers: Sequence[Writer], explains: Explains, *, is_exact: bool = True) -> Credit:
+def _is_unproved() -> bool:
+    return False
+
+
+def credit(
+    writers: Sequence[Writer],
+    explains: Explains,
+    *,
+    is_exact: bool = True,
+    is_made: Callable[[], bool] = _is_unproved,
+) -> Credit:
     """The writer among those of one step whose writes explain it, or the node that all of them belong to.
 
     Args:
         writers: at least one.
         explains: asked with the writes of one writer, and of all.
         is_exact: whether `Writer.values` are what was written; what old metadata records isn't always.
+        is_made: asked last: whether a known reducer makes the channel's value of these writes.
     """
     fitting = [one for one in writers if explains(one.values or ())] if is_exact or len(writers) > 1 else []
     left = fitting or list(writers)
     first = left[0]
     is_one = len({(one.by, one.node) for one in left}) == 1 and (len(left) == 1 or first.node is not None)
-    if is_one and is_exact and not fitting and not explains([value for one in left for value in one.values or ()]):
-        return Credit(candidates=(name(first),), why=_OTHERWISE)
+    if is_one and is_exact and not fitting:
+        together = [value for one in left for value in one.values or ()]
+        if not explains(together) and not is_made():
+            return Credit(candidates=(name(first),), why=_OTHERWISE)
     if is_one:
         return Credit(first.by, first.node, first.task or None if len(left) == 1 else None)
     return Credit(candidates=tuple(dict.fromkeys(name(one) for one in left)), why=_SEVERAL)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isclose
 from typing import Any
 
-from ckpt_cli.history.diff.part_ages import ABSENT
+from ckpt_cli.history.diff.part_moments import ABSENT
 from ckpt_cli.history.state.paths import find
 from ckpt_cli.history.tasks.step_changes import are_numbers
 from ckpt_cli.values.langgraph_values import REMOVE_ALL, items, message, overwrite, spelled_out

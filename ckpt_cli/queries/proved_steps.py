@@ -1,0 +1,74 @@
+"""Whether a reducer, named or learned, makes a channel's recorded value of a step's writes."""
+
+from collections.abc import Sequence
+
+from ckpt_cli.history.reducers.agreement import explains, is_empty
+from ckpt_cli.history.reducers.channel_facts import channel_step
+from ckpt_cli.history.reducers.known_reducers import Reducers
+from ckpt_cli.history.reducers.names import NamedReducers
+from ckpt_cli.history.reducers.rebuilt import is_unproven
+from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer
+from ckpt_cli.model import Ref
+from ckpt_cli.queries.step_walk import StepWalk, WalkedStep
+from ckpt_cli.reading import Reader
+
+
+class ProvedSteps:
+    """The steps of a line, each read when it is asked about; the reducer is learned at the first question."""
+
+    def __init__(self, refs: Sequence[Ref], channel: str, named: NamedReducers) -> None:
+        self._refs = refs
+        self._channel = channel
+        self._named = named
+        self._reducers: Sequence[Reducer] | None = None
+
+    def made(self, reader: Reader, number: int) -> bool:
+        """Whether the writes of a step make the value; `number` is the place of its checkpoint on the line."""
+        reducers, channel = self._known(reader), self._channel
+        if not reducers:
+            return False
+        step = self._step(reader, number)
+        if step is None or step.before is None or step.after is None:
+            return False
+        written = {} if step.state is not None and step.state.source == "input" else step.written
+        if channel in step.rebuilt:
+            return channel in written and not is_unproven(step.after[channel])
+        part = channel_step(channel, step.before, written, step.after, step.by_command, moved=step.moved)
+        return bool(part.writes or part.command) and any(explains(reducer, part) for reducer in reducers)
+
+    def emptied_itself(self, reader: Reader, number: int) -> bool:
+        """Whether the channel went empty because nothing wrote to it, as a topic does."""
+        if not any(reducer.fades for reducer in self._known(reader)):
+            return False
+        step = self._step(reader, number)
+        if (
+            step is None
+            or step.before is None
+            or step.after is None
+            or {*step.written, *step.by_command} & {self._channel}
+        ):
+            return False
+        return step.by_run and is_empty(step.after.get(self._channel, ABSENT))
+
+    def _step(self, reader: Reader, number: int) -> WalkedStep | None:
+        return next(StepWalk(reader, None).steps([self._refs[number]]), None)
+
+    def _known(self, reader: Reader) -> Sequence[Reducer]:
+        if self._reducers is None:
+            from ckpt_cli.queries.replayed_steps import Player
+
+            player = Player(reader, self._refs, None, self._named)
+            player.learn()
+            self._reducers = _without_counterexample(player.reducers, self._channel)
+        return self._reducers
+
+
+def _without_counterexample(reducers: Reducers, channel: str) -> list[Reducer]:
+    """The reducers that explain all steps of a channel, or the one that a person named."""
+    if channel in reducers.named:
+        return [reducers.named[channel]]
+    if channel in reducers.deltas:
+        known = reducers.deltas[channel]
+        return [known.reducer] if isinstance(known, Evidence) else []
+    tally = reducers.tallies.get(channel)
+    return [one.reducer for one in tally.candidates] if tally is not None else []
