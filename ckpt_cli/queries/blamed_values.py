@@ -112,6 +112,7 @@ class _Walk:
         named = question.named.reducers
         self.line = ChannelLine(session, question.line, question.steps[0], rebuilt=rebuilt, named=named)
         self._moments = Moments()
+        self._origins: Origins | None = None
         self._problems: dict[int, str] = {}
         self._pending: list[int] = []
         self._version: Version | None = None
@@ -145,7 +146,10 @@ class _Walk:
     def origins(self) -> Origins:
         """Finds who made changes at the checkpoints that were taken."""
         question = self._question
-        return Origins(self._session, question.line, question.steps[0], self._moments.all, question.named)
+        self._origins = self._origins or Origins(
+            self._session, question.line, question.steps[0], self._moments.all, question.named
+        )
+        return self._origins
 
     def unread(self, session: Session) -> list[Unread]:
         """The checkpoints that can't be read."""

@@ -64,7 +64,8 @@ def _joined(some: Sequence[Origin]) -> Origin:
         return newest
     names = dict.fromkeys(name for one in some for name in ([one.node or one.by] if one.by else one.candidates))
     steps = [one.short if one.step is None else str(one.step) for one in some]
-    at = f"{', '.join(steps[:-1])} or {steps[-1]}" if len(steps) <= _NAMED else f"{', '.join(steps[:_NAMED])}, …"
+    older = ", or of an older one" if len(steps) > _NAMED else ""
+    at = f"{', '.join(steps[-_NAMED:-1])} or {steps[-1]}{older}"
     why = f"equal elements can't be told apart: it is of step {at}"
-    older = [one.checkpoint_id for one in some[:-1]]
-    return newest._replace(by="", node=None, task=None, candidates=[*names], why=why, copied_from=None, or_at=older)
+    or_at = [one.checkpoint_id for one in some[:-1]]
+    return newest._replace(by="", node=None, task=None, candidates=[*names], why=why, copied_from=None, or_at=or_at)

@@ -21,14 +21,21 @@ class ProvedSteps:
         self._channel = channel
         self._named = named
         self._reducers: Sequence[Reducer] | None = None
+        self._walk: StepWalk | None = None
+        self._made: dict[int, bool] = {}
 
     def made(self, reader: Reader, number: int) -> bool:
         """Whether the writes of a step make the value; `number` is the place of its checkpoint on the line."""
+        if number not in self._made:
+            self._made[number] = self._is_made(reader, number)
+        return self._made[number]
+
+    def _is_made(self, reader: Reader, number: int) -> bool:
         reducers, channel = self._known(reader), self._channel
         if not reducers:
             return False
         step = self._step(reader, number)
-        if step is None or step.before is None or step.after is None:
+        if step.before is None or step.after is None:
             return False
         written = {} if step.state is not None and step.state.source == "input" else step.written
         if channel in step.rebuilt:
@@ -50,8 +57,10 @@ class ProvedSteps:
             return False
         return step.by_run and is_empty(step.after.get(self._channel, ABSENT))
 
-    def _step(self, reader: Reader, number: int) -> WalkedStep | None:
-        return next(StepWalk(reader, None).steps([self._refs[number]]), None)
+    def _step(self, reader: Reader, number: int) -> WalkedStep:
+        self._walk = self._walk or StepWalk(reader, None, self._named.reducers)
+        [step] = self._walk.steps([self._refs[number]])
+        return step
 
     def _known(self, reader: Reader) -> Sequence[Reducer]:
         if self._reducers is None:

@@ -3,12 +3,14 @@
 A step that drops one of two equal elements, or adds a third, leaves the same list whichever of them it was.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.diff.align import Alignment, content_keys
 from ckpt_cli.values.same import same
+
+_MOST = 20
 
 
 class When(Enum):
@@ -32,6 +34,12 @@ class Alternative(NamedTuple):
     def of_several(self) -> "Alternative":
         """The same where it is the alternative of one of several equal elements, perhaps of another one."""
         return self._replace(when=When.WRITTEN) if self.when is When.REWRITTEN else self
+
+
+def newest(others: Mapping[int, Alternative]) -> dict[int, Alternative]:
+    """The newest alternatives and the oldest: a capped list would have more and more of them."""
+    numbers = sorted(others)
+    return {number: others[number] for number in [*numbers[:1], *numbers[1:][-_MOST:]]}
 
 
 class Alike(NamedTuple):

@@ -11,7 +11,7 @@ from operator import is_not
 from typing import Any
 
 from ckpt_cli.history.diff.align import Alignment, align, align_sets, id_of
-from ckpt_cli.history.diff.equal_elements import Alike, Alternative, When, alike, alike_at_both_ends, ends_with
+from ckpt_cli.history.diff.equal_elements import Alike, Alternative, When, alike, alike_at_both_ends, ends_with, newest
 from ckpt_cli.history.diff.part_moments import ABSENT, NO_OTHERS, Alternatives, Became, Gone, Path, Standing
 from ckpt_cli.history.state.paths import find
 from ckpt_cli.values.langgraph_values import items
@@ -261,7 +261,7 @@ class Part:
         others = {number: other for some in possible for number, other in some.items()}
         if len(one.new) > 1 or len(one.old) > 1:
             others = {number: other.of_several() for number, other in others.items()}
-        return {walk.number: one.now, **others, **dict.fromkeys((since for since, _ in ages), Alternative())}
+        return newest({walk.number: one.now, **others, **dict.fromkeys((since for since, _ in ages), Alternative())})
 
 
 def _alike(
