@@ -85,8 +85,7 @@ def plan(
         verb="edit",
         summary=f"{what}, source update, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
-            *_describe_tasks(reader, row, snapshot, short),
-            *_describe_input(origin.state, snapshot, {*names, *removed}),
+            *_describe_tasks(reader, row, snapshot, short, (origin.state, {*names, *removed})),
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_lost(reader, row.ref, {*names, *removed}),
@@ -96,17 +95,23 @@ def plan(
     )
 
 
-def _describe_tasks(reader: Reader, row: CheckpointRow, snapshot: Snapshot, short: ShortIds) -> Iterator[str]:
-    """Lines about the tasks of the edited checkpoint: which run again, and which don't although the state changes."""
+def _describe_tasks(
+    reader: Reader, row: CheckpointRow, snapshot: Snapshot, short: ShortIds, edits: tuple[State, set[str]]
+) -> Iterator[str]:
+    """Lines about the tasks of the edited checkpoint: which run again, and which don't although the state changes.
+
+    `edits` is the state before and the edited channels.
+    """
     memories = find_memories(reader, row)
     yield from describe_reruns(reader, row, snapshot, memories)
     yield from describe_memories(reader, row, snapshot, memories, short, is_editable=True)
     yield from describe_not_inherited(reader, without_memory(snapshot, memories), row)
     yield from describe_command_left(reader, row)
     yield from _describe_arguments(row, snapshot)
+    yield from _describe_input(snapshot, *edits)
 
 
-def _describe_input(state: State, snapshot: Snapshot, edited: set[str]) -> Iterator[str]:
+def _describe_input(snapshot: Snapshot, state: State, edited: set[str]) -> Iterator[str]:
     """A line about the edited channels that the next run writes first, from the input that waits."""
     given = fields(state.values.get(START)) if any(task.node == START for task in snapshot.tasks) else {}
     if both := sorted(edited & given.keys()):

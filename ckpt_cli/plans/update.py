@@ -99,7 +99,6 @@ def plan(
         notes=(
             *_notes(reader, row, supersteps, start, writer, made_changes),
             *describe_new_head(reader, row, short),
-            *describe_lost(reader, row.ref),
             *describe_changes(origin.metadata, changes),
         ),
         details=(f"changed: {', '.join(one.path for one in made_changes)}",) if made_changes else (),
@@ -158,6 +157,7 @@ def _notes(
 ) -> Iterator[str]:
     """Lines about the updates, the reducers that were used, and what becomes of the tasks at the updated checkpoint."""
     yield from writer.notes
+    yield from describe_lost(reader, row.ref)
     yield from describe_joins(start.origin.state, writer.at.origin.state, writer.at.tasks)
     yield from _describe_unchanged(supersteps, writer.ignored, changes)
     is_continued = why_not_continued(reader, row.ref) is None

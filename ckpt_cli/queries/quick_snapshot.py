@@ -1,4 +1,4 @@
-"""`DueNodes` and `quick_snapshot`: what is due at a head, from the head and its writes alone, in the usual cases.
+"""`quick_snapshot`: what is due at a head, from it and its writes alone, in the usual cases.
 
 `history.tasks.snapshot` would say the same with ten times the work. What may need another checkpoint, a subgraph, a
 computed task id or a Send is left to it.

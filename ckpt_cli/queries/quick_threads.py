@@ -1,4 +1,4 @@
-"""Views of threads a page at a time, in the usual cases: finished ones, and those that wait, failed or were stopped.
+"""Views of threads a page at a time, in the usual cases, from heads and their writes.
 
 Most threads of a large database are such. For these, `ThreadStatus` would do the same with ten times the work; it
 reads all others.

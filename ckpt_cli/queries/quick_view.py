@@ -1,4 +1,4 @@
-"""`QuickView`: the view of a thread by its head and rows; fields that few lists show are made when read."""
+"""`QuickView`: the view of a thread by its head and rows; rare fields are made when read."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

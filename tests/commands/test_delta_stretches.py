@@ -9,6 +9,7 @@ import pytest
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.types import Overwrite, interrupt
 
 from ckpt_cli.app import run
 
@@ -135,6 +136,27 @@ def test_a_forged_value_stands_out(saver: SqliteSaver, capsys: Captured) -> None
             assert said(saver, capsys, "get", "t", "audit", "--at", f"step:{step}")["value"] == state.values["audit"]
     lines = said(saver, capsys, "blame", "t", "audit")["lines"]
     assert [one["since"]["node"] for one in lines] == [None, *"ba" * 9, "b"]
+
+
+def test_the_last_step_of_a_stretch(saver: SqliteSaver, capsys: Captured) -> None:
+    """An Overwrite alone decides beside other tasks; an update stores a value without the waiting tasks' writes."""
+    graph = StateGraph(Kept)
+    graph.add_node("a", lambda _: {"audit": ["a"]})
+    graph.add_node("b", lambda _: {"audit": Overwrite(["new"])})
+    graph.add_node("c", lambda _: {"audit": ["c"]})
+    graph.add_node("d", lambda _: {"audit": [interrupt("?")]})
+    graph.add_node("e", lambda _: {"audit": ["e"]})
+    for start, end in ((START, "a"), ("a", "b"), ("a", "c"), ("b", "d"), ("b", "e")):
+        graph.add_edge(start, end)
+    agent = graph.compile(checkpointer=saver)
+    agent.invoke({"audit": ["in"]}, on("t"))
+    agent.update_state(on("t"), {"audit": ["updated"]}, as_node="e")
+    assert [one.checkpoint["channel_values"]["audit"].value for one in snapshots(saver, "t")] == [
+        ["new"],
+        ["new", "updated"],
+    ]
+    _, found = of_audit(said(saver, capsys, "verify", "t", "--reducer", "audit=append"))
+    assert "value" not in {kind for kind, _, _ in found}
 
 
 def test_a_lost_stored_value(saver: SqliteSaver, capsys: Captured) -> None:

@@ -34,7 +34,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("ckpt_cli.queries.thread_pages._IN_MEMORY", 10)
     monkeypatch.setattr("ckpt_cli.queries.thread_order._IN_MEMORY", 40)
     monkeypatch.setattr("ckpt_cli.queries.quick_threads._AT_ONCE", 10)
-    monkeypatch.setattr("ckpt_cli.queries.quick_threads._SHAPES", 10)
+    monkeypatch.setattr("ckpt_cli.queries.quick_snapshot._SHAPES", 10)
     monkeypatch.setattr("ckpt_cli.output.stdout._BLOCK", 1000)
     yield
 

@@ -15,7 +15,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.model import NULL, Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form, Node, Opened
-from ckpt_cli.values.well_known_types import text
+from ckpt_cli.values.well_known_types import text as natural_text
 from tests.truth_rendering import rendered
 
 TAG = "redis-json"
@@ -118,5 +118,5 @@ def test_moments(moment: datetime) -> None:
     written = codec.encode({"at": node}, like=Payload(TAG, b"null"))
     assert JsonPlusRedisSerializer().loads_typed(("json", written.data)) == {"at": moment}
     read = codec.decode(written)["at"]
-    assert text(read) == text(node)
+    assert natural_text(read) == natural_text(node)
     assert JsonPlusSerializer().loads_typed(codec.encode(read, like=Payload("msgpack", b"\xc0"))) == moment

@@ -96,8 +96,8 @@ class Line:
             new = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
             if new is not None:
                 self._deltas[channel] = new
-        both = self._deltas.keys() & stored.keys()
-        self.ended = {channel: _end(channel, self._deltas[channel], state, stored[channel], grown) for channel in both}
+        ends_here = self._deltas.keys() & stored.keys()
+        self.ended = {c: _end(c, self._deltas[c], state, stored[c], grown) for c in ends_here}
         return self._deltas
 
 
