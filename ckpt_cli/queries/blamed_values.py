@@ -14,7 +14,8 @@ from ckpt_cli.history.tasks.write_signs import Explains, Gives
 from ckpt_cli.history.tasks.written_parts import remove
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.queries.channel_line import ChannelLine, DeltaFoundError, Reading
-from ckpt_cli.queries.origins import Moments, Origins
+from ckpt_cli.queries.line_moments import Moments
+from ckpt_cli.queries.origins import Origins
 from ckpt_cli.queries.part_origins import Arrival, part_origins
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
