@@ -9,14 +9,18 @@ from ckpt_cli.commands.get import channel_value, channels, must_be_readable
 from ckpt_cli.completion.names import complete_path, complete_revision
 from ckpt_cli.errors import NotFound, PayloadCorrupt, UsageError
 from ckpt_cli.history.reducers.delta import marked
-from ckpt_cli.history.reducers.rebuilt import is_unproven
+from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers, names
+from ckpt_cli.history.reducers.rebuilt import is_unproven, named_value
 from ckpt_cli.history.state.paths import follow, parse, spell
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.options import Ns, Thread
+from ckpt_cli.parameters.reducers import BlameReducer, named_reducers
 from ckpt_cli.queries.blamed_values import Question, gone, past, present
 from ckpt_cli.queries.command_writes import command_writes, describe_unheld
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.shell_words import argument
 from ckpt_cli.views.blame import BlameView, GoneView, PastView
 from ckpt_cli.views.replay import WriteLine
 
@@ -53,6 +57,7 @@ def blame(
     lines: Lines = None,
     reverse: Reverse = False,
     history: History = False,
+    reducer: BlameReducer = None,
     ns: Ns = "",
 ) -> BlameView | GoneView | PastView:
     """Say since when each part of a value stands, and which node, input or update gave it.
@@ -79,6 +84,7 @@ def blame(
     asked = _asked(path, lines)
     if history and asked.part is not None:
         raise UsageError("--history follows one value, not a range", hint="leave the range out, or name one element")
+    asked = asked._replace(named=named_reducers(session, reducer))
     return run(session, thread, asked, at, ns, reverse=reverse, history=history)
 
 
@@ -105,10 +111,11 @@ def run(
 
 
 class _Asked(NamedTuple):
-    """A path as it was typed, and the range behind it."""
+    """A path as it was typed, the range behind it, and the reducers that a person named."""
 
     path: str
     part: slice | None
+    named: NamedReducers = NOTHING_NAMED
 
 
 def _asked(path: str | None, lines: str | None) -> _Asked:
@@ -173,8 +180,10 @@ def _on_line(reader: Reader, asked: _Asked, start: CheckpointRow, end: Checkpoin
     try:
         value = channel_value(state, channel, _by_command(reader, start, channel))
         must_be_readable(value, spell([channel]))
+        if is_unproven(value) and channel in asked.named.reducers:
+            value = named_value(Inspection(reader, start.ref).deltas()[channel], asked.named.reducers[channel])
         if is_unproven(value):
-            raise PayloadCorrupt(f"{channel} isn't stored at this checkpoint, and no reducer is proved to give it")
+            raise _unproven(channel, asked.named)
         value = follow(value, plain[1:], plain[:1])
         must_be_readable(value, spell(plain))
     except NotFound as error:
@@ -184,7 +193,18 @@ def _on_line(reader: Reader, asked: _Asked, start: CheckpointRow, end: Checkpoin
     refs = [start.ref._replace(checkpoint_id=i) for i in line]
     steps = plain if asked.part is None else [*plain, asked.part]
     is_delta, by_command = channel in marked(whole), _by_command(reader, end, channel)
-    return Question(end, reader.state(end.ref).step, refs, steps, is_delta, absent, by_command)
+    return Question(end, reader.state(end.ref).step, refs, steps, is_delta, absent, by_command, asked.named)
+
+
+def _unproven(channel: str, named: NamedReducers) -> PayloadCorrupt:
+    if channel in named.reducers:
+        name = named.reducers[channel].name
+        return PayloadCorrupt(
+            f"{channel} isn't stored at this checkpoint, and {name} can't give it of the stored writes"
+        )
+    option = argument(f"{channel}=NAME")
+    hint = f"if you know the reducer, name it: --reducer {option}; NAME is one of {', '.join(names())}"
+    return PayloadCorrupt(f"{channel} isn't stored at this checkpoint, and no reducer is proved to give it", hint=hint)
 
 
 def _by_command(reader: Reader, row: CheckpointRow, channel: Any) -> list[WriteLine]:

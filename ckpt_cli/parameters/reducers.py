@@ -1,7 +1,7 @@
 """Parses ``--reducer CHANNEL=NAME`` and ``--deferred``; adds remembered reducers, remembers new ones."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,25 +19,15 @@ if TYPE_CHECKING:
 
 _HELP = "How a channel combines writes: last, append, sum, messages, dict, …; may be repeated."
 
-ReducerOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reducer",
-        metavar="CHANNEL=NAME",
-        help=f"{_HELP} With --remember, later changes of this database know it too.",
-        autocompletion=complete_reducer,
-    ),
-]
 
-ComparedReducer = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reducer",
-        metavar="CHANNEL=NAME",
-        help=f"{_HELP} A step that it doesn't explain differs.",
-        autocompletion=complete_reducer,
-    ),
-]
+def _option(more: str) -> Any:
+    """The option, with more about it in its help."""
+    return typer.Option("--reducer", metavar="CHANNEL=NAME", help=f"{_HELP} {more}", autocompletion=complete_reducer)
+
+
+ReducerOption = Annotated[list[str] | None, _option("With --remember, later changes of this database know it too.")]
+ComparedReducer = Annotated[list[str] | None, _option("A step that it doesn't explain differs.")]
+BlameReducer = Annotated[list[str] | None, _option("What it makes of a node's writes is the node's.")]
 
 DeferredOption = Annotated[
     list[str] | None,

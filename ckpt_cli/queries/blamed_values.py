@@ -6,13 +6,17 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import NotFound
-from ckpt_cli.history.diff.part_ages import ABSENT, Gone, PartAges
+from ckpt_cli.history.diff.part_ages import PartAges
+from ckpt_cli.history.diff.part_moments import ABSENT, Became, Gone
+from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
 from ckpt_cli.history.state.paths import follow, spell
 from ckpt_cli.history.tasks.write_signs import Explains, Gives
 from ckpt_cli.history.tasks.written_parts import remove
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.queries.channel_line import ChannelLine, DeltaFoundError, Reading
-from ckpt_cli.queries.origins import Moments, Origins
+from ckpt_cli.queries.line_moments import Moments
+from ckpt_cli.queries.origins import Origins
+from ckpt_cli.queries.part_origins import Arrival, part_origins
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
@@ -33,6 +37,7 @@ class Question(NamedTuple):
         rebuilt: whether the channel is known to be a delta channel.
         absent: the error if the path leads nowhere at the checkpoint; it may have led somewhere before.
         command: what a Command wrote to the channel at that checkpoint, which doesn't hold it yet.
+        named: the reducers that a person named, now or earlier.
     """
 
     row: CheckpointRow
@@ -42,6 +47,7 @@ class Question(NamedTuple):
     rebuilt: bool
     absent: NotFound | None = None
     command: Sequence[WriteLine] = ()
+    named: NamedReducers = NOTHING_NAMED
 
     @property
     def path(self) -> str:
@@ -58,14 +64,14 @@ def present(session: Session, question: Question) -> BlameView:
         raise question.absent
     walk = _walked(session, question, PartAges(question.steps[1:]))
     parts, channel = walk.ages.parts(), question.steps[0]
-    wanted: dict[int, list[Explains]] = {}
-    for part in parts:
-        wanted.setdefault(part.since, []).append(Gives(part.path, part.value, part.before))
-    origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
+    arrivals = [
+        Arrival(one.since, one.path, one.value, Gives(one.path, one.value, one.before), one.others) for one in parts
+    ]
+    origins = list(part_origins(walk.origins(), arrivals))
     session.progress("")
     lines = [
-        BlameLine(spell([channel, *part.path]), part.value, next(origins[part.since]), *walk.unread_around(part.since))
-        for part in parts
+        BlameLine(spell([channel, *part.path]), part.value, origin, *walk.unread_around(part.since))
+        for part, origin in zip(parts, origins, strict=True)
     ]
     view = partial(BlameView, **_head(session, question))
     return view(lines=lines, unread=walk.unread(session))
@@ -84,7 +90,7 @@ def past(session: Session, question: Question) -> PastView:
         raise question.absent  # a position is that of an element which exists
     walk = _walked(session, question, PartAges(question.steps[1:], whole=True))
     moments = walk.ages.moments()
-    if moments and moments[0][1] is None:  # the path led nowhere at first
+    if moments and moments[0].path is None:  # the path led nowhere at first
         moments = moments[1:]
     if not moments and question.absent is not None:
         raise question.absent
@@ -104,8 +110,10 @@ class _Walk:
         self.gaps: list[int] = []
         self._session = session
         self._question = question
-        self.line = ChannelLine(session, question.line, question.steps[0], rebuilt=rebuilt)
+        named = question.named.reducers
+        self.line = ChannelLine(session, question.line, question.steps[0], rebuilt=rebuilt, named=named)
         self._moments = Moments()
+        self._origins: Origins | None = None
         self._problems: dict[int, str] = {}
         self._pending: list[int] = []
         self._version: Version | None = None
@@ -138,7 +146,11 @@ class _Walk:
 
     def origins(self) -> Origins:
         """Finds who made changes at the checkpoints that were taken."""
-        return Origins(self._session, self._question.line, self._question.steps[0], self._moments.all)
+        question = self._question
+        self._origins = self._origins or Origins(
+            self._session, question.line, question.steps[0], self._moments.all, question.named
+        )
+        return self._origins
 
     def unread_around(self, number: int) -> tuple[int, int]:
         """How many checkpoints after this one can't be read, and how many directly before it."""
@@ -218,22 +230,21 @@ def _takes(one: Gone) -> Explains:
     return partial(remove, steps=one.path, value=one.value)
 
 
-def _past_values(
-    session: Session, question: Question, walk: _Walk, moments: Sequence[tuple[int, Any]]
-) -> Iterator[PastValue]:
+def _past_values(session: Session, question: Question, walk: _Walk, moments: Sequence[Became]) -> Iterator[PastValue]:
     channel, line, before = question.steps[0], walk.line, ABSENT
     for page in pages(moments, _AT_ONCE):
-        readings = {one.number: one for one in line.at([number for number, _ in page])}
-        values = [_at(readings[number], path) for number, path in page]
-        wanted: dict[int, list[Explains]] = {}
-        for (number, path), value in zip(page, values, strict=True):
-            wanted[number] = [_is_unknown if path is None else Gives(path, value, before)]
+        readings = {one.number: one for one in line.at([moment.number for moment in page])}
+        values = [_at(readings[number], path) for number, path, _ in page]
+        arrivals = list[Arrival]()
+        for (number, path, others), value in zip(page, values, strict=True):
+            explains = _is_unknown if path is None else Gives(path, value, before)
+            arrivals.append(Arrival(number, path or (), value, explains, others))
             before = ABSENT if path is None else value
-        origins = dict(walk.origins().read(wanted))
+        origins = list(part_origins(walk.origins(), arrivals))
         session.progress("")
-        for (number, path), value in zip(page, values, strict=True):
+        for (number, path, _), value, origin in zip(page, values, origins, strict=True):
             spelled = None if path is None else spell([channel, *path])
-            yield PastValue(spelled, value, origins[number][0], readings[number].version)
+            yield PastValue(spelled, value, origin, readings[number].version)
 
 
 def _is_unknown(_: Any) -> bool:

@@ -6,11 +6,13 @@ store, is rebuilt from writes (`step_walk`).
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.diff.part_ages import ABSENT
+from ckpt_cli.history.diff.part_moments import ABSENT
 from ckpt_cli.history.reducers.rebuilt import is_unproven
+from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import NOT_NODES, is_snapshot, unwrapped
 from ckpt_cli.history.tasks.metadata_notes import Note, note
 from ckpt_cli.inspection import Inspection
@@ -64,12 +66,21 @@ class ChannelLine:
         channel: its name.
     """
 
-    def __init__(self, session: Session, refs: Sequence[Ref], channel: str, *, rebuilt: bool = False) -> None:
-        """Read nothing yet; `rebuilt` says that the channel is a delta channel."""
+    def __init__(
+        self,
+        session: Session,
+        refs: Sequence[Ref],
+        channel: str,
+        *,
+        rebuilt: bool = False,
+        named: Mapping[str, Reducer] = MappingProxyType({}),
+    ) -> None:
+        """Read nothing yet; `rebuilt` says that the channel is a delta channel, `named` are reducers of channels."""
         self.refs = refs
         self.channel = channel
         self.rebuilt = rebuilt
         self._session = session
+        self._named = named
         self._seen: Mapping[str, Any] | None = {}
         self._is_unprovable = False
         self._last: tuple[Payload, Any] | None = None
@@ -153,7 +164,7 @@ class ChannelLine:
 
         def page(reader: Reader, refs: Sequence[Ref]) -> list[tuple[Reading, Mapping[str, Any] | None]]:
             nonlocal walk
-            walk = walk or StepWalk(reader, None)
+            walk = walk or StepWalk(reader, None, self._named)
             return [self._walked(reader, step) for step in walk.steps(refs)]
 
         for start in range(0, len(self.refs), _REBUILT_AT_ONCE):

@@ -6,9 +6,9 @@ named as candidates. Nothing is credited across a gap: a parent that isn't store
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
@@ -19,6 +19,8 @@ from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries.channel_line import Reading
+from ckpt_cli.queries.line_moments import Moment
+from ckpt_cli.queries.proved_steps import ProvedSteps
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
@@ -30,58 +32,19 @@ _AT_ONCE = 100
 _COPIES = 50  # siblings that are read to find the original of a copy
 
 
-class Moment(NamedTuple):
-    """What was read of one checkpoint of the line besides the value.
-
-    Attributes:
-        turn: the number of inputs up to here; None if it isn't known.
-        unknown_before: why the value at the checkpoint before isn't known; "" if it is.
-    """
-
-    reading: Reading
-    turn: int | None
-    unknown_before: str
-
-
-class Moments:
-    """Collects the `Moment` of each checkpoint of a line, without the values."""
-
-    def __init__(self) -> None:
-        self.all: list[Moment] = []
-        self._inputs: int | None = 0
-
-    def add(self, reading: Reading, *, is_root: bool) -> None:
-        """Add the next checkpoint; `is_root` says that no checkpoint was before the first one."""
-        last = self.all[-1].reading if self.all else None
-        if self._inputs is not None and self._is_known(reading, last, is_root=is_root):
-            self._inputs += reading.note.source == "input"
-        else:
-            self._inputs = None
-        is_whole = reading.is_note_whole and reading.note.outputs is None  # outputs may be long, and are read again
-        bare = reading._replace(value=None, note=reading.note._replace(outputs=None), is_note_whole=is_whole)
-        self.all.append(Moment(bare, self._inputs, last.problem if last is not None else ""))
-
-    def _is_known(self, reading: Reading, last: Reading | None, *, is_root: bool) -> bool:
-        """Whether no input is missing between this checkpoint and the last one."""
-        step, source = reading.note.step, reading.note.source
-        if not source:
-            return False
-        if last is None:
-            return is_root and (step is None or step < 1)
-        is_run = source in ("loop", "input")
-        return not is_run or step is None or last.note.step is None or step <= last.note.step + 1
-
-
 class Origins:
     """Finds who changed a channel at checkpoints of one line."""
 
-    def __init__(self, session: Session, refs: Sequence[Ref], channel: str, moments: Sequence[Moment]) -> None:
+    def __init__(
+        self, session: Session, refs: Sequence[Ref], channel: str, moments: Sequence[Moment], named: NamedReducers
+    ) -> None:
         self._session = session
         self._channel = channel
         self._moments = moments
         self._refs = refs
         self._reads: StepReads | None = None
         self._writers_of: Callable[[str], Writers]
+        self._proved = ProvedSteps(refs, channel, named)
 
     def read(self, wanted: Mapping[int, Sequence[Explains]]) -> Iterator[tuple[int, list[Origin]]]:
         """For each checkpoint, by its number on the line, an `Origin` for each of its changes."""
@@ -89,9 +52,35 @@ class Origins:
             self._session.progress(f"blame: the writes of {len(wanted):,} steps")
             yield from self._session.read(partial(self._page, page=page, wanted=wanted))
 
+    def check(self, wanted: Mapping[int, Sequence[Explains]]) -> dict[int, list[bool]]:
+        """For each checkpoint whether the writes of its step explain each of these; False if they aren't stored."""
+        checked: dict[int, list[bool]] = {}
+        for page in pages(sorted(wanted), _AT_ONCE):
+            checked.update(self._session.read(partial(self._checked, page=page, wanted=wanted)))
+        return checked
+
+    def _checked(
+        self, reader: Reader, page: Sequence[int], wanted: Mapping[int, Sequence[Explains]]
+    ) -> dict[int, list[bool]]:
+        reads = self._filled(reader, page)
+        checked = {}
+        for number in page:
+            own = self._own(reads, self._refs[number].checkpoint_id)
+            values = [write.value for write in own if write.read]
+            checked[number] = [explains(values) for explains in wanted[number]]
+        reads.step_nodes.forget()
+        return checked
+
     def _page(
         self, reader: Reader, page: Sequence[int], wanted: Mapping[int, Sequence[Explains]]
     ) -> list[tuple[int, list[Origin]]]:
+        reads = self._filled(reader, page)
+        found = [(n, self._origins(reader, reads, n, wanted[n])) for n in page]
+        reads.step_nodes.forget()
+        return found
+
+    def _filled(self, reader: Reader, page: Sequence[int]) -> StepReads:
+        """What the steps of some checkpoints wrote, and the names of their tasks."""
         thread_id, ns, _ = self._refs[0]
         if self._reads is None:
             self._reads = StepReads(reader, thread_id, ns)
@@ -101,9 +90,7 @@ class Origins:
         reads.attribution.fill(self._known(page), {})
         reads.read_names(checkpoint_ids)
         self._read_values(reads, [i for i in checkpoint_ids if self._needs_values(reads, i)])
-        found = [(n, self._origins(reader, reads, n, wanted[n])) for n in page]
-        reads.step_nodes.forget()
-        return found
+        return reads
 
     def _known(self, page: Sequence[int]) -> dict[str, Note]:
         """The metadata of these checkpoints, of their parents and of their parents, as it was read with the values."""
@@ -163,10 +150,12 @@ class Origins:
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
         writers = self._writers_of(checkpoint_id)
         if writers.all:
-            return credit(writers, explains)
+            return credit(writers, explains, partial(self._proved.made, reads.reader, number))
         if attribution.takes_input(checkpoint_id):
             return Credit("input")
         if attribution.credited(checkpoint_id) is not None:
+            if self._proved.emptied_itself(reads.reader, number):
+                return Credit("channel")
             return _candidates(ran, "no stored write of this step went to the channel")
         return _candidates(ran, "the writes of this step aren't stored")
 

@@ -11,7 +11,8 @@ from typing import Any
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.early_values import gathered, has_grown, without_later_items
-from ckpt_cli.history.reducers.line_values import Line
+from ckpt_cli.history.reducers.line_values import NONE_NAMED, Line
+from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import ERROR_SOURCE
 from ckpt_cli.history.tasks.branch_writes import BranchWrites
@@ -41,8 +42,9 @@ _NOT_WHOLE = "its value is stored whole here, and not all that it was made of is
 class StepWalk:
     """Reads each checkpoint of a namespace once; older checkpoints are read only for delta channels."""
 
-    def __init__(self, reader: Reader, start: Ref | None) -> None:
+    def __init__(self, reader: Reader, start: Ref | None, named: Mapping[str, Reducer] = NONE_NAMED) -> None:
         self._reader = reader
+        self._named = named
         self._step_nodes: StepNodes | None = None
         self._fetched: dict[Ref, Checkpoint] = {}
         self._begin(start)
@@ -51,7 +53,7 @@ class StepWalk:
             self._early |= self._early_at(start)
 
     def _begin(self, at: Ref | None) -> None:
-        self.line = Line(lambda state: Inspection(self._reader, state.ref).deltas())
+        self.line = Line(lambda state: Inspection(self._reader, state.ref).deltas(), self._named)
         self._at = at
         self._parent: State | None = None
         self._before: Mapping[str, Any] | None = {}
@@ -69,7 +71,7 @@ class StepWalk:
             return {}
         lineage = self._reader.lineage(start.thread_id, start.ns)
         older = [start._replace(checkpoint_id=i) for i in islice(lineage.line(start.checkpoint_id), _LATE)][::-1]
-        [*_, last] = StepWalk(self._reader, None).steps(older)
+        [*_, last] = StepWalk(self._reader, None, self._named).steps(older)
         return {**last.early}
 
     def steps(self, refs: Sequence[Ref]) -> Iterator[WalkedStep]:

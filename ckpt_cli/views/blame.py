@@ -15,7 +15,8 @@ class Origin(NamedTuple):
         step: null if it isn't recorded.
         time: ISO 8601, UTC; null if the id contains no time.
         source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
-        by: who did it: ``node``, ``input``, ``update`` or ``fork``; "" if what is stored doesn't prove it.
+        by: who did it: ``node``, ``input``, ``update``, ``fork``; ``channel`` if it emptied itself, as a topic does; ""
+            if what is stored doesn't prove it.
         node: the node; for an update its ``as_node``; null if it isn't known.
         task: the task's id; null if it isn't known, and where no task did it.
         candidates: if `by` is "", the nodes of which one may have done it.
@@ -23,6 +24,8 @@ class Origin(NamedTuple):
         turn: the number of inputs up to here, on the checkpoint's own line; null if not all of them are stored.
         run_id: the run, if the metadata names it.
         copied_from: for ``fork``, the checkpoint whose value was copied; null if it isn't known.
+        or_at: the ids of older checkpoints at which it may have happened instead, since equal elements of a list can't
+            be told apart; of very many the newest, and the oldest.
     """
 
     checkpoint_id: str
@@ -38,6 +41,7 @@ class Origin(NamedTuple):
     turn: int | None = None
     run_id: str | None = None
     copied_from: str | None = None
+    or_at: Sequence[str] = ()
 
 
 class BlameLine(NamedTuple):

@@ -83,13 +83,15 @@ def made(reducer: Reducer, step: ChannelStep) -> Any:
 )
 def test_each_reducer_explains_as_many_steps_as_one_by_one(line: list[tuple[Any, list[Any], Any, Any]]) -> None:
     """A tally skips values of types that a reducer never makes; the reducer doesn't explain those either."""
-    tally, steps = Tally(), [ChannelStep(before, writes, after) for before, writes, after, _ in line]
+    steps = [ChannelStep(before, writes, after) for before, writes, after, _ in line]
     steps = [
         step if one[3] is None else ChannelStep(step.before, step.writes, made(one[3], step))
         for step, one in zip(steps, line, strict=True)
     ]
-    for step in steps:
+    tallies = [Tally() for _ in steps]  # one for each, since a step may be explained by the value made before it
+    for tally, step in zip(tallies, steps, strict=True):
         tally.add(step)
+    tally = add_up(tallies)
     assert [tally._explained(place) for place in range(len(REDUCERS))] == [one.explained for one in evidence(steps)]
 
 

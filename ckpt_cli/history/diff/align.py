@@ -30,6 +30,13 @@ class Alignment(NamedTuple):
     added: list[int]
     exact: bool = True
 
+    def shifted(self, by: int) -> "Alignment":
+        """The same alignment of two lists before which some equal elements are put."""
+        pairs, moved = ([(i + by, j + by) for i, j in some] for some in (self.pairs, self.moved))
+        return self._replace(
+            pairs=pairs, moved=moved, removed=[i + by for i in self.removed], added=[j + by for j in self.added]
+        )
+
 
 def align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
     """The alignment of two lists. Equal ends are matched first, since most lists only grow."""
@@ -48,6 +55,26 @@ def align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
         added=[j + head for j in middle.added],
         exact=middle.exact,
     )
+
+
+def align_sets(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
+    """The alignment of the elements of two sets, by id or content: the order in which they are stored means nothing."""
+    raw = _encodings(a) == _encodings(b)
+    places: dict[Hashable, list[int]] = {}
+    for j in reversed(range(len(b))):
+        places.setdefault(_key(b[j], raw), []).append(j)
+    keys = [_key(item, raw) for item in a]
+    pairs = [(i, places[key].pop()) for i, key in enumerate(keys) if places.get(key)]
+    kept = {i for i, _ in pairs}
+    removed = [i for i in range(len(a)) if i not in kept]
+    return Alignment(pairs, [], removed, sorted(j for left in places.values() for j in left))
+
+
+def content_keys(a: Sequence[Any], b: Sequence[Any]) -> tuple[list[int | None], list[int | None]]:
+    """For each element of two lists a number that equal contents share; None for an element with an id."""
+    raw = _encodings(a) == _encodings(b)
+    a_keys, b_keys = ([None if id_of(one) is not None else digest(one, raw=raw) for one in some] for some in (a, b))
+    return a_keys, b_keys
 
 
 def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:

@@ -76,7 +76,8 @@ class Reducers:
         stretches = self.stretches.get(channel)
         return stretches if stretches is not None and stretches.steps else None
 
-    def _of_delta(self, channel: str) -> Evidence | Reducer | None:
+    def of_delta(self, channel: str) -> Evidence | Reducer | None:
+        """The reducer of a delta channel: as evidence, or as its messages suggest; None if there is neither."""
         shown = self._shown(channel)
         return shown.evidence if shown is not None else self.deltas[channel]
 
@@ -104,7 +105,7 @@ class Reducers:
         if channel in self.named:
             return [self.named[channel]]
         if channel in self.deltas:
-            one = self._of_delta(channel)
+            one = self.of_delta(channel)
             return [] if one is None else [one.reducer if isinstance(one, Evidence) else one]
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
@@ -167,7 +168,7 @@ class Reducers:
             said = "remembered" if channel in self.remembered else "as you say"
             return f"{self.named[channel].name} ({said})"
         if channel in self.deltas:
-            one = self._of_delta(channel)
+            one = self.of_delta(channel)
             if isinstance(one, Evidence):
                 return f"{one.reducer.name} ({one.explained} of {one.steps} stretches)"
             return "by none that is proven" if one is None else f"{one.name} (supposed, as its values are messages)"

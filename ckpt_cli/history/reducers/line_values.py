@@ -1,14 +1,17 @@
 """`Line`: the user's channels at each checkpoint of a line; delta channels are rebuilt from writes."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from types import MappingProxyType
 from typing import Any
 
 from ckpt_cli.history.reducers.delta import marked, version_of
-from ckpt_cli.history.reducers.rebuilt import Rebuilt
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, named_value
 from ckpt_cli.history.reducers.reducers import ChannelStep, Evidence, Reducer
 from ckpt_cli.history.reducers.stretches import Stretch, counting
 from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.state import State, TaskWrite
+
+NONE_NAMED: Mapping[str, Reducer] = MappingProxyType({})
 
 
 class Line:
@@ -18,9 +21,12 @@ class Line:
         ended: the stretch of each delta channel that ends with the checkpoint that was read last: it stores the value.
     """
 
-    def __init__(self, rebuild: Callable[[State], Mapping[str, Rebuilt]]) -> None:
+    def __init__(
+        self, rebuild: Callable[[State], Mapping[str, Rebuilt]], named: Mapping[str, Reducer] = NONE_NAMED
+    ) -> None:
         self.ended: Mapping[str, Stretch] = {}
         self._rebuild = rebuild
+        self._named = named
         self._deltas: dict[str, Rebuilt] | None = None
 
     def at(
@@ -49,7 +55,7 @@ class Line:
         own = list(written)
         made = own if credited is None else list(credited)
         deltas = self._carried(state, stored, own, made, grown=grown)
-        rebuilt_values = {channel: rebuilt.value for channel, rebuilt in deltas.items() if channel not in stored}
+        rebuilt_values = {c: named_value(one, self._named.get(c)) for c, one in deltas.items() if c not in stored}
         values = {**stored, **rebuilt_values}
         return {channel: values[channel] for channel in user_channels(state) if channel in values}
 

@@ -103,6 +103,11 @@ class Rebuilt:
         return next((empty for empty in examples if empty is not None), None)
 
 
+def named_value(rebuilt: Rebuilt, named: Reducer | None) -> Any:
+    """A delta channel's value by the reducer that a person named; without one, by the proved reducer."""
+    return rebuilt.value if named is None else rebuilt.value_by(named)
+
+
 def empty_like(value: Any) -> Any:
     """The empty value of the same type: a list, a dict or a set; None for other types."""
     if isinstance(value, list | dict):

@@ -1,6 +1,6 @@
 """Which task of a step gave or removed a part of a channel's value, as far as writes prove it."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ class Credit(NamedTuple):
     """Who gave a part its value.
 
     Attributes:
-        by: ``node``, ``input``, ``update`` or ``fork``; "" if this isn't known.
+        by: ``node``, ``input``, ``update``, ``fork`` or ``channel``; "" if this isn't known.
         candidates: the nodes of which one did it, if it isn't known which.
         why: why it isn't known; "" if it is.
     """
@@ -43,6 +43,10 @@ class Credit(NamedTuple):
     task: str | None = None
     candidates: Sequence[str] = ()
     why: str = ""
+
+
+def _is_unproved() -> bool:
+    return False
 
 
 class Writers:
@@ -83,12 +87,13 @@ class Writers:
         return [self.all[number] for number in sorted(numbers)]
 
 
-def credit(writers: Writers, explains: Explains) -> Credit:
+def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _is_unproved) -> Credit:
     """The writer among those of one step whose writes explain it, or the node that all of them belong to.
 
     Args:
         writers: at least one.
         explains: asked with the writes of one writer, and of all.
+        is_made: asked last: whether a known reducer makes the channel's value of these writes.
     """
     possible = writers.possible(explains)
     fitting = (
@@ -96,7 +101,7 @@ def credit(writers: Writers, explains: Explains) -> Credit:
     )
     left = Writers(fitting) if fitting else writers
     first = left.all[0]
-    if left.are_one and writers.is_exact and not fitting and not explains(list(_values(possible))):
+    if left.are_one and writers.is_exact and not fitting and not explains(list(_values(possible))) and not is_made():
         return Credit(candidates=(name(first),), why=_OTHERWISE)
     if left.are_one:
         return Credit(first.by, first.node, first.task or None if len(left.all) == 1 else None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.history.diff.align import digest
-from ckpt_cli.history.diff.part_ages import ABSENT
+from ckpt_cli.history.diff.part_moments import ABSENT
 from ckpt_cli.history.tasks.written_parts import give
 from ckpt_cli.values.langgraph_values import items, message, overwrite, spelled_out
 from ckpt_cli.values.parts import fields, inside

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isclose
 from typing import Any
 
-from ckpt_cli.history.diff.part_ages import ABSENT
+from ckpt_cli.history.diff.part_moments import ABSENT
 from ckpt_cli.history.state.paths import find
 from ckpt_cli.history.tasks.step_changes import are_numbers
 from ckpt_cli.values.langgraph_values import REMOVE_ALL, items, message, overwrite, spelled_out
@@ -36,6 +36,18 @@ def remove(writes: Sequence[Any], steps: Sequence[Any], value: Any) -> bool:
     people write. A list of messages isn't taken for the whole value: it is merged nearly always.
     """
     return any(_removes(one, steps, value) for one in writes)
+
+
+def adds(writes: Sequence[Any], steps: Sequence[Any], value: Any, size: int) -> bool:
+    """Whether a write has this element of a list of `size` elements, and not the whole list with it."""
+    place = next(place for place, step in enumerate(steps) if type(step) is int)
+    lists = [part[0] for one in writes if overwrite(one) is None and (part := _at(one, steps[:place])) is not None]
+    return any(_count(one) != size and _has(one, steps[place:], value) for one in lists)
+
+
+def _count(written: Any) -> int:
+    elements = written if isinstance(written, tuple) else items(written)
+    return 1 if elements is None else len(elements)
 
 
 def _removes(written: Any, steps: Sequence[Any], value: Any) -> bool:

@@ -1,0 +1,275 @@
+"""The parts of a value up to a path's end, each followed from checkpoint to checkpoint.
+
+A list's elements are followed by id or content (`align`), so that an inserted element doesn't make its neighbours new;
+a set's without their order. Equal elements may be as old as each other (`equal_elements`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress, count
+from operator import is_not
+from typing import Any
+
+from ckpt_cli.history.diff.align import Alignment, align, align_sets, id_of
+from ckpt_cli.history.diff.equal_elements import Alike, Alternative, When, alike, alike_at_both_ends, ends_with, newest
+from ckpt_cli.history.diff.part_kinds import Kind, kind_of
+from ckpt_cli.history.diff.part_moments import ABSENT, NO_OTHERS, Alternatives, Became, Gone, Path, Standing
+from ckpt_cli.history.state.paths import find
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.parts import inside, positions
+from ckpt_cli.values.same import same
+
+
+class Walk:
+    """What all parts share: the number of the checkpoint, and where to report parts that are gone."""
+
+    def __init__(self, gone: list[Gone] | None, *, whole: bool) -> None:
+        self.gone = gone
+        self.whole = whole
+        self.number = 0
+        self.is_after_gap = False
+        self._grows_at: set[str] = set()
+
+    def grew(self, end: str) -> None:
+        """Note that a list grew at its ``beginning`` or ``end``, and not at the other one."""
+        self._grows_at.add(end)
+
+    def possible(self, others: Alternatives) -> Alternatives:
+        """Without those that need a list to grow at its beginning, if it only ever grew at its end."""
+        if not others or self._grows_at != {"end"}:
+            return others
+        return {number: other for number, other in others.items() if other.when is not When.PREPENDED}
+
+    def kind(self, value: Any, steps: Path | None) -> Kind:
+        """How a value is followed; `steps` is the rest of the path, None behind its end."""
+        if value is ABSENT:
+            return Kind.NOTHING
+        if steps is None or (not steps and self.whole):
+            return Kind.WHOLE
+        return kind_of(value, steps)
+
+
+class Part:
+    """A value on the way to the end of the path, or there; with the parts below it."""
+
+    __slots__ = ("before", "elements", "ignored", "keyed", "kind", "others", "past", "since", "steps", "value")
+
+    def __init__(self, steps: Path | None) -> None:
+        self.steps = steps
+        self.value: Any = ABSENT
+        self.before: Any = ABSENT
+        self.since = 0
+        self.kind = Kind.NOTHING
+        self.elements: list[Part] = []
+        self.keyed: dict[Any, Part] = {}
+        self.past: list[Became] = []
+        self.others = NO_OTHERS
+        self.ignored = False
+
+    def take(self, value: Any, path: Path, walk: Walk) -> bool:
+        """Take the next value; returns whether it differs from the last one."""
+        if value is self.value:
+            return False
+        kind = walk.kind(value, self.steps)
+        if kind is not self.kind:
+            is_new = self.kind is Kind.NOTHING
+            self.end(path, walk, value)
+            self._begin(value, kind, path, walk)
+            return not is_new or kind is not Kind.NOTHING
+        changed = {
+            Kind.WHOLE: self._take_whole,
+            Kind.LIST: self._take_list,
+            Kind.KEYS: self._take_keys,
+            Kind.STEP: self._take_step,
+        }[kind](value, path, walk)
+        self.value = value
+        if changed:
+            self._note(path, walk)
+        return changed
+
+    def end(self, path: Path, walk: Walk, after: Any = ABSENT) -> None:
+        """Report the parts below as gone; the value is `after` from now on."""
+        if walk.gone is not None:
+            replaced = after if self.kind is Kind.WHOLE else ABSENT
+            walk.gone.extend(Gone(*one[:3], walk.number, replaced) for one in self.standing(path, every=True))
+        self.kind, self.elements, self.keyed = Kind.NOTHING, [], {}
+
+    def standing(self, path: Path, *, every: bool = False) -> Iterator[Standing]:
+        """The parts at the end of the path; with `every`, those of all elements, whichever the path names."""
+        if self.ignored:
+            return
+        if self.kind is Kind.WHOLE:
+            yield Standing(path, self.value, self.since, self.before, self.others)
+        elif self.kind is Kind.LIST:
+            if not self.elements and not self.steps and not every:
+                yield Standing(path, self.value, self.since)
+            for place in range(len(self.elements)) if every else self._places():
+                yield from self.elements[place].standing((*path, place), every=every)
+        else:
+            if self.kind is Kind.KEYS and not self.keyed and not every:
+                yield Standing(path, self.value, self.since)
+            for key, part in self.keyed.items():
+                yield from part.standing((*path, key), every=every)
+
+    def choose(self) -> None:
+        """Ignore the elements that the path doesn't name; see `PartAges.choose`."""
+        places = self._places()
+        for place, part in enumerate(self.elements):
+            part.ignored = part.ignored or place not in places
+            part.choose()
+        for part in self.keyed.values():
+            part.choose()
+
+    def ends(self) -> Iterator["Part"]:
+        """The parts to which the path leads."""
+        if not self.steps:
+            yield self
+        elif self.kind is Kind.LIST:
+            for place in self._places():
+                yield from self.elements[place].ends()
+        else:
+            for part in self.keyed.values():
+                yield from part.ends()
+
+    def _places(self) -> Sequence[int]:
+        """The places of the elements that the path names."""
+        size = len(self.elements)
+        step = self.steps[0] if self.steps else slice(None)
+        return range(size)[step] if isinstance(step, slice) else [step % size] if -size <= step < size else []
+
+    def _begin(self, value: Any, kind: Kind, path: Path, walk: Walk) -> None:
+        self.value, self.kind, self.before = value, kind, ABSENT
+        if kind is Kind.LIST:
+            self.elements = [self._new(item, (*path, i), walk) for i, item in enumerate(positions(value) or ())]
+        elif kind is Kind.KEYS:
+            self.keyed = {key: self._new(item, (*path, key), walk) for key, item in _items(value)}
+        elif kind is Kind.STEP and self.steps:
+            key, item = find(value, self.steps[0]) or (self.steps[0], ABSENT)
+            self.keyed = {key: self._new(item, (*path, key), walk)}
+        self._note(path, walk)
+
+    def _note(self, path: Path, walk: Walk) -> None:
+        """Note that the value is another one since this checkpoint."""
+        self.since, self.others = walk.number, NO_OTHERS
+        if not self.steps and walk.whole:
+            self.past.append(Became(walk.number, None if self.kind is Kind.NOTHING else path))
+
+    def doubt(self, others: Alternatives) -> None:
+        """Note at which other checkpoints the value may have come."""
+        self.others = {number: other for number, other in others.items() if number != self.since}
+        if self.past:
+            self.past[-1] = self.past[-1]._replace(others=self.others)
+        for part in (*self.elements, *self.keyed.values()):
+            part.doubt(others)
+
+    def _new(self, value: Any, path: Path, walk: Walk) -> "Part":
+        rest = self.steps[1:] if self.steps and not isinstance(self.steps[0], slice) else None
+        part = Part(rest)
+        part._begin(value, walk.kind(value, rest), path, walk)
+        return part
+
+    def _take_whole(self, value: Any, path: Path, walk: Walk) -> bool:
+        if same(self.value, value):
+            return False
+        if walk.gone is not None and not self.ignored:
+            walk.gone.append(Gone(path, self.value, self.since, walk.number, value))
+        self.before = self.value
+        return True
+
+    def _take_keys(self, value: Any, path: Path, walk: Walk) -> bool:
+        new = dict(_items(value))
+        lost = [key for key in self.keyed if key not in new]
+        for key in lost:
+            self.keyed.pop(key).end((*path, key), walk)
+        changed = bool(lost)
+        for key, item in new.items():
+            part = self.keyed.get(key)
+            if part is None:
+                self.keyed[key] = self._new(item, (*path, key), walk)
+                changed = True
+            elif part.value is not item:
+                changed |= part.take(item, (*path, key), walk)
+        return changed
+
+    def _take_step(self, value: Any, path: Path, walk: Walk) -> bool:
+        step = self.steps[0] if self.steps else None
+        key, item = find(value, step) or (step, ABSENT)
+        [(_, part)] = self.keyed.items()
+        self.keyed = {key: part}
+        return part.take(item, (*path, key), walk)
+
+    def _take_list(self, value: Any, path: Path, walk: Walk) -> bool:
+        old, new = positions(self.value) or (), positions(value) or ()
+        first = _first_other(old, new)
+        if first == len(old) == len(new):
+            return False
+        is_set = _is_set(value)
+        is_doubtful = walk.is_after_gap and not is_set and not (len(old) <= len(new) and all(map(same, old, new)))
+        first = 0 if is_doubtful or is_set else first
+        alignment = (align_sets if is_set else align)(old[first:], new[first:])
+        changed = bool(alignment.moved or alignment.removed or alignment.added)
+        tail: list[Part | None] = [None] * (len(new) - first)
+        edited, before = dict[int, tuple[int, Alternatives]](), self.elements[first:]
+        for i, j in [*alignment.pairs, *alignment.moved]:
+            if is_doubtful and id_of(new[first + j]) is None:
+                before[i].end((*path, first + i), walk)
+                tail[j] = self._new(new[first + j], (*path, first + j), walk)
+                changed = True
+                continue
+            tail[j] = part = before[i]
+            last = part.since, part.others
+            if part.take(new[first + j], (*path, first + i), walk):
+                edited[first + i] = last
+        for i in alignment.removed:
+            before[i].end((*path, first + i), walk)
+        for j in alignment.added:
+            tail[j] = self._new(new[first + j], (*path, first + j), walk)
+        mixed = () if is_set or is_doubtful else _alike(old, new, alignment.shifted(first), edited, walk)
+        doubts = [(one, self._alternatives(one, edited, walk)) for one in mixed]
+        self.elements[first:] = [part for part in tail if part is not None]
+        for one, others in doubts:
+            for place in one.new:
+                part = self.elements[place]
+                part.doubt({**others, **part.others} if one.now.when is When.PREPENDED else others)
+        return changed or bool(edited)
+
+    def _alternatives(self, one: Alike, edited: Mapping[int, tuple[int, Alternatives]], walk: Walk) -> Alternatives:
+        """When each of some equal elements may have come; `edited` has the ages of elements that are other ones now."""
+        parts = ((place, self.elements[place]) for place in one.old)
+        ages = [edited.get(place) or (part.since, part.others) for place, part in parts]
+        if one.now.when is When.PREPENDED:
+            return dict.fromkeys((walk.number, *(since for since, _ in ages)), one.now)
+        possible = [walk.possible(some) for _, some in ages]
+        others = {number: other for some in possible for number, other in some.items()}
+        if len(one.new) > 1 or len(one.old) > 1:
+            others = {number: other.of_several() for number, other in others.items()}
+        return newest({walk.number: one.now, **others, **dict.fromkeys((since for since, _ in ages), Alternative())})
+
+
+def _alike(
+    old: Sequence[Any], new: Sequence[Any], alignment: Alignment, edited: Mapping[int, Any], walk: Walk
+) -> Iterable[Alike]:
+    """The equal elements that a step mixed up; notes at which end the list grew."""
+    is_more = bool(alignment.added and old) and not (alignment.moved or alignment.removed or edited)
+    at_beginning = is_more and ends_with(new, old)
+    at_end = is_more and alignment.added[0] == len(old)
+    if is_more and at_beginning != at_end:
+        walk.grew("end" if at_end else "beginning")
+    if at_end:
+        return alike_at_both_ends(old, new) if at_beginning else ()
+    return alike(old, new, alignment, edited)
+
+
+def _is_set(value: Any) -> bool:
+    plain = inside(value)
+    return isinstance(plain, Node) and plain.unordered
+
+
+def _first_other(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """The first place where two lists don't have the same object, found at the speed of C: most lists only grow."""
+    shorter = min(len(old), len(new))
+    return next(compress(count(), map(is_not, old, new)), shorter)
+
+
+def _items(value: Any) -> Iterator[tuple[Any, Any]]:
+    plain = inside(value)
+    return iter(plain.items()) if isinstance(plain, Mapping) else iter(())

@@ -1,0 +1,47 @@
+"""What is read of each checkpoint of a line besides the channel's value (``blame``)."""
+
+from typing import NamedTuple
+
+from ckpt_cli.queries.channel_line import Reading
+
+
+class Moment(NamedTuple):
+    """What was read of one checkpoint of the line besides the value.
+
+    Attributes:
+        turn: the number of inputs up to here; None if it isn't known.
+        unknown_before: why the value at the checkpoint before isn't known; "" if it is.
+    """
+
+    reading: Reading
+    turn: int | None
+    unknown_before: str
+
+
+class Moments:
+    """Collects the `Moment` of each checkpoint of a line, without the values."""
+
+    def __init__(self) -> None:
+        self.all: list[Moment] = []
+        self._inputs: int | None = 0
+
+    def add(self, reading: Reading, *, is_root: bool) -> None:
+        """Add the next checkpoint; `is_root` says that no checkpoint was before the first one."""
+        last = self.all[-1].reading if self.all else None
+        if self._inputs is not None and self._is_known(reading, last, is_root=is_root):
+            self._inputs += reading.note.source == "input"
+        else:
+            self._inputs = None
+        is_whole = reading.is_note_whole and reading.note.outputs is None  # outputs may be long, and are read again
+        bare = reading._replace(value=None, note=reading.note._replace(outputs=None), is_note_whole=is_whole)
+        self.all.append(Moment(bare, self._inputs, last.problem if last is not None else ""))
+
+    def _is_known(self, reading: Reading, last: Reading | None, *, is_root: bool) -> bool:
+        """Whether no input is missing between this checkpoint and the last one."""
+        step, source = reading.note.step, reading.note.source
+        if not source:
+            return False
+        if last is None:
+            return is_root and (step is None or step < 1)
+        is_run = source in ("loop", "input")
+        return not is_run or step is None or last.note.step is None or step <= last.note.step + 1
