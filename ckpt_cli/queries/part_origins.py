@@ -1,4 +1,4 @@
-"""Who gave parts of a value; of equal elements that can't be told apart, all candidates."""
+"""Who gave parts of a value; of equal elements that can't be distinguished, all candidates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -36,7 +36,7 @@ def part_origins(origins: Origins, arrivals: Sequence[Arrival]) -> Iterator[Orig
 
 
 def _possible(origins: Origins, arrivals: Sequence[Arrival]) -> list[list[int]]:
-    """The numbers of the checkpoints at which each part may have come, oldest first, as far as the writes tell."""
+    """The numbers of the checkpoints at which each part may have come, oldest first, as far as the writes show."""
     asked = [
         (place, number)
         for place, one in enumerate(arrivals)
@@ -66,6 +66,6 @@ def _joined(some: Sequence[Origin]) -> Origin:
     steps = [one.short if one.step is None else str(one.step) for one in some]
     older = ", or of an older one" if len(steps) > _NAMED else ""
     at = f"{', '.join(steps[-_NAMED:-1])} or {steps[-1]}{older}"
-    why = f"equal elements can't be told apart: it is of step {at}"
+    why = f"equal elements can't be distinguished: it is of step {at}"
     or_at = [one.checkpoint_id for one in some[:-1]]
     return newest._replace(by="", node=None, task=None, candidates=[*names], why=why, copied_from=None, or_at=or_at)

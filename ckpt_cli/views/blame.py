@@ -25,7 +25,7 @@ class Origin(NamedTuple):
         run_id: the run, if the metadata names it.
         copied_from: for ``fork``, the checkpoint whose value was copied; null if it isn't known.
         or_at: the ids of older checkpoints at which it may have happened instead, since equal elements of a list can't
-            be told apart; of very many the newest, and the oldest.
+            be distinguished; of very many the newest, and the oldest.
     """
 
     checkpoint_id: str

@@ -262,7 +262,7 @@ def test_every_part_stands_since_the_checkpoint_that_all_states_show(
 def test_an_equal_element_is_of_a_step_that_is_named(
     seed: int, actions: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Where the values can't tell it from another one, its step is among those that are named, and it is unproved.
+    """Where the values don't distinguish it from another one, its step is one of those that are named.
 
     A list that is the same after a step has the same elements, though a reducer may have dropped one and added an equal
     one.

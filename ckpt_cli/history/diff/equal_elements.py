@@ -1,4 +1,4 @@
-"""Which equal elements of a list can't be told apart after a step.
+"""Which equal elements of a list can't be distinguished after a step.
 
 A step that drops one of two equal elements, or adds a third, leaves the same list whichever of them it was.
 """
@@ -43,7 +43,7 @@ def newest(others: Mapping[int, Alternative]) -> dict[int, Alternative]:
 
 
 class Alike(NamedTuple):
-    """Equal elements that can't be told apart: their places before and after a step; whether one of these is new."""
+    """Equal elements that can't be distinguished: their places before and after a step; whether one of these is new."""
 
     old: Sequence[int]
     new: Sequence[int]

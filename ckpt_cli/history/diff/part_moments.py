@@ -13,7 +13,7 @@ Path = tuple[Any, ...]
 
 
 Alternatives = Mapping[int, Alternative]
-"""Other checkpoints, by number, at which a part may have come, since equal ones can't be told apart."""
+"""Other checkpoints, by number, at which a part may have come, since equal ones can't be distinguished."""
 
 NO_OTHERS: Alternatives = MappingProxyType({})
 
