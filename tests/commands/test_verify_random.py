@@ -143,4 +143,4 @@ def test_random_runs(tmp_path: Path) -> None:
             assert not found
             total += Counter(view.verdicts)
     assert total["agrees"] > 500
-    assert total["suspect"] * 1000 <= total.total()
+    assert total["suspect"] <= max(1, total.total() // 1000)  # of fewer steps, one may be suspect by chance
