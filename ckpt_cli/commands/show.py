@@ -206,7 +206,11 @@ def _how_applied(rebuilt: "Rebuilt") -> str:
         return f" by {rebuilt.reducer.name}"
     if rebuilt.supposed is not None:
         return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot proves it"
-    why = "no known reducer explains them" if rebuilt.is_contradicted else "no snapshot proves a reducer"
+    why = (
+        "no reducer that ckpt tries on them explains them"
+        if rebuilt.is_contradicted
+        else "no snapshot proves a reducer"
+    )
     return f" side by side: {why}"
 
 

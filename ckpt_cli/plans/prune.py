@@ -84,7 +84,8 @@ def _pruned(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
     gone = {one.ref for one in decisions if not one.stays}
     if not gone:
         stays = f", {_stay(len(decisions))}, {sizes.everything():,} bytes"
-        return Pruning(_nothing(thread_id, stays, (remark,) if remark else ()), decisions)
+        why = _reducer_notes(retention.snapshots) if retention.snapshots is not None else ()
+        return Pruning(_nothing(thread_id, stays, (*([remark] if remark else ()), *why)), decisions)
     orphans = list(_moved(reader, retention))
     count = RemovedCount()
     rows = [row for row in reader.rows(thread_id) if row.ref in gone]
@@ -147,6 +148,16 @@ def _snapshot_notes(snapshots: Snapshots) -> Iterator[str]:
         store = "stores" if len(snapshots.channels) == 1 else "store"
         count = count_text(len(snapshots.channels), "checkpoint")
         yield f"{count} {store} a snapshot of delta channels ({names}), {snapshots.size:,} bytes"
+    yield from _reducer_notes(snapshots)
+
+
+def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
+    """Which reducers only a person named, and which delta channels can't be stored whole."""
+    for channel, named in sorted(snapshots.named.items()):
+        yield f"{channel} is made by {named.name}, as you say: no stored value shows its reducer"
+    for channel, proven in sorted(snapshots.unused.items()):
+        why = "stored values contradict it" if proven is None else f"stored values show {proven.name}"
+        yield f"{channel}: your reducer isn't used where {why}"
     for channel in sorted(snapshots.unknown):
         yield f"no snapshot of {channel} where nothing proves its value: its ancestors stay (--reducer {channel}=NAME)"
 

@@ -30,6 +30,8 @@ class Snapshots:
     Attributes:
         channels: checkpoint to the channels that it will store whole.
         unknown: the channels of which some value is proven by nothing, so that ancestors stay for them.
+        named: the channels whose reducer only a person named.
+        unused: the channels for which a person's reducer isn't used, with the one that stored values prove, if any.
     """
 
     def __init__(self, reader: Reader, reducers: Mapping[str, Reducer]) -> None:
@@ -40,10 +42,12 @@ class Snapshots:
         self._sizes: dict[tuple[Ref, str], int | None] = {}
         self.channels: dict[Ref, set[str]] = {}
         self.unknown: set[str] = set()
+        self.named: dict[str, Reducer] = {}
+        self.unused: dict[str, Reducer | None] = {}
 
     def clear(self) -> None:
         """Begin again: other checkpoints are kept now."""
-        self.channels, self.unknown = {}, set()
+        self.channels = {}
 
     def cover(self, ref: Ref, channels: Set[str], written: Set[str]) -> Set[str]:
         """Those of these channels for which a checkpoint needs no ancestor, with the snapshots that this takes.
@@ -79,7 +83,18 @@ class Snapshots:
 
     def _value(self, ref: Ref, channel: str) -> Any:
         one = self._deltas(ref).get(channel)
-        return unproven(ABSENT, []) if one is None else one.value_by(one.reducer or self._reducers.get(channel))
+        return unproven(ABSENT, []) if one is None else one.value_by(self._reducer(one, channel))
+
+    def _reducer(self, one: Rebuilt, channel: str) -> Reducer | None:
+        """The proven reducer, else the one that the person named, unless stored values contradict it."""
+        proven, named = one.reducer, self._reducers.get(channel)
+        if named is None or named is proven:
+            return proven
+        if proven is None and not one.shown.refutes(named):
+            self.named[channel] = named
+            return named
+        self.unused[channel] = proven
+        return proven
 
     @property
     def size(self) -> int:

@@ -142,17 +142,18 @@ def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verd
 
 def _by_none(channel: str, facts: ChannelFacts, reducers: Reducers) -> str:
     """Why no reducer is known; a reducer that explains most steps is named, and whether this is one of them."""
+    unit = reducers.unit(channel)
+    none = "no known reducer" if unit == "steps" else "no reducer that ckpt tries on delta channels"
     if (near := reducers.nearest(channel)) is not None:
-        unit = reducers.unit(channel)
         explained = f"{near.names} explains {near.explained:,} of {near.steps:,} {unit}"
         if facts.fits & BITS[near.reducer.name]:
-            return f"no known reducer explains all its {unit}; {explained}, and this one"
-        return f"no known reducer explains all its {unit}; {explained}, and not this one"
+            return f"{none} explains all its {unit}; {explained}, and this one"
+        return f"{none} explains all its {unit}; {explained}, and not this one"
     if not reducers.has_evidence(channel):
         return "no step shows its reducer"
     tally = reducers.tallies.get(channel)
     every = "all " if tally is not None and tally.most else ""
-    return f"no known reducer explains {every}its {reducers.unit(channel)}"
+    return f"{none} explains {every}its {unit}"
 
 
 def _other_than_named(reducer: Reducer, facts: ChannelFacts) -> tuple[Verdict, str] | None:

@@ -112,6 +112,10 @@ class Stretches:
                 return Evidence(reducer, explained, self.steps)
         return None
 
+    def refutes(self, reducer: Reducer) -> bool:
+        """Whether a stretch is known that this reducer doesn't explain; of some reducers that isn't known."""
+        return reducer in _REDUCERS and self._explained[reducer] + 2 * self._mended[reducer] < self.steps
+
     @property
     def nearest(self) -> Evidence | None:
         """The reducer that explains all but a few stretches, if none is proven; it proves nothing about the others."""

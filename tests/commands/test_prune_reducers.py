@@ -1,0 +1,61 @@
+"""`ckpt prune --snapshot`: the plan names the delta channels that nothing proves, and which reducers a person named."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.app import run
+from tests.graphs.building import on
+
+
+def _joined(old: set[str], writes: list[set[str]]) -> set[str]:
+    return set(old).union(*writes)
+
+
+def _appended(old: list[str], writes: list[list[str]]) -> list[str]:
+    return [*old, *(item for write in writes for item in write)]
+
+
+class State(TypedDict, total=False):
+    seen: Annotated[set[str], DeltaChannel(_joined, snapshot_frequency=4)]
+    log: Annotated[list[str], DeltaChannel(_appended, snapshot_frequency=4)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    file = str(tmp_path / "deltas.sqlite")
+    with SqliteSaver.from_conn_string(file) as saver:
+        turns = iter(range(99))
+        builder = StateGraph(State)
+        builder.add_node("work", lambda _: {"seen": {f"s{next(turns) % 5}"}, "log": ["same"]})
+        graph = builder.add_edge(START, "work").compile(checkpointer=saver)
+        for _ in range(9):
+            graph.invoke({"log": ["in"]}, on("t"))
+    return file
+
+
+def _notes(path: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run(["prune", "t", "--keep-last", "1", "--snapshot", *words, "--dry-run", "--json", "-d", path]) == 0
+    plan: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return "\n".join(plan["notes"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "no snapshot of seen where nothing proves its value"),
+        (["--reducer", "seen=set"], "seen is made by set union, as you say"),
+        (["--reducer", "log=new"], "log: your reducer isn't used where stored values show append"),
+    ],
+    ids=["unproven", "named", "refuted"],
+)
+def test_the_plan_says_what_makes_a_value(
+    words: list[str], said: str, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where nothing goes; a reducer that a person named counts only where stored values don't show another."""
+    assert said in _notes(path, capsys, *words)
