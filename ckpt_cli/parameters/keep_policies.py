@@ -126,7 +126,7 @@ def parse_rules(session: Session, typed: KeepOptions, statuses: tuple[str, ...])
             "--keep-last N, --keep-within 30d, --keep-daily N, --keep-inputs … add up; --keep-tips alone keeps least; "
             "--policy NAME takes them from the config file"
         )
-        raise UsageError("what stays? name at least one policy", hint=hint)
+        raise UsageError("what stays? name at least one policy that keeps something", hint=hint)
     return Rules(policies, idle, _parse_reducers(session, options))
 
 
