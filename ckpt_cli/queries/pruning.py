@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from ckpt_cli.bulk_change import Planned, change_many
@@ -166,14 +167,17 @@ def _in_short(plan: Plan, thread_id: str) -> Plan:
 
 def _with_changes(session: Session, planned: Iterable[Planned]) -> Iterator[Planned]:
     """The threads of which something goes, or that are refused; the number of the others is said, with the reason."""
-    unchanged = Counter[str]()
+    unchanged: dict[str, list[str]] = {}
     for thread_id, plan in planned:
         if not isinstance(plan, Plan) or plan.remove:
             yield thread_id, plan
         else:
-            unchanged[", ".join(plan.notes)] += 1
-    for why, count in unchanged.items():
-        session.say(f"nothing to remove in {count:,} of the threads{why and ': '}{why}")
+            unchanged.setdefault(", ".join(plan.notes), []).append(thread_id)
+    for why, names in islice(unchanged.items(), _REASONS):
+        where = f"thread {names[0]!r}" if len(names) == 1 else f"{len(names):,} of the threads"
+        session.say(f"nothing to remove in {where}{why and ': '}{why}")
+    if more := sum(map(len, islice(unchanged.values(), _REASONS, None))):
+        session.say(f"nothing to remove in {more:,} more")
 
 
 def _reasons(totals: Decided) -> Iterator[str]:

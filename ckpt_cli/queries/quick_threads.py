@@ -56,12 +56,12 @@ class QuickThread:
 
 
 def read_statuses(reader: Reader, threads: Iterable[Thread]) -> Iterator[ThreadStatus | QuickThread]:
-    """The status of each thread, in their order; finished ones a page at a time, and quickly."""
-    finished, closely = QuickThreads(reader), _prefetching(reader)
+    """The status of each thread, in their order; a page at a time and quickly where heads and writes show all."""
+    quick, closely = QuickThreads(reader), _prefetching(reader)
     for page in pages(threads, max(reader.saver.page, _AT_ONCE)):
-        views = finished.views(page)
+        views = quick.views(page)
         others = [thread for thread in page if thread.thread_id not in views]
-        titles_of_page = TitlesOfPage(reader, [finished.others.get(thread.thread_id) for thread in others])
+        titles_of_page = TitlesOfPage(reader, [quick.others.get(thread.thread_id) for thread in others])
         title_of_input = titles_of_page.get if reader.saver.page == 1 else None
         if closely is not reader:
             closely.saver.expect([thread.head for thread in others])
@@ -72,7 +72,7 @@ def read_statuses(reader: Reader, threads: Iterable[Thread]) -> Iterator[ThreadS
                 yield QuickThread(view)
                 continue
             other = next(rest)
-            if (read := finished.others.get(thread.thread_id)) is not None and read.rows:
+            if (read := quick.others.get(thread.thread_id)) is not None and read.rows:
                 closely.keep_rows(thread.thread_id, read.rows)
             yield ThreadStatus(closely, other, title_of_input)
 
