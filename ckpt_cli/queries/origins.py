@@ -211,7 +211,7 @@ class Origins:
 
     def _original(self, reader: Reader, checkpoint_id: str) -> str | None:
         """The checkpoint that a copy has the channel from: an older sibling with the same version of the channel."""
-        lineage, version = reader.lineage(*self._refs[0][:2]), None
+        lineage = reader.lineage(*self._refs[0][:2])
         parent = lineage.parent(checkpoint_id)
         siblings = lineage.roots if parent is None else lineage.children[parent]
         older = [i for i in siblings if i < checkpoint_id][-_COPIES:]
