@@ -26,10 +26,17 @@ def human(text: str, message_id: str) -> Node:
     return _message("human", "HumanMessage", _common(text, "human", message_id))
 
 
-def ai(text: str, message_id: str, calls: Mapping[str, Mapping[str, Any]] | None = None) -> Node:
-    """A message of the model; `calls` are its tool calls: call id to ``{"name", "args"}``."""
+def ai(text: str, message_id: str, read: int, calls: Mapping[str, Mapping[str, Any]] | None = None) -> Node:
+    """A message of the model.
+
+    Args:
+        read: the tokens that the model read. Those that it wrote are guessed: four letters each, and twelve a call.
+        calls: its tool calls: call id to ``{"name", "args"}``.
+    """
     tool_calls = [{**call, "id": call_id, "type": "tool_call"} for call_id, call in (calls or {}).items()]
-    more = {"tool_calls": tool_calls, "invalid_tool_calls": [], "usage_metadata": None}
+    wrote = len(text) // 4 + 12 * len(tool_calls)
+    usage = {"input_tokens": read, "output_tokens": wrote, "total_tokens": read + wrote}
+    more = {"tool_calls": tool_calls, "invalid_tool_calls": [], "usage_metadata": usage}
     return _message("ai", "AIMessage", {**_common(text, "ai", message_id), **more})
 
 

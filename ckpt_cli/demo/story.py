@@ -9,6 +9,7 @@ from ckpt_cli.demo.graph import Graph, Task
 from ckpt_cli.demo.recorder import Line
 from ckpt_cli.demo.tape import Tape
 from ckpt_cli.model import Plan
+from ckpt_cli.values.node import Node
 
 _NODES = ("agent", "tools", "triage", "approve_refund", "notify", "audit", "answer", "orders")
 _JOIN = "join:notify+audit:answer"
@@ -114,9 +115,7 @@ def _ask(line: Line, bought: _Bought, text: str) -> None:
     line.ask({"messages": [objects.human(text, tape.uuid4())]}, first="agent")
     call = {"name": "lookup_order", "args": {"order_id": bought.order_id}}
     call_id = f"call_{messages + 1}"
-    ai = objects.ai(
-        "I will look again." if messages else "Let me look that up.", f"lc_run--{tape.uuid4()}", {call_id: call}
-    )
+    ai = _says(line, "I will look again." if messages else "Let me look that up.", {call_id: call})
     tape.wait(1.4)
     line.run(Task("agent", {"order_id": bought.order_id, "messages": [ai]}, then=["tools"]))
     reply = f"order {bought.order_id}: {bought.item}, {bought.paid} EUR, shipped, not delivered"
@@ -165,4 +164,9 @@ def _audit() -> Task:
 
 def _reply(line: Line, text: str) -> None:
     line.tape.wait(1.1)
-    line.run(Task("answer", {"messages": [objects.ai(text, f"lc_run--{line.tape.uuid4()}")]}))
+    line.run(Task("answer", {"messages": [_says(line, text)]}))
+
+
+def _says(line: Line, text: str, calls: Mapping[str, Mapping[str, Any]] | None = None) -> Node:
+    """A message of the model, which has read its instructions and all messages before."""
+    return objects.ai(text, f"lc_run--{line.tape.uuid4()}", 180 + 24 * len(line.values["messages"]), calls)
