@@ -27,11 +27,9 @@ def human(text: str, message_id: str) -> Node:
 
 
 def ai(text: str, message_id: str, read: int, calls: Mapping[str, Mapping[str, Any]] | None = None) -> Node:
-    """A message of the model.
+    """A message of the model, which read this many tokens; `calls` are its tool calls: call id to ``{"name", "args"}``.
 
-    Args:
-        read: the tokens that the model read. Those that it wrote are guessed: four letters each, and twelve a call.
-        calls: its tool calls: call id to ``{"name", "args"}``.
+    The tokens that it wrote are guessed: four letters each, and twelve a call.
     """
     tool_calls = [{**call, "id": call_id, "type": "tool_call"} for call_id, call in (calls or {}).items()]
     wrote = len(text) // 4 + 12 * len(tool_calls)
