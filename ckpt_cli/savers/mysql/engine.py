@@ -67,6 +67,14 @@ class MySQLEngine(Engine):
         """Let the server explain, without running them, statements that together need every right a plan may need."""
         self._connection.explain(self._probes)
 
+    def in_root(self, relation: str) -> str:
+        """By the hash, as the primary key is (checkpoint-mysql 3.0, ``base.py: MIGRATIONS``).
+
+        Without it a server whose statistics are old may go through the whole index of checkpoint ids for each thread.
+        """
+        hashed = self._schema.layout.has(relation, HASH)
+        return f"{HASH} = x'{namespace_hash('').hex()}'" if hashed else super().in_root(relation)
+
     def transaction(self, work: Callable[[], T]) -> T:
         """See `Connection.transaction`."""
         return self._connection.transaction(work, self._probes)

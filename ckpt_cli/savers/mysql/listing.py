@@ -10,7 +10,7 @@ server treats as equal. One pass over the index finds the groups with several id
 from collections.abc import Iterator, Sequence
 
 from ckpt_cli.model import Scalar
-from ckpt_cli.savers.mysql.engine import MySQLEngine, namespace_hash
+from ckpt_cli.savers.mysql.engine import MySQLEngine
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.layout import CHECKPOINTS
 
@@ -27,7 +27,7 @@ class Listing:
         self._engine = engine
         self._schema = schema
         layout = schema.layout
-        self._in_root = f"{HASH} = x'{namespace_hash('').hex()}'" if schema.hashed else "checkpoint_ns = ''"
+        self._in_root = engine.in_root(CHECKPOINTS)
         self._id = engine.json_text("id") if layout.shallow else "checkpoint_id"
         self._exact = engine.byte_order("thread_id")
 

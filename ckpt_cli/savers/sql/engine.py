@@ -182,6 +182,10 @@ class Engine(ABC):
         """The end of a SELECT that locks its rows; empty for an engine whose transactions need no such locks."""
         return ""
 
+    def in_root(self, relation: str) -> str:  # noqa: ARG002 - for engines that need it
+        """The condition for rows of the root graph's namespace, in a form that the key index answers."""
+        return "checkpoint_ns = ''"
+
     def subquery_end(self) -> str:
         """The end of a subquery whose expressions the engine must compute only once."""
         return ""

@@ -18,7 +18,7 @@ _IDS = """WITH RECURSIVE ids(id) AS (
 _GROUPED_IDS = "WITH ids AS (SELECT thread_id AS id FROM {table} GROUP BY thread_id)"
 """The same where the server does it for a GROUP BY, and ends a recursion after 1,000 steps (MariaDB without a word)."""
 
-_HEAD = """(SELECT {what} FROM {table} WHERE {table}.thread_id = ids.id AND checkpoint_ns = ''
+_HEAD = """(SELECT {what} FROM {table} WHERE {table}.thread_id = ids.id AND {in_root}
         ORDER BY {raw_id} DESC LIMIT 1)"""
 
 _HEADS = """ SELECT {thread}, head{more} FROM (
@@ -35,7 +35,7 @@ class ThreadStatements:
         raw_id = engine.json_text("id") if layout.shallow else "checkpoint_id"
         own_id = raw_id if layout.shallow else engine.select_expression(CHECKPOINTS, raw_id)
         ids = (_GROUPED_IDS if engine.skips_groups else _IDS).format(table=table)
-        of_head = partial(_HEAD.format, table=table, raw_id=raw_id)
+        of_head = partial(_HEAD.format, table=table, raw_id=raw_id, in_root=engine.in_root(CHECKPOINTS))
         thread = engine.select_expression(CHECKPOINTS, "thread_id", "id")
         heads = partial(
             _HEADS.format,
@@ -60,7 +60,7 @@ class ThreadStatements:
         writes, of_writes = engine.table(WRITES), partial(engine.select_expression, WRITES)
         self._marked = heads(fits="", more="", only="WHERE head IS NULL OR EXISTS ({}) ")
         of_thread = f"{of_writes('thread_id')} = {engine.select_expression(CHECKPOINTS, 'thread_id', 'heads.id')}"
-        on_head = f"checkpoint_ns = '' AND {of_writes('checkpoint_id')} = heads.head"
+        on_head = f"{engine.in_root(WRITES)} AND {of_writes('checkpoint_id')} = heads.head"
         self._write_on_head = f"SELECT 1 FROM {writes} WHERE {of_thread} AND {on_head} AND "
         self._once = engine.subquery_end()  # without it, Postgres may read the whole table of writes
         self._ids, self._found = ids, of_head(what=engine.metadata_text())
