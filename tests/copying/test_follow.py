@@ -130,7 +130,13 @@ def test_killed_and_stopped(tmp_path: Path) -> None:
             process.wait()
             process.stdout.close()
             graph.invoke({"log": ["between"]}, on("t"))
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a job in the background ignores
+        ) as process:
             graph.invoke({"log": ["last"]}, on("t"))
             deadline = time.monotonic() + 60
             while _contents(target) != _contents(source) and time.monotonic() < deadline:
