@@ -10,6 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.candidates import outcomes
 from ckpt_cli.history.reducers.cases import unmet
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.names import NamedReducers, names
@@ -291,8 +292,8 @@ class Reducers:
 def _outcomes(
     candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
 ) -> tuple[list[tuple[Evidence, Any]], Unfit | None]:
-    """See `learning.outcomes`; the error if a candidate can't take the writes."""
+    """See `candidates.outcomes`; the error if a candidate can't take the writes."""
     try:
-        return learning.outcomes(candidates, before, writes), None
+        return outcomes(candidates, before, writes), None
     except Unfit as error:
         return [], error

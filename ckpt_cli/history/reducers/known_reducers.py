@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ckpt_cli.history.reducers.candidates import joined
 from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step, untouched
-from ckpt_cli.history.reducers.learning import Tally, joined
+from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer, count_steps
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches
 
