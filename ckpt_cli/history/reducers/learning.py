@@ -12,6 +12,7 @@ from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_em
 from ckpt_cli.history.reducers.cases import cases
 from ckpt_cli.history.reducers.forged_values import TrueValues
 from ckpt_cli.history.reducers.message_merging import Merging
+from ckpt_cli.history.reducers.oddities import Oddity, Usual, oddity
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     ANY,
@@ -69,6 +70,9 @@ class Tally:
     _merging: Merging = field(default_factory=Merging)
     _holding: int = (1 << len(REDUCERS)) - 1  # the bits of the reducers that explain all steps so far
     _true: TrueValues = field(default_factory=TrueValues)
+    _usual: Usual = field(default_factory=Usual)
+    _odd: dict[int, Oddity] = field(default_factory=dict)  # by the reducer's place: the first step it doesn't explain
+    _forged: int = 0  # the bits of the reducers of which the next step went on from what they made of that step
 
     def explaining(self, step: ChannelStep) -> int:
         """The bits of the reducers that explain a step with writes, whether or not it is added."""
@@ -91,12 +95,17 @@ class Tally:
         """
         if step.writes or step.command:
             self.steps += 1
-            explaining = self.explaining(step) | self._true.explain(step)
+            own = self.explaining(step)
+            explaining = own | self._true.explain(step)
+            self._forged |= explaining & ~own
             self._counts[explaining] += 1
             if step.before is ABSENT:
                 self._first[explaining] += 1
             failed, self._holding = self._holding & ~explaining, self._holding & explaining
             self._true.keep(step, [place for place in range(len(REDUCERS)) if failed >> place & 1] if failed else ())
+            self._usual.add(step)
+            for place, value in self._true.made.items():
+                self._odd[place] = oddity(step, value)
             if _is_plain(step):
                 fitting = _reducers_of(explaining)
                 self.met |= cases(fitting, step.before, step.writes, proving=True)
@@ -141,7 +150,7 @@ class Tally:
         doesn't know may do the same as a known one in all steps but one.
         """
         nearly = [place for place in range(len(REDUCERS)) if self.steps and self._explained(place) == self.steps - 1]
-        strong = [place for place in nearly if self._is_enough(place, nearly)]
+        strong = [place for place in nearly if self._is_enough(place, nearly) and not self._is_excused(place)]
         return [Evidence(REDUCERS[place], self.steps - 1, self.steps, self.threads) for place in strong]
 
     def _is_enough(self, place: int, nearly: Iterable[int]) -> bool:
@@ -157,6 +166,11 @@ class Tally:
         if first < self._first.total():
             return first >= ENOUGH
         return alone >= _SOME and self.steps > 2 * ENOUGH
+
+    def _is_excused(self, place: int) -> bool:
+        """Whether the step that a reducer doesn't explain may well be honest; a value that no next step saw isn't."""
+        odd = self._odd.get(place)
+        return not self._forged >> place & 1 and (odd is None or self._usual.excuses(odd))
 
     @property
     def most(self) -> int:
@@ -250,4 +264,7 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total.moved += tally.moved
         total._counts.update(tally._counts)
         total._first.update(tally._first)
+        total._usual.add_all(tally._usual)
+        total._odd.update(tally._odd)
+        total._forged |= tally._forged
     return total
