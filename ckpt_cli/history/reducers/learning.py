@@ -170,7 +170,7 @@ class Tally:
     def _is_excused(self, place: int) -> bool:
         """Whether the step that a reducer doesn't explain may well be honest; a value that no next step saw isn't."""
         odd = self._odd.get(place)
-        return not self._forged >> place & 1 and (odd is None or self._usual.excuses(odd))
+        return not self._forged >> place & 1 and (odd is None or self.excuses(odd))
 
     @property
     def most(self) -> int:
@@ -198,6 +198,10 @@ class Tally:
             if place != best and not any((mask >> place ^ mask >> best) & 1 for mask in self._counts)
         ]
         return Evidence(REDUCERS[best], most, self.steps, self.threads, tuple(equals))
+
+    def excuses(self, odd: Oddity | None) -> bool:
+        """Whether a reducer that ckpt doesn't know may well have made the value of an odd step."""
+        return odd is not None and self._usual.excuses(odd)
 
     @property
     def is_strong(self) -> bool:
