@@ -170,6 +170,9 @@ class Reducers:
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
         outcomes, unfit = _outcomes(candidates, before, writes)
+        if channel in self.history.deltas and len(candidates) > 1 and (unfit is not None or len(outcomes) != 1):
+            self.used[channel] = "unknown, so LangGraph alone applies this"
+            return extended(before, writes)
         tally = self.history.tallies.get(channel)
         if self._may_learn_from_others(channel):
             tally = self._all_steps(channel)

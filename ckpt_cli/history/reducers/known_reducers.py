@@ -108,7 +108,9 @@ class Reducers:
             return [self.named[channel]]
         if channel in self.deltas:
             one = self.of_delta(channel)
-            return [] if one is None else [one.reducer if isinstance(one, Evidence) else one]
+            if isinstance(one, Evidence):
+                return [one.reducer, *one.equals]
+            return [] if one is None else [one]
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
 
