@@ -1,7 +1,7 @@
 """Whether a step that a reducer alone doesn't explain may be honest, or has a value from nowhere.
 
 Reducers that people write do what a known one does until a rare value comes: a duplicate, a null, a limit. What they
-make then is mostly made of parts of what was there, or nothing; or the write is of a kind that no other step had. A
+make then is mostly made of parts of what was there, or nothing; or the write has a kind that no other step had. A
 value that was put into a database is neither.
 """
 
