@@ -166,11 +166,9 @@ class Reducers:
         candidates = self._candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
             self._must_be_messages(channel, candidates, before, writes)
-        if channel in self.history.deltas and (not candidates or is_unproven(before)):
-            self.used[channel] = "unknown, so LangGraph alone applies this"
-            return extended(before, writes)
         outcomes, unfit = _outcomes(candidates, before, writes)
-        if channel in self.history.deltas and len(candidates) > 1 and (unfit is not None or len(outcomes) != 1):
+        is_open = len(candidates) > 1 and (unfit is not None or len(outcomes) != 1)
+        if channel in self.history.deltas and (not candidates or is_unproven(before) or is_open):
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
         tally = self.history.tallies.get(channel)
