@@ -11,12 +11,12 @@ _MOST_ANCESTORS = 50  # evidence is searched in at most this many ancestors
 
 
 def delta_evidence(reader: Reader, ref: Ref, channel: str) -> list[Evidence]:
-    """The evidence that the ancestors of a checkpoint show, at most one; without any steps if it is only supposed."""
+    """The reducers that the ancestors of a checkpoint show; without any steps if one is only supposed."""
     line = reader.lineage(ref.thread_id, ref.ns).line(ref.checkpoint_id)
     for checkpoint_id in islice(line, _MOST_ANCESTORS):
         rebuilt = Inspection(reader, ref._replace(checkpoint_id=checkpoint_id)).deltas().get(channel)
         if rebuilt is not None and rebuilt.shown.steps:
-            return [rebuilt.evidence] if rebuilt.evidence is not None else []
+            return rebuilt.shown.candidates
     for checkpoint_id in islice(line, _MOST_ANCESTORS):  # in case no value was stored whole yet
         rebuilt = Inspection(reader, ref._replace(checkpoint_id=checkpoint_id)).deltas().get(channel)
         if rebuilt is not None and rebuilt.supposed is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.candidates import outcomes
 from ckpt_cli.history.reducers.cases import unmet
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.names import NamedReducers, names
@@ -165,10 +166,11 @@ class Reducers:
         candidates = self._candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
             self._must_be_messages(channel, candidates, before, writes)
-        if channel in self.history.deltas and (not candidates or is_unproven(before)):
+        outcomes, unfit = _outcomes(candidates, before, writes)
+        is_open = len(candidates) > 1 and (unfit is not None or len(outcomes) != 1)
+        if channel in self.history.deltas and (not candidates or is_unproven(before) or is_open):
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
-        outcomes, unfit = _outcomes(candidates, before, writes)
         tally = self.history.tallies.get(channel)
         if self._may_learn_from_others(channel):
             tally = self._all_steps(channel)
@@ -291,8 +293,8 @@ class Reducers:
 def _outcomes(
     candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
 ) -> tuple[list[tuple[Evidence, Any]], Unfit | None]:
-    """See `learning.outcomes`; the error if a candidate can't take the writes."""
+    """See `candidates.outcomes`; the error if a candidate can't take the writes."""
     try:
-        return learning.outcomes(candidates, before, writes), None
+        return outcomes(candidates, before, writes), None
     except Unfit as error:
         return [], error

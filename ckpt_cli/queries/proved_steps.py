@@ -80,6 +80,6 @@ def _without_counterexample(reducers: Reducers, channel: str) -> list[Reducer]:
         return [reducers.named[channel]]
     if channel in reducers.deltas:
         known = reducers.of_delta(channel)
-        return [known.reducer] if isinstance(known, Evidence) else []
+        return [known.reducer, *known.equals] if isinstance(known, Evidence) else []
     tally = reducers.tallies.get(channel)
     return [one.reducer for one in tally.candidates] if tally is not None else []

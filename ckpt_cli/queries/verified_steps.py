@@ -165,10 +165,11 @@ class VerifiedSteps:
 
     def _channel(self, one: _Part, fits: int | None) -> Iterator[_Shown]:
         channel, part = one.channel, one.step
+        learned = fits is not None
         if fits is None and (part.writes or part.command):
             fits = self._bits(channel, part)
         named = self.reducers.named.get(channel)
-        facts = channel_facts(part, [] if named is None else [named], fits)
+        facts = channel_facts(part, [] if named is None else [named], fits, learned=learned)
         if facts is None:
             return
         if facts.fits and not one.tasks and one.cause is None:

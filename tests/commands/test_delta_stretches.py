@@ -189,3 +189,84 @@ def test_a_lost_stored_value(saver: SqliteSaver, capsys: Captured) -> None:
             "the stored value that the writes of delta channel audit go on from is gone; LangGraph starts it empty"
             in notes
         )
+
+
+def by_set(current: set[int], writes: list[set[int]]) -> set[int]:
+    """A set that grows."""
+    return current.union(*writes)
+
+
+def by_new(current: list[str], writes: list[list[str]]) -> list[str]:
+    """A list that drops what it has."""
+    for write in writes:
+        current = [*current, *(item for item in write if item not in current)]
+    return current
+
+
+def by_key(current: dict[str, Any], writes: list[dict[str, Any]]) -> dict[str, Any]:
+    """A dict from which null deletes."""
+    merged = dict(current)
+    for write in writes:
+        merged.update(write)
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+OTHERS: dict[str, tuple[Any, Any, list[Any]]] = {
+    "set union": (set[int], by_set, [{1}, {2, 3}, {1}, {4}, {2}, {5}, {1, 6}]),
+    "append if new": (list[str], by_new, [["a"], ["b"], ["a"], ["c"], ["b"], ["d"], ["a", "e"]]),
+    "dict union without nulls": (
+        dict[str, Any],
+        by_key,
+        [{"a": 1}, {"b": 2}, {"a": None}, {"c": 3}, {"b": None}, {"a": 4}, {"c": None, "d": 5}],
+    ),
+}
+
+
+def recorded(saver: SqliteSaver, name: str, count: int) -> Any:
+    """A graph whose channel has this reducer, and takes so many of its writes; every third update stores it whole."""
+    kind, fold, writes = OTHERS[name]
+    state: Any = TypedDict("Other", {"audit": Annotated[kind, DeltaChannel(fold, snapshot_frequency=3)], "n": int})  # type: ignore[misc]
+    graph = StateGraph(state)
+    graph.add_node("a", lambda state: {"audit": writes[state.get("n", 0) % 7], "n": state.get("n", 0) + 1})
+    graph.add_edge(START, "a")
+    app = graph.compile(checkpointer=saver)
+    for _ in range(count):
+        app.invoke({}, on("t"), durability="sync")
+    return app
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_more_reducers_are_learned(saver: SqliteSaver, capsys: Captured, name: str) -> None:
+    """Where stored values prove one, each value is the library's, before and after a pruning that stores it whole."""
+    app = recorded(saver, name, 11)
+    evidence, found = of_audit(said(saver, capsys, "verify", "t"))
+    assert evidence.startswith(f"{name} (") and not found
+
+    def values() -> dict[int, Any]:
+        states = [one for one in app.get_state_history(on("t")) if one.metadata["step"] > 3 and "audit" in one.values]
+        return {one.metadata["step"]: one.values["audit"] for one in states}
+
+    def shown(step: int) -> Any:
+        value = said(saver, capsys, "get", "t", "audit", "--at", f"step:{step}")["value"]
+        return set(value["$value"]) if isinstance(value, dict) and "$type" in value else value
+
+    before = values()
+    assert len(before) > 10
+    assert {step: shown(step) for step in before} == before
+    said(saver, capsys, "prune", "t", "--keep-last", "2", "--snapshot", "--yes")
+    after = values()
+    assert len(after) == 2 and after == {step: before[step] for step in after}
+
+
+def test_what_two_reducers_leave_open_is_not_said(saver: SqliteSaver, capsys: Captured) -> None:
+    """No stored value shows what becomes of a known item: a value is said until one comes."""
+    graph = StateGraph(Kept)
+    writes = [["a"], ["b"], ["c"], ["d"], ["e"], ["f"], ["a"]]
+    graph.add_node("a", lambda state: {"audit": writes[state.get("n", 0)], "n": state.get("n", 0) + 1})
+    graph.add_edge(START, "a")
+    app = graph.compile(checkpointer=saver)
+    for _ in range(6):
+        app.invoke({}, on("t"), durability="sync")
+    assert said(saver, capsys, "get", "t", "audit")["value"] == ["a", "b", "c", "d", "e", "f"]
+    app.invoke({}, on("t"), durability="sync")
+    assert said(saver, capsys, "get", "t", "audit")["value"] != ["a", "b", "c", "d", "e", "f", "a"]

@@ -13,8 +13,8 @@ from ckpt_cli.app import run
 from tests.graphs.building import on
 
 
-def _joined(old: set[str], writes: list[set[str]]) -> set[str]:
-    return set(old).union(*writes)
+def _greatest(old: int, writes: list[int]) -> int:
+    return max(old, *writes)
 
 
 def _appended(old: list[str], writes: list[list[str]]) -> list[str]:
@@ -22,7 +22,7 @@ def _appended(old: list[str], writes: list[list[str]]) -> list[str]:
 
 
 class State(TypedDict, total=False):
-    seen: Annotated[set[str], DeltaChannel(_joined, snapshot_frequency=4)]
+    best: Annotated[int, DeltaChannel(_greatest, snapshot_frequency=4)]
     log: Annotated[list[str], DeltaChannel(_appended, snapshot_frequency=4)]
 
 
@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> str:
     with SqliteSaver.from_conn_string(file) as saver:
         turns = iter(range(99))
         builder = StateGraph(State)
-        builder.add_node("work", lambda _: {"seen": {f"s{next(turns) % 5}"}, "log": ["same"]})
+        builder.add_node("work", lambda _: {"best": next(turns) % 5, "log": ["same"]})
         graph = builder.add_edge(START, "work").compile(checkpointer=saver)
         for _ in range(9):
             graph.invoke({"log": ["in"]}, on("t"))
@@ -48,8 +48,8 @@ def _notes(path: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "no snapshot of seen where nothing proves its value"),
-        (["--reducer", "seen=set"], "seen is made by set union, as you say"),
+        ([], "no snapshot of best where nothing proves its value"),
+        (["--reducer", "best=max"], "best is made by max, as you say"),
         (["--reducer", "log=new"], "log: your reducer isn't used where stored values show append"),
     ],
     ids=["unproven", "named", "refuted"],

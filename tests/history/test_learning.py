@@ -7,8 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ckpt_cli.history.reducers.agreement import explains
+from ckpt_cli.history.reducers.candidates import outcomes
 from ckpt_cli.history.reducers.evidence import evidence
-from ckpt_cli.history.reducers.learning import Merging, Tally, add_up, outcomes
+from ckpt_cli.history.reducers.learning import Merging, Tally, add_up
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,

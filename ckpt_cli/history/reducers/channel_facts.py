@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.agreement import explains, is_empty, is_tie, is_undecided
 from ckpt_cli.history.reducers.learning import BITS
+from ckpt_cli.history.reducers.oddities import Oddity, oddity
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Reducer
 from ckpt_cli.values.langgraph_values import items, overwrite
@@ -69,6 +70,7 @@ class ChannelFacts(NamedTuple):
         not_replaced: whether an ``Overwrite`` wrote another value, which decides whatever the reducer.
         mutable: whether code can change the recorded value in place, also while it is being stored.
         recoded: whether the step stored the objects in another encoding: then equal objects may look different.
+        odd: of a step from which nothing was learned, what would be odd in it if no reducer explains it.
     """
 
     change: Change
@@ -80,6 +82,7 @@ class ChannelFacts(NamedTuple):
     not_replaced: bool = False
     mutable: bool = False
     recoded: bool = False
+    odd: Oddity | None = None
 
 
 def untouched(old: Any, new: Any) -> bool:
@@ -110,16 +113,20 @@ def channel_step(
     )
 
 
-def channel_facts(step: ChannelStep, reducers: Collection[Reducer], fits: int | None = None) -> ChannelFacts | None:
+def channel_facts(
+    step: ChannelStep, reducers: Collection[Reducer], fits: int | None = None, *, learned: bool = False
+) -> ChannelFacts | None:
     """The facts; None if nothing wrote to the channel, and it didn't change or began as the empty value of its type.
 
     Args:
         step: the channel's part of a step.
         reducers: those that may be asked about later; if `fits` is known, only those that a person named.
         fits: the bits of the reducers that explain the step, if they are known.
+        learned: whether the channel's `Tally` has the step, and so knows what is odd in it.
     """
     if step.writes or step.command:
-        return _written(step, reducers, fits)
+        facts = _written(step, reducers, fits)
+        return facts if learned else facts._replace(odd=oddity(step, ABSENT))
     empties = is_empty(step.after)
     if same(step.before, step.after):
         return ChannelFacts(Change.BUMPED) if step.moved and not empties else None

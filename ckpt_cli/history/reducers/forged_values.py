@@ -13,25 +13,28 @@ class TrueValues:
 
     An honest reducer that ckpt doesn't know goes on from the recorded value. If the next step goes on from the value
     that a reducer made, and not from the recorded one, then the recorded one was put there later.
+
+    Attributes:
+        made: by the place of the reducer in `REDUCERS`.
     """
 
     def __init__(self) -> None:
         self._recorded: Any = None
-        self._made: dict[int, Any] = {}  # by the place of the reducer in REDUCERS
+        self.made: dict[int, Any] = {}
 
     def explain(self, step: ChannelStep) -> int:
         """The bits of the reducers that explain the step if it began with the value that each of them made."""
-        if not self._made or not same(step.before, self._recorded):
+        if not self.made or not same(step.before, self._recorded):
             return 0
-        begun = {place: step._replace(before=value) for place, value in self._made.items()}
+        begun = {place: step._replace(before=value) for place, value in self.made.items()}
         return sum(1 << place for place, one in begun.items() if explains(REDUCERS[place], one))
 
     def keep(self, step: ChannelStep, places: Iterable[int]) -> None:
         """Keep what these reducers make of the step, which none of them explains, until the next step."""
-        self._recorded, self._made = step.after, {}
+        self._recorded, self.made = step.after, {}
         for place in places:
             try:
                 value = REDUCERS[place].step(step.before, step.command) if step.command else step.before
-                self._made[place] = REDUCERS[place].step(value, step.writes) if step.writes else value
+                self.made[place] = REDUCERS[place].step(value, step.writes) if step.writes else value
             except Unfit:
                 continue

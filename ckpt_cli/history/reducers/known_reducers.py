@@ -4,8 +4,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ckpt_cli.history.reducers.candidates import joined
 from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step, untouched
-from ckpt_cli.history.reducers.learning import Tally, joined
+from ckpt_cli.history.reducers.learning import Tally
+from ckpt_cli.history.reducers.oddities import Oddity
 from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer, count_steps
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches
 
@@ -106,7 +108,9 @@ class Reducers:
             return [self.named[channel]]
         if channel in self.deltas:
             one = self.of_delta(channel)
-            return [] if one is None else [one.reducer if isinstance(one, Evidence) else one]
+            if isinstance(one, Evidence):
+                return [one.reducer, *one.equals]
+            return [] if one is None else [one]
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
 
@@ -137,13 +141,18 @@ class Reducers:
         tally = self._shown(channel) if channel in self.deltas else self.tallies.get(channel)
         return tally is not None and tally.steps > 0
 
-    def is_strong(self, channel: str) -> bool:
-        """Whether a step that the learned reducers of a channel don't explain is suspect."""
+    def is_strong(self, channel: str, odd: Oddity | None) -> bool:
+        """Whether a step that the learned reducers of a channel don't explain is suspect.
+
+        Args:
+            channel: a channel that was written in the step.
+            odd: what is odd in the step, if nothing was learned from it.
+        """
         if channel in self.deltas:
             shown = self._shown(channel)
             return shown is not None and shown.is_strong
         tally = self.tallies.get(channel)
-        return tally is not None and (bool(tally.suspected) or tally.is_strong)
+        return tally is not None and (bool(tally.suspected) or (tally.is_strong and not tally.excuses(odd)))
 
     def only_writes_move(self, channel: str) -> bool:
         """Whether a new version without a write is suspect: all other steps got one by a write alone."""

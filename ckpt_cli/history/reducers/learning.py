@@ -4,15 +4,15 @@ Its memory doesn't grow with the history.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any
 
 from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
 from ckpt_cli.history.reducers.cases import cases
 from ckpt_cli.history.reducers.forged_values import TrueValues
 from ckpt_cli.history.reducers.message_merging import Merging
+from ckpt_cli.history.reducers.oddities import Oddity, Usual, oddity
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     ANY,
@@ -23,9 +23,6 @@ from ckpt_cli.history.reducers.reducers import (
     ChannelStep,
     Evidence,
     Reducer,
-    TooManyWrites,
-    Undecided,
-    Unfit,
     are_whole,
 )
 from ckpt_cli.values.langgraph_values import overwrite
@@ -73,6 +70,9 @@ class Tally:
     _merging: Merging = field(default_factory=Merging)
     _holding: int = (1 << len(REDUCERS)) - 1  # the bits of the reducers that explain all steps so far
     _true: TrueValues = field(default_factory=TrueValues)
+    _usual: Usual = field(default_factory=Usual)
+    _odd: dict[int, Oddity] = field(default_factory=dict)  # by the reducer's place: the first step it doesn't explain
+    _forged: int = 0  # the bits of the reducers of which the next step went on from what they made of that step
 
     def explaining(self, step: ChannelStep) -> int:
         """The bits of the reducers that explain a step with writes, whether or not it is added."""
@@ -95,12 +95,17 @@ class Tally:
         """
         if step.writes or step.command:
             self.steps += 1
-            explaining = self.explaining(step) | self._true.explain(step)
+            own = self.explaining(step)
+            explaining = own | self._true.explain(step)
+            self._forged |= explaining & ~own
             self._counts[explaining] += 1
             if step.before is ABSENT:
                 self._first[explaining] += 1
             failed, self._holding = self._holding & ~explaining, self._holding & explaining
             self._true.keep(step, [place for place in range(len(REDUCERS)) if failed >> place & 1] if failed else ())
+            self._usual.add(step)
+            for place, value in self._true.made.items():
+                self._odd[place] = oddity(step, value)
             if _is_plain(step):
                 fitting = _reducers_of(explaining)
                 self.met |= cases(fitting, step.before, step.writes, proving=True)
@@ -145,7 +150,7 @@ class Tally:
         doesn't know may do the same as a known one in all steps but one.
         """
         nearly = [place for place in range(len(REDUCERS)) if self.steps and self._explained(place) == self.steps - 1]
-        strong = [place for place in nearly if self._is_enough(place, nearly)]
+        strong = [place for place in nearly if self._is_enough(place, nearly) and not self._is_excused(place)]
         return [Evidence(REDUCERS[place], self.steps - 1, self.steps, self.threads) for place in strong]
 
     def _is_enough(self, place: int, nearly: Iterable[int]) -> bool:
@@ -161,6 +166,11 @@ class Tally:
         if first < self._first.total():
             return first >= ENOUGH
         return alone >= _SOME and self.steps > 2 * ENOUGH
+
+    def _is_excused(self, place: int) -> bool:
+        """Whether the step that a reducer doesn't explain may well be honest; a value that no next step saw isn't."""
+        odd = self._odd.get(place)
+        return not self._forged >> place & 1 and (odd is None or self.excuses(odd))
 
     @property
     def most(self) -> int:
@@ -188,6 +198,10 @@ class Tally:
             if place != best and not any((mask >> place ^ mask >> best) & 1 for mask in self._counts)
         ]
         return Evidence(REDUCERS[best], most, self.steps, self.threads, tuple(equals))
+
+    def excuses(self, odd: Oddity | None) -> bool:
+        """Whether a reducer that ckpt doesn't know may well have made the value of an odd step."""
+        return odd is not None and self._usual.excuses(odd)
 
     @property
     def is_strong(self) -> bool:
@@ -254,43 +268,7 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total.moved += tally.moved
         total._counts.update(tally._counts)
         total._first.update(tally._first)
+        total._usual.add_all(tally._usual)
+        total._odd.update(tally._odd)
+        total._forged |= tally._forged
     return total
-
-
-def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
-    """The distinct results of the candidates for these writes, each with the first candidate that gives it.
-
-    There is none if no candidate takes several writes in one step, and there are several.
-
-    Raises:
-        Undecided: what a candidate makes of these values isn't known; or one makes a value of several writes, another
-            an error, as a last value does (langgraph 1.2 ``channels/last_value.py: update``).
-        Unfit: a candidate can't take these values. What a person types is no evidence against a reducer.
-    """
-    results: list[tuple[Evidence, Any]] = []
-    refusing: list[str] = []
-    for evidence in candidates:
-        try:
-            value = evidence.step(before, writes)
-        except TooManyWrites:
-            refusing.append(f"{evidence.reducer.name}, for which several writes in a step are an error")
-            continue
-        except Unfit as error:
-            others = "".join(f"{one.reducer.name}, and " for one, _ in results[:1])
-            if isinstance(error, Undecided):
-                raise Undecided(f"{others}{evidence.reducer.name}, which leaves this value open: {error}") from error
-            raise Unfit(f"{others}{evidence.reducer.name}, which can't apply this value: {error}") from error
-        place = next((at for at, (_, other) in enumerate(results) if same(value, other)), None)
-        if place is None:
-            results.append((evidence, value))
-        else:
-            first = results[place][0]
-            results[place] = (replace(first, equals=(*first.equals, evidence.reducer)), value)
-    if results and refusing:
-        raise Undecided(f"{results[0][0].reducer.name}, and {refusing[0]}")
-    return results
-
-
-def joined(candidates: Sequence[Evidence]) -> Evidence | None:
-    """The first candidate, with the others as its equals; None if there is none."""
-    return replace(candidates[0], equals=tuple(one.reducer for one in candidates[1:])) if candidates else None

@@ -11,6 +11,7 @@ from typing import Any
 from ckpt_cli.history.reducers.reducers import ABSENT, MESSAGES, Evidence, Reducer, Shorthand, Unfit
 from ckpt_cli.history.reducers.stretches import Stretches, after_overwrite
 from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.same import same
 
 
 @dataclass(slots=True)
@@ -53,9 +54,12 @@ class Rebuilt:
 
     @property
     def reducer(self) -> Reducer | None:
-        """The reducer that the stretches prove."""
+        """The reducer that the stretches prove; None if they leave open another one that gives another value here."""
         proven = self.evidence
-        return proven.reducer if proven else None
+        if proven is None or not proven.equals:
+            return proven.reducer if proven else None
+        value = self.value_by(proven.reducer)
+        return proven.reducer if all(same(value, self.value_by(other)) for other in proven.equals) else None
 
     @property
     def supposed(self) -> Reducer | None:

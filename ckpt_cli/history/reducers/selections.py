@@ -27,6 +27,8 @@ def with_new_items(before: list[Any], writes: Sequence[Any]) -> list[Any] | None
     items do different things.
     """
     joined = list(before)
+    if sum(len(write) for write in writes if isinstance(write, list)) > _FEW:
+        return _with_many_new_items(joined, writes)
     for write in writes:
         if not isinstance(write, list) or not all(map(_is_plain, write)):
             return None
@@ -35,6 +37,29 @@ def with_new_items(before: list[Any], writes: Sequence[Any]) -> list[Any] | None
             return None
         joined += new
     return joined
+
+
+_FEW = 20  # items that are looked for one by one; for more, the keys of all items are made first
+
+
+def _with_many_new_items(joined: list[Any], writes: Sequence[Any]) -> list[Any] | None:
+    known = set(map(_key, joined))
+    for write in writes:
+        if not isinstance(write, list) or not all(map(_is_plain, write)):
+            return None
+        new = {key: item for item in write if (key := _key(item)) not in known}
+        if len(new) < sum(_key(item) not in known for item in write):
+            return None
+        joined += new.values()
+        known |= new.keys()
+    return joined
+
+
+def _key(value: Any) -> Any:
+    """A key that is equal for those plain values that Python holds equal."""
+    if isinstance(value, dict):
+        return dict, frozenset((key, _key(one)) for key, one in value.items())
+    return (list, *map(_key, value)) if isinstance(value, list) else value
 
 
 def _is_plain(value: Any) -> bool:

@@ -132,7 +132,7 @@ def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verd
         return Verdict.DIFFERS, "not the value that replaced it"
     if not known:
         return Verdict.UNKNOWN, _by_none(channel, facts, reducers)
-    if reducers.is_strong(channel):
+    if reducers.is_strong(channel, facts.odd):
         tally = reducers.tallies.get(channel)
         where = "in the other steps and threads" if tally is not None and tally.threads else "in the other steps"
         why = f"not what {known[0].name} makes of the writes, as it does {where}"

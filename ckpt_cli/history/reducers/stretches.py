@@ -10,21 +10,25 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.agreement import explains
+from ckpt_cli.history.reducers.candidates import joined
 from ckpt_cli.history.reducers.learning import ENOUGH, FEW
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,
     COLLECT,
     MESSAGES,
+    NEW,
+    SETS,
     UNION,
+    WITHOUT_NULLS,
     ChannelStep,
     Evidence,
     Reducer,
 )
-from ckpt_cli.values.langgraph_values import message, overwrite
+from ckpt_cli.values.langgraph_values import items, message, overwrite
 from ckpt_cli.values.node import Node
 
-_REDUCERS = (MESSAGES, APPEND, COLLECT, UNION)
+_REDUCERS = (MESSAGES, APPEND, COLLECT, UNION, WITHOUT_NULLS, NEW, SETS)
 
 
 class Stretch(NamedTuple):
@@ -46,8 +50,9 @@ class Stretch(NamedTuple):
 
     @property
     def is_telling(self) -> bool:
-        """Whether it shows what the reducer does with writes; empty lists and what an ``Overwrite`` ends don't."""
-        return any(write not in ([], {}) for write in after_overwrite(self.step.before, self.step.writes)[1])
+        """Whether it shows what the reducer does with writes; empty ones and what an ``Overwrite`` ends don't."""
+        writes = after_overwrite(self.step.before, self.step.writes)[1]
+        return any(write not in ([], {}) and items(write) != [] for write in writes)
 
     @property
     def last_part(self) -> ChannelStep:
@@ -104,13 +109,16 @@ class Stretches:
         self._open[reducer] = stretch
 
     @property
+    def candidates(self) -> list[Evidence]:
+        """The reducers that explain every stretch, but those at odd values in between; of messages the merge alone."""
+        holding = [one for one in self._tried if self._explained[one] and not self.refutes(one)]
+        fitting = [MESSAGES] if MESSAGES in holding else holding
+        return [Evidence(one, self._explained[one], self.steps) for one in fitting]
+
+    @property
     def evidence(self) -> Evidence | None:
-        """The reducer that explains every stretch, but those at odd values in between; None if none does."""
-        for reducer in self._tried:
-            explained = self._explained[reducer]
-            if explained and explained + 2 * self._mended[reducer] == self.steps:
-                return Evidence(reducer, explained, self.steps)
-        return None
+        """The first of the `candidates`, with the others as its equals, which may differ yet; None if there is none."""
+        return joined(self.candidates)
 
     def refutes(self, reducer: Reducer) -> bool:
         """Whether a stretch is known that this reducer doesn't explain; of some reducers that isn't known."""

@@ -1,0 +1,47 @@
+"""What the reducers that fit a channel's steps make of new writes: one result, or several."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ckpt_cli.history.reducers.reducers import Evidence, TooManyWrites, Undecided, Unfit
+from ckpt_cli.values.same import same
+
+
+def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
+    """The distinct results of the candidates for these writes, each with the first candidate that gives it.
+
+    There is none if no candidate takes several writes in one step, and there are several.
+
+    Raises:
+        Undecided: what a candidate makes of these values isn't known; or one makes a value of several writes, another
+            an error, as a last value does (langgraph 1.2 ``channels/last_value.py: update``).
+        Unfit: a candidate can't take these values. What a person types is no evidence against a reducer.
+    """
+    results: list[tuple[Evidence, Any]] = []
+    refusing: list[str] = []
+    for evidence in candidates:
+        try:
+            value = evidence.step(before, writes)
+        except TooManyWrites:
+            refusing.append(f"{evidence.reducer.name}, for which several writes in a step are an error")
+            continue
+        except Unfit as error:
+            others = "".join(f"{one.reducer.name}, and " for one, _ in results[:1])
+            if isinstance(error, Undecided):
+                raise Undecided(f"{others}{evidence.reducer.name}, which leaves this value open: {error}") from error
+            raise Unfit(f"{others}{evidence.reducer.name}, which can't apply this value: {error}") from error
+        place = next((at for at, (_, other) in enumerate(results) if same(value, other)), None)
+        if place is None:
+            results.append((evidence, value))
+        else:
+            first = results[place][0]
+            results[place] = (replace(first, equals=(*first.equals, evidence.reducer)), value)
+    if results and refusing:
+        raise Undecided(f"{results[0][0].reducer.name}, and {refusing[0]}")
+    return results
+
+
+def joined(candidates: Sequence[Evidence]) -> Evidence | None:
+    """The first candidate, with the others as its equals; None if there is none."""
+    return replace(candidates[0], equals=tuple(one.reducer for one in candidates[1:])) if candidates else None
