@@ -202,3 +202,30 @@ def test_what_a_command_wrote_is_beside_the_state(tmp_path: Path) -> None:
     assert [(write.channel, write.value) for write in view.command] == [("n", 1)]
     assert "  n  1" in text(view).splitlines()
     assert "no channel has" in text(view)
+
+
+def test_a_task_id_that_is_computed_is_not_shown(tmp_path: Path) -> None:
+    """LangGraph's id depends on joins that nobody has written to, which are stored nowhere; ids of writes are shown."""
+
+    class Notes(TypedDict):
+        n: int
+
+    def note(_: Notes) -> Notes:
+        return {"n": 1}
+
+    builder = StateGraph(Notes)
+    for node in ("start", "left", "right", "decide"):
+        builder.add_node(node, note)
+    builder.add_edge(START, "start").add_edge(["left", "right"], "decide")
+    builder.add_conditional_edges("start", lambda _: "decide", ["decide", "left", "right"])
+    path, config = tmp_path / "a.sqlite", {"configurable": {"thread_id": "t"}}
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph: Any = builder.compile(checkpointer=saver, interrupt_before=["decide"])
+        graph.invoke({"n": 0}, config)
+        (task,) = graph.get_state(config).tasks
+        due = at(path, show, "t")
+        assert due.tasks[0].id not in (task.id, None)  # so it must not be printed
+        assert str(due.tasks[0].id) not in text(due)
+        (task,) = list(graph.get_state_history(config))[1].tasks
+    finished = at(path, show, "t", "^")
+    assert finished.tasks[0].id == task.id and task.id in text(finished)

@@ -34,7 +34,8 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
     if task.error is not None and task.status != "failed":
         when = "failed before" if task.status == "finished" else FAILED_TOO
         line.append(("muted", f"  {when}:"))
-    shown_id: Line = [("muted", f"  {task.id}")] if task.error is None and task.id is not None else []
+    is_stored = task.status not in ("due", "left")  # other ids are computed, without triggers that never fired
+    shown_id: Line = [("muted", f"  {task.id}")] if is_stored and task.error is None and task.id is not None else []
     fits = page.width is None or line_len([*line, *shown_id]) <= page.width
     line += shown_id if fits else []
     yield from problem(task.error, line, page) if task.error is not None else [line]
