@@ -18,7 +18,7 @@ def install_extra(extra: str) -> str:
     except PackageNotFoundError:  # ckpt runs from its folder
         declared = []
     parts = [requirement.partition(";") for requirement in declared]
-    found = [name.strip() for name, _, marker in parts if marker.replace("'", '"').strip() == f'extra == "{extra}"']
+    found = [name.strip() for name, _, marker in parts if f'extra == "{extra}"' in marker.replace("'", '"')]
     return install(*(found or [f"{_NAME}[{extra}]"]))
 
 
