@@ -6,6 +6,7 @@ serializers make (langgraph-checkpoint 4.3, ``serde/base.py: SerializerProtocol.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
@@ -215,7 +216,9 @@ class Insertion(NamedTuple):
 
     Attributes:
         image: the row as a later read gives it; None if that is what is written, or if nobody asked.
+        digests: the SHA-256 of the values of some columns of the change, as far as they were made.
     """
 
     change: RowChange
     image: Row | None = None
+    digests: Mapping[str, bytes] = MappingProxyType({})

@@ -1,19 +1,16 @@
 """`ChangeSpool`: row changes as the log will have them, in a file until they are applied."""
 
-import json
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
-from tempfile import SpooledTemporaryFile
 from typing import Any
-from weakref import finalize
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Insertion, RowChange
+from ckpt_cli.model import Insertion, Row, RowChange
 from ckpt_cli.operations.digests import condensed
-from ckpt_cli.operations.row_images import Packed, digest, key_text, pack, parse_key, unpack
+from ckpt_cli.operations.entry_file import EntryFile
+from ckpt_cli.operations.row_images import Packed, digest, pack_and_digest, unpack
 from ckpt_cli.savers.contract import Saver
 
-_IN_MEMORY = 4_000_000  # bytes; more are written to the disk
+_MOST = 256 << 20  # bytes of long values that are kept; the rows of further threads are made twice
 
 
 class ChangeSpool:
@@ -25,24 +22,45 @@ class ChangeSpool:
 
     def __init__(self, saver: Saver) -> None:
         self._saver = saver
-        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it lives as long as this
+        self._entries, self._values = EntryFile(), EntryFile()
         self._places: dict[str, int] = {}
-        finalize(self, self._file.close)
+        self._kept: dict[str, int] = {}
+        self._left = _MOST
 
-    def add(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[RowChange]:
-        """Keep the changes of a thread, read one by one, and give each as the log will have it."""
-        self._file.seek(0, 2)
-        self._places[thread_id] = self._file.tell()
-        for change, image in insertions:
-            written = condensed(self._saver, change)
-            logged = written if image is None else condensed(self._saver, change._replace(after=image))
-            images = pack(logged.before), pack(logged.after), digest(logged.before), digest(logged.after)
-            words = [one and one.hex() for one in images]
-            self._file.write(
-                json.dumps([change.relation, key_text(change.key), words, _mark(written)]).encode() + b"\n"
-            )
-            yield logged
-        self._file.write(b"\n")
+    def add(self, thread_id: str, insertions: Iterable[Insertion], *, keep: bool = False) -> Iterator[RowChange]:
+        """Keep the changes of a thread, read one by one, and give each as the log will have it.
+
+        Args:
+            thread_id: the thread.
+            insertions: the changes.
+            keep: whether to keep long values, too, as far as there is room, so that `contents` has them. Rows that
+                exist already must not be among these changes, and none may be needed.
+        """
+        self._places[thread_id] = self._entries.begin()
+        place, left = self._values.begin(), self._left if keep else -1
+        for one in insertions:
+            change, size = one.change, _size(one.change.after)
+            left -= size
+            if left >= 0:
+                self._values.add([change.relation, {**change.key}, {**(change.after or {})}], size)
+            yield self._add(one)
+        self._entries.end()
+        if left >= 0:
+            self._values.end()
+            self._kept[thread_id], self._left = place, left
+        else:
+            self._values.cut(place)
+            self._kept.pop(thread_id, None)
+
+    def _add(self, one: Insertion) -> RowChange:
+        change, image, digests = one
+        written = condensed(self._saver, change, digests)
+        logged = written if image is None else condensed(self._saver, change._replace(after=image), digests)
+        (before, old), (after, new) = pack_and_digest(logged.before), pack_and_digest(logged.after)
+        mark = new if logged is written else digest(written.after)
+        size = len(before or b"") + len(after or b"")
+        self._entries.add([change.relation, {**change.key}, [before, after, old, new], mark], size)
+        return logged
 
     def logged(self, thread_id: str) -> "Logged":
         """The changes of a thread for the log; they can be read several times."""
@@ -50,9 +68,15 @@ class ChangeSpool:
 
     def changes(self, thread_id: str) -> Iterator[RowChange]:
         """The changes of a thread as the log has them."""
-        for one in self.logged(thread_id):
-            before, after = one.images[:2]
-            yield RowChange(one.relation, one.key, unpack(before), unpack(after))
+        for relation, key, (before, after, _, _), _ in self.entries(thread_id):
+            yield RowChange(relation, key, unpack(before), unpack(after))
+
+    def contents(self, thread_id: str) -> Iterator[RowChange] | None:
+        """The changes of a thread with long values; None if these weren't kept."""
+        place = self._kept.get(thread_id)
+        if place is None:
+            return None
+        return (RowChange(relation, key, None, row) for relation, key, row in self._values.read(place))
 
     def recognized(self, thread_id: str, changes: Iterable[RowChange]) -> Iterator[RowChange]:
         """The same changes, made again.
@@ -60,25 +84,24 @@ class ChangeSpool:
         Raises:
             Refused: they aren't the same.
         """
-        lines = self.lines(thread_id)
+        entries = self.entries(thread_id)
         for change in changes:
-            line = next(lines, None)
-            if line is None or line[3] != _mark(condensed(self._saver, change)):
+            entry = next(entries, None)
+            if entry is None or not self._is_entry(change, entry):
                 raise _changed(thread_id)
             yield change
-        if next(lines, None) is not None:
+        if next(entries, None) is not None:
             raise _changed(thread_id)
 
-    def lines(self, thread_id: str) -> Iterator[list[Any]]:
-        """What the file has of a thread: relation, key, images, mark."""
-        position = self._places[thread_id]
-        while True:
-            self._file.seek(position)  # several readers may take turns
-            line = self._file.readline()
-            if line == b"\n":
-                return
-            position = self._file.tell()
-            yield json.loads(line)
+    def _is_entry(self, change: RowChange, entry: list[Any]) -> bool:
+        relation, key, images, mark = entry
+        if (relation, key, images[2]) != (change.relation, change.key, digest(change.before)):
+            return False
+        return bool(mark == digest(condensed(self._saver, change).after))
+
+    def entries(self, thread_id: str) -> Iterator[list[Any]]:
+        """What the file has of a thread: relation, key, packed images with their digests, digest of what is written."""
+        return self._entries.read(self._places[thread_id])
 
 
 class Logged:
@@ -88,15 +111,11 @@ class Logged:
         self._spool, self._thread_id = spool, thread_id
 
     def __iter__(self) -> Iterator[Packed]:
-        for relation, key, words, _ in self._spool.lines(self._thread_id):
-            images = [None if one is None else bytes.fromhex(one) for one in words]
-            yield Packed(relation, parse_key(key), images)
+        return (Packed(relation, key, images) for relation, key, images, _ in self._spool.entries(self._thread_id))
 
 
-def _mark(change: RowChange) -> str:
-    """What two changes have in common only if they are the same."""
-    rows = [row and sorted(row.items()) for row in (change.key, change.before, change.after)]
-    return blake2b(repr([change.relation, *rows]).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+def _size(row: Row | None) -> int:
+    return sum(len(value) for value in (row or {}).values() if isinstance(value, str | bytes))
 
 
 def _changed(thread_id: str) -> Refused:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.model import Row, RowChange, Scalar
-from ckpt_cli.operations.digests import Digest
+from ckpt_cli.savers.digests import Digest
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,14 +35,15 @@ def digest(row: Row | None) -> bytes | None:
     return None if row is None else blake2b(_image(row), digest_size=16).digest()
 
 
-def pack(row: Row | None) -> bytes | None:
-    """The compressed image of a row; of one that a bundle has, where it is."""
+def pack_and_digest(row: Row | None) -> tuple[bytes | None, bytes | None]:
+    """The compressed image of a row (of one that a bundle has, where it is), and its `digest`."""
     if row is None:
-        return None
-    if isinstance(row, BundledRow):
-        return row.reference
+        return None, None
     image = _image(row)
-    return zlib.compress(image, 1 if len(image) > _SHORT else 0)
+    proof = blake2b(image, digest_size=16).digest()
+    if isinstance(row, BundledRow):
+        return row.reference, proof
+    return zlib.compress(image, 1 if len(image) > _SHORT else 0), proof
 
 
 def unpack(image: bytes | None) -> Row | None:
@@ -75,8 +76,8 @@ def store(connection: "sqlite3.Connection", number: int, position: int, change: 
     if isinstance(change, Packed):
         before, after, *hashes = change.images
     else:
-        before, after = pack(change.before), pack(change.after)
-        hashes = [digest(change.before), digest(change.after)]
+        (before, old), (after, new) = pack_and_digest(change.before), pack_and_digest(change.after)
+        hashes = [old, new]
     connection.execute(
         "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (number, position, change.relation, key_text(change.key), before, after, *hashes),

@@ -1,8 +1,8 @@
 """Compares rows with images in the columns that ckpt writes; the change that restores one, expiry too."""
 
 from ckpt_cli.model import Row, RowChange, Scalar
-from ckpt_cli.operations.digests import Digest, digest_of, text_of
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.digests import Digest, digest_of, text_of
 
 
 def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) -> bool:
@@ -34,8 +34,12 @@ def inverse(saver: Saver, change: RowChange, now: Row | None) -> RowChange:
 
 
 def _is_equal(now: Scalar, then: Scalar) -> bool:
-    if isinstance(then, Digest) and now is not None:
-        return digest_of(text_of(now)) == then
     if now == then or now is None or then is None:
         return now == then
+    if isinstance(now, Digest) or isinstance(then, Digest):
+        return _digest(now) == _digest(then)
     return text_of(now) == text_of(then)
+
+
+def _digest(value: Scalar) -> Digest:
+    return value if isinstance(value, Digest) else digest_of(text_of(value))

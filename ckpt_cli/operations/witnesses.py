@@ -112,6 +112,8 @@ class Choice:
         return [ref for ref in refs if ref not in changed]
 
     def _changed(self, row_keys: RowKeys, refs: Collection[Ref]) -> set[Ref]:
+        if not refs:
+            return set()
         found = (self._saver.record_of(*row_key) for row_key in row_keys())
         return {ref for ref in found if isinstance(ref, Ref) and ref in refs}
 

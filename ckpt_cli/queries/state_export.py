@@ -15,18 +15,17 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TextIO
 
 from ckpt_cli.errors import DatabaseUnreachable, PayloadCorrupt, Refused
-from ckpt_cli.history.state.channels import deltas, unwrapped
-from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import Ref
+from ckpt_cli.history.state.channels import unwrapped
+from ckpt_cli.model import Checkpoint
 from ckpt_cli.parameters.redaction import RedactionOptions
 from ckpt_cli.queries.bundle_export import export_threads
+from ckpt_cli.queries.delta_values import DeltaValues
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.bundle.files import UNFINISHED
 from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonform import to_json
-from ckpt_cli.values.state import State
 from ckpt_cli.views.export import ExportView
 
 _PAGE = 20  # checkpoints that are asked for together
@@ -102,23 +101,27 @@ def _new_file(path: Path) -> Iterator[TextIO]:
 def _rows(reader: Reader, thread_ids: Iterable[str], session: Session) -> Iterator[Row]:
     done = 0
     for thread_id in thread_ids:
+        rebuilt: dict[str, DeltaValues] = {}
         for page in pages([row.ref for row in reader.saver.rows(thread_id)], _PAGE):
-            for ref, state, _ in reader.readable(page):
-                yield _row(reader, ref, state)
+            for stored in reader.saver.checkpoints(page):
+                yield _row(reader, stored, rebuilt.setdefault(stored.row.ns, DeltaValues(reader)))
             done += len(page)
             session.progress(f"export: {done:,} states")
     session.progress("")
 
 
-def _row(reader: Reader, ref: Ref, state: State | PayloadCorrupt) -> Row:
-    if isinstance(state, PayloadCorrupt):
-        stored = reader.saver.row(ref)
-        return Row(*ref, stored and stored.parent_id, None, "", "", {}, {}, state.message)
-    values = {name: unwrapped(value) for name, value in state.values.items()}
-    if deltas(state):
-        values |= {name: delta.value for name, delta in Inspection(reader, ref).deltas().items()}
-    names = (*ref, state.parent_id)
-    return Row(*names, state.step, state.source, state.ts, state.metadata, values, state.problem)
+def _row(reader: Reader, stored: Checkpoint, rebuilt: DeltaValues) -> Row:
+    names = (*stored.row.ref, stored.row.parent_id)
+    try:
+        state = reader.decoded(stored)
+    except PayloadCorrupt as error:
+        return Row(*names, None, "", "", {}, {}, error.message)
+    values, problem = {name: unwrapped(value) for name, value in state.values.items()}, state.problem
+    try:
+        values |= rebuilt.at(state)
+    except PayloadCorrupt as error:
+        problem = problem or error.message
+    return Row(*names, state.step, state.source, state.ts, state.metadata, values, problem)
 
 
 def _write_json(file: TextIO, rows: Callable[[], Iterator[Row]], *, reveal: bool) -> None:

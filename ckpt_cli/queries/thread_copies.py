@@ -24,7 +24,7 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
 
-_PAGE = 25  # rows that are read back together …
+_PAGE, _HASHED = 25, 500  # rows that are read back together, whole and as the server's digests …
 _BYTES = 4 << 20  # … and not many more bytes
 
 MustFit = Callable[[Saver, Saver, str], None]
@@ -135,10 +135,12 @@ class Copies:
         counts: Counter[tuple[str, str]] = Counter()
         size, newest = 0, ""
         replaced = copy.replaced()
+        is_new = saver.has_flat_rows and not replaced and not saver.has_rows(thread_id)
         first = (Insertion(change) for change in saver.expand(Plan("", replace=tuple(replaced))))
         missing = copy.missing(compared=not self._options.follows)
         added = self._as_kept(thread_id, saver.insertions(missing, images=True))
-        for change in self._spool.add(thread_id, self._weighed(thread_id, chain(first, added))):
+        keep = is_new and not self._target.options.dry_run
+        for change in self._spool.add(thread_id, self._weighed(thread_id, chain(first, added)), keep=keep):
             counts[kind_of(change), change.relation] += 1
             size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
@@ -150,9 +152,12 @@ class Copies:
         return Streamed(plan, tuple((*kind, count) for kind, count in counts.items()), size)
 
     def _weighed(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[Insertion]:
-        """The same insertions; the size of the largest row is noted."""
+        """The same insertions; the most bytes of a row that must be read back are noted."""
+        hashed = bytes if self._target.reader.saver.makes_digests else ()
         for one in insertions:
-            self._largest[thread_id] = max(self._largest.get(thread_id, 1), size_of(one.change.after))
+            row = one.change.after or {}
+            size = size_of({name: value for name, value in row.items() if not isinstance(value, hashed)})
+            self._largest[thread_id] = max(self._largest.get(thread_id, 1), size)
             yield one
 
     def _new_head(self, thread_id: str, newest: str) -> str:
@@ -170,6 +175,8 @@ class Copies:
 
     def contents(self, thread_id: str) -> Iterator[RowChange]:
         """See `operations.streams`."""
+        if (kept := self._spool.contents(thread_id)) is not None:
+            return kept
         saver = self._target.reader.saver
         copy = self._copy(thread_id)
         replaced = [*saver.expand(Plan("", replace=tuple(copy.replaced())))]
@@ -230,8 +237,9 @@ class Copies:
 
     def _differing(self, thread_id: str) -> bool:
         saver = self._target.reader.saver
-        for page in pages(self._spool.changes(thread_id), max(1, min(_PAGE, _BYTES // self._largest[thread_id]))):
-            rows = saver.currents([(change.relation, change.key) for change in page])
+        most = _HASHED if saver.makes_digests else _PAGE
+        for page in pages(self._spool.changes(thread_id), max(1, min(most, _BYTES // self._largest[thread_id]))):
+            rows = saver.proofs([(change.relation, change.key) for change in page])
             for change, row in zip(page, rows, strict=True):
                 if not is_image(saver, change.relation, row, change.after):
                     return True

@@ -6,7 +6,7 @@ A saver knows no values: it works even on checkpoints that nobody can decode. Al
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ckpt_cli.model import (
@@ -219,13 +219,10 @@ class Saver(Selector, Measurer, HeadReader, RowRecords, ABC):
         """
         return ()
 
-    @abstractmethod
-    def current(self, relation: str, key: Row) -> Row | None:
-        """A physical row as it is now; None if it doesn't exist."""
-
-    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """The physical rows with these relations and keys, as they are now; None for one that doesn't exist."""
-        return [self.current(relation, key) for relation, key in names]
+    def has_rows(self, thread_id: str) -> bool:
+        """Whether the database has anything of a thread, also what is no record by itself."""
+        records = chain(self.rows(thread_id), self.writes(thread_id, values=0))
+        return next(records, None) is not None
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002
         """The columns of a table, or the fields of a document, that ckpt writes; None for all of them.

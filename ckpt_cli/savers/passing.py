@@ -26,6 +26,7 @@ class PassingSaver(Saver):
         self.unit, self.shrinks = saver.unit, saver.shrinks  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
         self.has_flat_rows = saver.has_flat_rows
+        self.makes_digests = saver.makes_digests
         self.finds_writes_by_path = saver.finds_writes_by_path
         self.rewrites_numbers = saver.rewrites_numbers
 
@@ -191,6 +192,14 @@ class PassingSaver(Saver):
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
         """See `Saver.currents`."""
         return self._saver.currents(names)
+
+    def proofs(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """See `Saver.proofs`."""
+        return self._saver.proofs(names)
+
+    def has_rows(self, thread_id: str) -> bool:
+        """See `Saver.has_rows`."""
+        return self._saver.has_rows(thread_id)
 
     def written_columns(self, relation: str) -> frozenset[str] | None:
         """See `Saver.written_columns`."""

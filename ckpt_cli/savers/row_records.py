@@ -1,7 +1,7 @@
 """`RowRecords`: the rows that a plan changes, and the records that a row holds."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ckpt_cli.model import Insertion, Plan, Record, Ref, Row, RowChange, WriteKey
 
@@ -11,6 +11,8 @@ class RowRecords:
 
     has_flat_rows: bool = True
     """Whether the columns of a row are its values. Otherwise a row has a document, which `fields` splits."""
+    makes_digests: bool = False
+    """Whether the server makes digests of long values, so that they needn't be read to be compared."""
     rewrites_numbers: bool = False
     """Whether some numbers in metadata are read as others than were written, as with JSONB."""
 
@@ -38,6 +40,18 @@ class RowRecords:
         """
         for change in self.expand(Plan("", add=tuple(records))):
             yield Insertion(change)
+
+    @abstractmethod
+    def current(self, relation: str, key: Row) -> Row | None:
+        """A physical row as it is now; None if it doesn't exist."""
+
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """The physical rows with these relations and keys, as they are now; None for one that doesn't exist."""
+        return [self.current(relation, key) for relation, key in names]
+
+    def proofs(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """`currents`; if the saver `makes_digests`, the server's `Digest` in place of bytes longer than `LONG`."""
+        return self.currents(names)
 
     @abstractmethod
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:

@@ -2,15 +2,23 @@
 
 import csv
 import json
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import SecretStr
 
 from ckpt_cli.app import run
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Checkpoint, Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.url import open_database
+from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from tests.copying.official import plain
 from tests.graphs import SCENARIOS
 from tests.graphs.building import line, on
@@ -118,3 +126,80 @@ def test_a_state_that_cannot_be_read(capsys: Captured) -> None:
     first, second, third = lines("x.jsonl")
     assert second["problem"] and second["values"] == {} and second["parent_id"] == first["checkpoint_id"]
     assert first["problem"] is third["problem"] is None and third["values"]["log"] == ["x", "a"]
+
+
+def test_each_row_is_what_show_gives() -> None:
+    """The values that follow from those of the parent are those that are rebuilt for one checkpoint alone."""
+    with SqliteSaver.from_conn_string(DB) as saver:
+        threads = {thread_id for thread_id, _ in SCENARIOS["deltas"](saver)}
+    exported("x.jsonl")
+    with closing(open_database(DB, lambda _: None)) as opened:
+        reader, rebuilt = Reader(opened, Codec()), 0
+        for row in lines("x.jsonl"):
+            ref = Ref(row["thread_id"], row["ns"], row["checkpoint_id"])
+            deltas = {name: delta.value for name, delta in Inspection(reader, ref).deltas().items()}
+            assert {name: row["values"][name] for name in deltas} == to_json(deltas)
+            rebuilt += len(deltas)
+    assert rebuilt and threads == {row["thread_id"] for row in lines("x.jsonl")}
+
+
+@pytest.mark.parametrize("frequency", [1000, 7])
+def test_a_long_thread_is_read_once(frequency: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checkpoints that are decoded grow as the thread does, also if none stores a value of a delta channel."""
+    short, long = (_decoded(runs, frequency, monkeypatch) for runs in (20, 40))
+    assert short <= 3 * 4 * 20 and long < 3 * short
+
+
+def _decoded(runs: int, frequency: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many checkpoints an export decodes of a thread that has four of each run."""
+    for name in (DB, "x.jsonl"):
+        Path(name).unlink(missing_ok=True)
+    channel = Annotated[list[Any], DeltaChannel(_extend, snapshot_frequency=frequency)]
+    with SqliteSaver.from_conn_string(DB) as saver:
+        graph = line(saver, "a", "b", schema=TypedDict("Deltas", {"log": channel}))  # type: ignore[operator]
+        for turn in range(runs):
+            graph.invoke({"log": [turn]}, on("t"))
+    decoded, decode = list[Ref](), Reader.decode
+
+    def counted(self: Reader, checkpoint: Checkpoint) -> Any:
+        decoded.append(checkpoint.row.ref)
+        return decode(self, checkpoint)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Reader, "decode", counted)
+        exported("x.jsonl")
+    assert [row["values"].get("log") for row in lines("x.jsonl")][-1] is not None
+    assert {*decoded} == {Ref(row["thread_id"], row["ns"], row["checkpoint_id"]) for row in lines("x.jsonl")}
+    return len(decoded)
+
+
+def _extend(current: list[Any], writes: list[list[Any]]) -> list[Any]:
+    return [*current, *(item for write in writes for item in write)]
+
+
+def test_delta_channels_behind_a_state_that_cannot_be_read() -> None:
+    """Only rows that need it say so, until a value is stored again; the others have their values, or how they came."""
+    with SqliteSaver.from_conn_string(DB) as saver:
+        [*_] = SCENARIOS["deltas"](saver)
+        exported("good.jsonl", "delta")
+        good = {row["checkpoint_id"]: row for row in lines("good.jsonl")}
+        damaged = "UPDATE checkpoints SET checkpoint = x'c1' WHERE thread_id = 'delta' AND checkpoint_id = ?"
+        broken = [*good][6]
+        assert saver.conn.execute(damaged, [broken]).rowcount == 1
+        saver.conn.commit()
+    exported("x.jsonl", "delta")
+    rows = {row["checkpoint_id"]: row for row in lines("x.jsonl")}
+    assert [*rows] == [*good]
+    behind = [i for i, row in rows.items() if row["problem"]]
+    at = [*good].index(behind[0])
+    assert behind[0] == broken and behind == [*good][at : at + len(behind)] and 1 < len(behind) < 8
+    assert all(f"checkpoint {broken} can't be decoded" in rows[i]["problem"] for i in behind)
+    for checkpoint_id in rows.keys() - {*behind}:
+        now, then = rows[checkpoint_id]["values"], good[checkpoint_id]["values"]
+        assert {**now, "log": _joined(now.get("log"))} == {**then, "log": _joined(then.get("log"))}
+
+
+def _joined(value: Any) -> Any:
+    if isinstance(value, dict) and value.get("$type") == "DeltaChannel":
+        return [*value.get("seed", ()), *(one for write in value["writes"] for one in write)]
+    return value

@@ -12,9 +12,9 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
-from ckpt_cli.operations.digests import Digest
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.queries.thread_copies import Copies
+from ckpt_cli.savers.digests import Digest
 from tests.copying.official import records
 from tests.cross.backend import Backend
 from tests.graphs.building import line, on
@@ -88,9 +88,36 @@ def test_many_rows_into_postgres(request: pytest.FixtureRequest, special: str, c
 def test_a_source_that_changes(
     request: pytest.FixtureRequest, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    """A record that isn't what was planned refuses its thread, of which nothing is written."""
+    """Records that are read twice and aren't what was planned refuse their thread, of which nothing is written."""
+    monkeypatch.setattr("ckpt_cli.operations.change_spool._MOST", 1000)
     _source(25)
     target: Backend = places(request, kind)()
+    _change_late(monkeypatch)
+    run(["copy", "one.sqlite", target.url, "--yes", "--json"])
+    [thread] = json.loads(capsys.readouterr().out)["threads"]
+    assert (thread["state"], thread["problem"]) == ("refused", "thread 't' changed while the plan was applied")
+    with closing(target.saver()) as saver:
+        assert not list(saver.threads())
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres", "mysql"])
+def test_a_source_that_changes_behind_its_plan(
+    request: pytest.FixtureRequest, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Records that were read once are written as they were then, and the copy says that the thread went on."""
+    _source(25)
+    with SqliteSaver.from_conn_string("one.sqlite") as saver:
+        planned = records(saver, "t", "")
+    target: Backend = places(request, kind)()
+    _change_late(monkeypatch)
+    assert run(["copy", "one.sqlite", target.url, "--yes"]) == 0
+    assert "thread 't' went on meanwhile" in capsys.readouterr().err
+    with target.official() as there:
+        assert records(there, "t", "") == planned
+
+
+def _change_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change writes of the source between the plan and the transaction."""
     around = Copies.around
 
     def late(self: Copies, change: Callable[[], None]) -> None:
@@ -99,26 +126,63 @@ def test_a_source_that_changes(
         around(self, change)
 
     monkeypatch.setattr(Copies, "around", late)
-    run(["copy", "one.sqlite", target.url, "--yes", "--json"])
-    [thread] = json.loads(capsys.readouterr().out)["threads"]
-    assert (thread["state"], thread["problem"]) == ("refused", "thread 't' changed while the plan was applied")
-    with closing(target.saver()) as saver:
-        assert not list(saver.threads())
 
 
 @pytest.mark.parametrize(("words", "code"), [([], 8), (["--no-check"], 0)])
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("sqlite", "UPDATE writes SET value = x'c0' WHERE idx = 1"),
+        ("postgres", "UPDATE checkpoint_blobs SET blob = blob || 'x'::bytea WHERE octet_length(blob) > 64"),
+        ("postgres", "UPDATE checkpoint_blobs SET type = 'json'"),
+        ("postgres", "UPDATE checkpoint_writes SET blob = 'x'::bytea WHERE octet_length(blob) > 64"),
+        ("mysql", "UPDATE checkpoint_blobs SET `blob` = concat(`blob`, 'x') WHERE length(`blob`) > 64"),
+    ],
+)
 def test_what_was_written_is_read_back(
-    words: list[str], code: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    request: pytest.FixtureRequest,
+    kind: str,
+    change: str,
+    words: list[str],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
 ) -> None:
     """A row that isn't what was written fails the copy, and the error names the undo; `--no-check` doesn't look."""
     _source()
+    target: Backend = places(request, kind)()
     around = Copies.around
 
-    def spoilt(self: Copies, change: Callable[[], None]) -> None:
-        around(self, change)
-        with sqlite3.connect("two.sqlite") as connection:
-            connection.execute("UPDATE writes SET value = x'c0' WHERE idx = 1")
+    def spoilt(self: Copies, work: Callable[[], None]) -> None:
+        around(self, work)
+        with target.official() as saver:
+            there: Any = saver
+            there.conn.cursor().execute(change)
+            there.conn.commit()
 
     monkeypatch.setattr(Copies, "around", spoilt)
-    assert run(["copy", "one.sqlite", "two.sqlite", "--yes", *words]) == code
+    assert run(["copy", "one.sqlite", target.url, "--yes", *words]) == code
     assert ("a row isn't what was written" in capsys.readouterr().err) is bool(code)
+
+
+def test_blobs_that_are_there_already(
+    request: pytest.FixtureRequest, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Blobs without checkpoints count as something of a thread; a copy needs them, and doesn't write them again."""
+    _source(5)
+    target: Backend = places(request, "postgres")()
+    assert run(["copy", "one.sqlite", target.url, "--yes", "--json"]) == 0
+    rows = {row["table"]: row["rows"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    with psycopg.connect(target.url, autocommit=True) as connection:
+        connection.execute("DELETE FROM checkpoints")
+        connection.execute("DELETE FROM checkpoint_writes")
+        connection.execute("DELETE FROM checkpoint_blobs WHERE ctid NOT IN (SELECT ctid FROM checkpoint_blobs LIMIT 2)")
+    with closing(target.saver()) as saver:
+        assert saver.moment(lambda: saver.has_rows("t"))
+        assert not saver.moment(lambda: saver.has_rows("other"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "another log"))  # nothing is left that proves the first
+    assert run(["copy", "one.sqlite", target.url, "--yes", "--json"]) == 0
+    again = {row["table"]: row["rows"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert again == {**rows, "checkpoint_blobs": rows["checkpoint_blobs"] - 2}
+    with SqliteSaver.from_conn_string("one.sqlite") as saver, target.official() as there:
+        assert records(there, "t", "") == records(saver, "t", "")

@@ -8,10 +8,12 @@ get_delta_channel_history``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches, counting
@@ -72,25 +74,35 @@ def rebuild(
 ) -> dict[str, Rebuilt]:
     """The delta channels among `channels`, rebuilt at a checkpoint that stores no value of them.
 
+    Evidence for reducers is sought up to the first checkpoint that can't be read.
+
     Args:
         state: the checkpoint.
         channels: the channels to rebuild.
         ancestors: the checkpoint's ancestors, from its parent back; only as many are read as the channels need.
         ahead: gives the checkpoint, its first child, that child's first child, and so on; a snapshot found there may
             show the reducer.
+
+    Raises:
+        PayloadCorrupt: a checkpoint that a value needs can't be read.
     """
     walks = {channel: _Walk(channel, channel in marked(state)) for channel in channels}
     oldest = state
-    for station in ancestors:
-        oldest = station.state
-        for walk in walks.values():
-            walk.pass_by(station)
-        if all(walk.done for walk in walks.values()):
-            break
+    try:
+        for station in ancestors:
+            oldest = station.state
+            for walk in walks.values():
+                walk.pass_by(station)
+            if all(walk.done for walk in walks.values()):
+                break
+    except PayloadCorrupt:
+        if not all(walk.seeded for walk in walks.values()):
+            raise
     deltas = {channel: walk.finish(oldest) for channel, walk in walks.items() if walk.rebuilt.marked}
     ahead_of = {c: rebuilt for c, rebuilt in deltas.items() if rebuilt.writes or rebuilt.seed is ABSENT}
     if ahead_of:
-        _learn_ahead(ahead_of, ahead())
+        with suppress(PayloadCorrupt):
+            _learn_ahead(ahead_of, ahead())
     return deltas
 
 
@@ -114,13 +126,18 @@ def lost_bases(state: State) -> list[str]:
 
 
 class _Walk:
-    """Follows one channel back: first to its seed, then over older stretches until there is enough evidence."""
+    """Follows one channel back: first to its seed, then over older stretches until there is enough evidence.
+
+    Attributes:
+        done: whether no older checkpoint is needed.
+        seeded: whether the value from which the writes go on was found.
+    """
 
     def __init__(self, channel: str, is_marked: bool) -> None:
         self.channel = channel
         self.rebuilt = Rebuilt(marked=is_marked)
         self.done = False
-        self._seeded = False
+        self.seeded = False
         self._after: Any = ABSENT  # the stored value that the current stretch leads to
         self._end = ""  # its version
         self._is_last = False  # whether the next ancestor begins the last step of a stretch
@@ -135,26 +152,26 @@ class _Walk:
             return
         if self.channel in station.lost:
             self._after = ABSENT  # this stretch is no evidence
-            self.rebuilt.lost |= not self._seeded
+            self.rebuilt.lost |= not self.seeded
         self._repeated |= station.repeated
         own = [write.value for write in station.writes if write.channel == self.channel]
         self._writes[:0] = counting(own) if self._is_last else own
         self._is_last = False
         self.rebuilt.marked |= self.channel in marked(station.state)
-        if not self._seeded:
+        if not self.seeded:
             self.rebuilt.writes, self.rebuilt.repeated = list(self._writes), self._repeated
         stored = station.state.values.get(self.channel, ABSENT)
         if stored is not ABSENT:
             self._arrive(unwrapped(stored), version_of(self.channel, station.state), station.grown)
-        elif self._seeded and (begins(station.state) or self.channel not in station.state.versions):
+        elif self.seeded and (begins(station.state) or self.channel not in station.state.versions):
             self._close(ABSENT, "")
             self.done = True
 
     def _arrive(self, stored: Any, version: str, grown: bool) -> None:
-        if self._seeded:
+        if self.seeded:
             self._close(stored, version)
         else:
-            self._seeded, self.rebuilt.seed, self.rebuilt.begin = True, stored, version
+            self.seeded, self.rebuilt.seed, self.rebuilt.begin = True, stored, version
         self._after, self._end, self._writes, self._repeated = (stored if grown else ABSENT), version, [], False
         self._is_last = True
         found = len(self._stretches)
@@ -171,7 +188,7 @@ class _Walk:
 
         Stretches with repeated steps only count if there are no others, and if a reducer explains them.
         """
-        self.rebuilt.baseless = not self._seeded and self.channel in lost_bases(oldest)
+        self.rebuilt.baseless = not self.seeded and self.channel in lost_bases(oldest)
         doubtful = counted(self._doubtful)
         use_doubtful = not self._stretches and doubtful.evidence is not None
         self.rebuilt.shown = doubtful if use_doubtful else counted(self._stretches)

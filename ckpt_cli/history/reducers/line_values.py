@@ -37,6 +37,7 @@ class Line:
         grown: bool = False,
         lost: Collection[str] = (),
         credited: Iterable[TaskWrite] | None = None,
+        repeated: bool = False,
     ) -> dict[str, Any]:
         """The user's channels at the next checkpoint of the line.
 
@@ -47,17 +48,26 @@ class Line:
             lost: the channels that it changed by writes that are not stored.
             credited: those that made it, if they are known; an update leaves the tasks' writes beside its own out of a
                 value that it stores.
+            repeated: whether tasks failed or asked at its parent, so that some writes may come from another run.
         """
         stored = {channel: unwrapped(value) for channel, value in state.values.items()}
         self.ended = {}
         for channel, delta in (self._deltas or {}).items():
             delta.lost = delta.lost or channel in lost
+            delta.repeated = delta.repeated or repeated
         own = list(written)
         made = own if credited is None else list(credited)
         deltas = self._carried(state, stored, own, made, grown=grown)
         rebuilt_values = {c: named_value(one, self._named.get(c)) for c, one in deltas.items() if c not in stored}
         values = {**stored, **rebuilt_values}
         return {channel: values[channel] for channel in user_channels(state) if channel in values}
+
+    def copy(self, named: Mapping[str, Reducer] = NONE_NAMED) -> "Line":
+        """Another line that has come as far, and goes on to another child; it has these named reducers."""
+        other = Line(self._rebuild, named)
+        if self._deltas is not None:
+            other._deltas = {channel: one.copy() for channel, one in self._deltas.items()}
+        return other
 
     @property
     def has_deltas(self) -> bool:

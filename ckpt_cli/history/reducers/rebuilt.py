@@ -5,7 +5,7 @@ first duplicate comes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ckpt_cli.history.reducers.reducers import ABSENT, MESSAGES, Evidence, Reducer, Shorthand, Unfit
@@ -41,6 +41,10 @@ class Rebuilt:
     example: Any = ABSENT
     begin: str = ""
     ahead: set[str] = field(default_factory=set)
+
+    def copy(self) -> "Rebuilt":
+        """The same, to which other writes and stretches are added."""
+        return replace(self, writes=[*self.writes], shown=self.shown.copy(), ahead={*self.ahead})
 
     @property
     def is_whole(self) -> bool:

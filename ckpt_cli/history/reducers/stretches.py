@@ -79,6 +79,11 @@ class Stretches:
     _open: dict[Reducer, Stretch] = field(default_factory=dict)
     _has_messages: bool = False
 
+    def copy(self) -> "Stretches":
+        """The same counts, to which other stretches are added."""
+        counts = Counter(self._explained), Counter(self._mended), {**self._open}
+        return Stretches(self.steps, self.example, *counts, self._has_messages)
+
     def add(self, stretch: Stretch, *, doubtful: bool = False) -> None:
         """Count a stretch; a doubtful one speaks for a reducer, against none."""
         if not stretch.is_whole or not stretch.step.writes:

@@ -11,11 +11,12 @@ from itertools import chain, groupby
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange, Scalar
 from ckpt_cli.savers.application_columns import assignments
+from ckpt_cli.savers.digests import LONG, Digest
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 
-_ROWS = 100  # rows that one statement reads
+_ROWS, _HASHED_ROWS = 100, 500  # rows that one statement reads, whole and without long blobs
 _BATCH_ROWS, _BATCH_BYTES = 500, 8_000_000  # sent at once
 _FEW_ROWS, _FEW_BYTES = 50, 500_000  # more than these are copied as a stream, if the engine has such
 _STREAM_ROWS = 10_000  # copied in one stream
@@ -33,29 +34,53 @@ class Images:
         """All columns of the row with this key; None if there is no such row."""
         return next(self.existing(relation, [key]), None)
 
-    def lookup(self, relation: str, keys: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
-        """Each key with its row or None, in the order of the keys. One statement reads a page of rows."""
-        for page in pages(keys, _ROWS):
-            rows = dict(self._rows(relation, page))
+    def lookup(self, relation: str, keys: Iterable[Row], *, hashed: bool = False) -> Iterator[tuple[Row, Row | None]]:
+        """Each key with its row or None, in the order of the keys. One statement reads a page of rows.
+
+        Args:
+            relation: the table.
+            keys: the keys.
+            hashed: whether to read the server's digests in place of long blobs.
+        """
+        for page in pages(keys, _HASHED_ROWS if hashed else _ROWS):
+            rows = dict(self._rows(relation, page, hashed=hashed))
             for key in page:
                 yield key, rows.get(tuple(key.values()))
+
+    @property
+    def makes_digests(self) -> bool:
+        """Whether all blobs are in columns of bytes, as LangGraph makes them; the server hashes no others."""
+        return all(self._layout.columns[relation]["blob"].kind in _BINARY for relation in (BLOBS, WRITES))
 
     def existing(self, relation: str, keys: Sequence[Row]) -> Iterator[Row]:
         """The existing rows with these keys, in any order."""
         yield from (row for _, row in self._rows(relation, keys))
 
-    def _rows(self, relation: str, keys: Sequence[Row]) -> Iterator[tuple[tuple[Scalar, ...], Row]]:
+    def _rows(
+        self, relation: str, keys: Sequence[Row], *, hashed: bool = False
+    ) -> Iterator[tuple[tuple[Scalar, ...], Row]]:
         """The values of each existing row's key, and the row. `Engine.namespace` gives the namespace in the key."""
         columns = self.columns(relation, keys[0])
         expressions = [self._engine.select_expression(relation, name) for name in columns]
-        selected = ", ".join([*expressions, self._engine.namespace(relation)])
+        expressions.append(self._engine.namespace(relation))
+        if hashed := hashed and "blob" in columns:
+            expressions += self._hashed_blob(expressions, columns.index("blob"))
         condition, parameters = self._engine.among(relation, list(keys[0]), [list(key.values()) for key in keys])
         source, lock = self._engine.table(relation), self._engine.lock_clause()
-        statement = f"SELECT {selected} FROM {source} WHERE {condition}{lock}"
+        statement = f"SELECT {', '.join(expressions)} FROM {source} WHERE {condition}{lock}"
         for row in self._engine.query(statement, parameters, stream=len(keys) > 1):
-            image = dict(zip(columns, row[:-1], strict=True))
-            key_source = {**image, "checkpoint_ns": row[-1]}
+            image = dict(zip(columns, row, strict=False))
+            if hashed and row[-1] is not None:
+                image["blob"] = Digest(bytes.fromhex(row[-1]))
+            key_source = {**image, "checkpoint_ns": row[len(columns)]}
             yield tuple(key_source[name] for name in keys[0]), image
+
+    def _hashed_blob(self, expressions: list[str], at: int) -> list[str]:
+        """Make the expression of the blob give only short ones, and give that of the digest of the others."""
+        blob = self._engine.quoted("blob")
+        is_long = f"{self._engine.byte_length(blob)} > {LONG}"
+        expressions[at] = f"CASE WHEN {is_long} THEN NULL ELSE {expressions[at]} END"
+        return [f"CASE WHEN {is_long} THEN {self._engine.digest(blob)} END"]
 
     def columns(self, relation: str, named: Iterable[str]) -> list[str]:
         """The columns of a table except generated ones; checks that the columns in `named` are among them.
@@ -145,6 +170,8 @@ def _first(rows: Iterable[list[Scalar]]) -> tuple[list[list[Scalar]], bool]:
 def _length(row: list[Scalar]) -> int:
     return sum(len(value) for value in row if isinstance(value, str | bytes))
 
+
+_BINARY = {"bytea", "blob", "mediumblob", "longblob"}
 
 KEYS = {
     CHECKPOINTS: ("thread_id", "checkpoint_ns", "checkpoint_id"),

@@ -1,9 +1,9 @@
 """Rows for records that are added, streamed: each blob once, before its checkpoints."""
 
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 
 from ckpt_cli.model import Checkpoint, Insertion, Payload, Record, Row, RowChange, name_of
+from ckpt_cli.savers.digests import Digest, digest_of
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName
 from ckpt_cli.savers.sql.engine import Engine
@@ -15,8 +15,8 @@ from ckpt_cli.savers.sql.statements import BlobStatements
 _BYTES = 4_000_000  # of headers and metadata that wait for their blobs
 _DIGESTS = 1000  # blobs that are compared together
 
-_Digest = tuple[str, str]
-"""A blob's type and its SHA-256 in hex."""
+_TypedDigest = tuple[str, Digest]
+"""A blob's type and digest."""
 
 
 class Insertions:
@@ -33,7 +33,7 @@ class Insertions:
         self._rows = Rows(engine, layout)
         self._sql = BlobStatements(engine, layout)
         self._existing: dict[str, set[BlobName]] = {}
-        self._digests: dict[BlobName, _Digest] = {}
+        self._digests: dict[BlobName, _TypedDigest] = {}
         self._last: dict[tuple[str, str, str], tuple[BlobName, Payload]] = {}
 
     def rows(self, records: Iterable[Record]) -> Iterator[Insertion]:
@@ -73,7 +73,8 @@ class Insertions:
             if self._is_known(name, payload):
                 continue
             if name not in existing:
-                yield Insertion(RowChange(BLOBS, key_of(name), None, self._rows.blob(name, payload)))
+                row = self._rows.blob(name, payload)
+                yield Insertion(RowChange(BLOBS, key_of(name), None, row), None, {"blob": self._digests[name][1]})
 
     def _is_known(self, name: BlobName, payload: Payload) -> bool:
         """Whether an earlier record has the blob; most blobs are those of the record before."""
@@ -81,7 +82,7 @@ class Insertions:
         if self._last.get(place) == (name, payload):
             return True
         self._last[place] = name, payload
-        digest = payload.tag, sha256(payload.data).hexdigest()
+        digest = payload.tag, digest_of(payload.data)
         is_known = name in self._digests
         if self._digests.setdefault(name, digest) != digest:
             raise blob_conflict(name)
@@ -101,7 +102,7 @@ class Insertions:
         for page in pages([name for name in self._digests if self._images and name in existing], _DIGESTS):
             condition, parameters = self._engine.among(BLOBS, self._sql.key, [[*name] for name in page])
             for *name, tag, digest in self._engine.query(self._sql.digests + condition, parameters):
-                if self._digests[BlobName(*name)] != (tag, digest or _EMPTY):
+                if self._digests[BlobName(*name)] != (tag, bytes.fromhex(digest) if digest else _EMPTY):
                     raise blob_conflict(BlobName(*name))
 
 
@@ -110,4 +111,4 @@ def _size(record: Record) -> int:
     return sum(len(payload.data) for payload in payloads if payload is not None)
 
 
-_EMPTY = sha256(b"").hexdigest()
+_EMPTY = digest_of(b"")

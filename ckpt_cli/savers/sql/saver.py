@@ -13,7 +13,7 @@ from ckpt_cli.savers.about import Ability, SideEffect, ability_set
 from ckpt_cli.savers.application_columns import restored
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
-from ckpt_cli.savers.sql.layout import WRITTEN, Layout
+from ckpt_cli.savers.sql.layout import BLOBS, WRITTEN, Layout
 from ckpt_cli.savers.sql.measure_methods import MeasureMethods
 
 T = TypeVar("T")
@@ -31,6 +31,7 @@ class SqlSaver(MeasureMethods):
     def __init__(self, engine: Engine, layout: Layout, unwritable: str = "") -> None:
         super().__init__(engine, layout)
         self._images = Images(engine, layout)
+        self.makes_digests = self._images.makes_digests
         self._unwritable = unwritable or ("a shallow saver's database keeps no history" if layout.shallow else "")
         self.abilities = ability_set(
             {
@@ -101,10 +102,24 @@ class SqlSaver(MeasureMethods):
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
         """All columns of the rows with these keys; one statement reads consecutive keys of a table."""
+        return self._looked_up(names, hashed=False)
+
+    def proofs(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """`currents` with digests of long blobs, which stay on the server."""
+        return self._looked_up(names, hashed=self.makes_digests)
+
+    def _looked_up(self, names: Sequence[tuple[str, Row]], *, hashed: bool) -> list[Row | None]:
         rows: list[Row | None] = []
         for relation, group in groupby(names, key=lambda name: name[0]):
-            rows += [row for _, row in self._images.lookup(relation, [key for _, key in group])]
+            found = self._images.lookup(relation, [key for _, key in group], hashed=hashed)
+            rows += [row for _, row in found]
         return rows
+
+    def has_rows(self, thread_id: str) -> bool:
+        """Also whether there are blobs, which may be left of checkpoints that are gone."""
+        condition, parameters = self._engine.among(BLOBS, ("thread_id",), [(thread_id,)])
+        blobs = self._engine.query(f"{self._sql_blobs.names}{condition} LIMIT 1", parameters)
+        return super().has_rows(thread_id) or next(iter(blobs), None) is not None
 
     def written_columns(self, relation: str) -> frozenset[str] | None:
         """LangGraph's own columns of a table; None for any other table."""

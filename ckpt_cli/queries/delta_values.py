@@ -1,0 +1,132 @@
+"""`DeltaValues`: the delta channels at every checkpoint of a namespace; each checkpoint is read once.
+
+`Inspection.deltas` reads the ancestors of a checkpoint back to the last stored values. Asked of each checkpoint of a
+long thread, it would read each of them hundreds of times. Here the values follow from those of the parent. `Inspection`
+is asked where a line begins, and now and then where nothing proves a reducer yet: it also looks ahead.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.reducers.delta import marked
+from ckpt_cli.history.reducers.line_values import Line
+from ckpt_cli.history.reducers.rebuilt import is_unproven
+from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT, is_snapshot, missing
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import State
+
+_AGAIN = 100  # checkpoints after which `Inspection` is asked again for a reducer that it didn't find …
+_PART = 4  # … or this part of those since the last stored value, as it reads all of them
+
+
+@dataclass(slots=True)
+class _Reached:
+    """A line up to a checkpoint, kept until the last child of the checkpoint was read.
+
+    Attributes:
+        line: its channels; None if their values can't be read.
+        ahead: the reducers that a later stored value proves, until it is reached.
+        since: the number of checkpoints since the line began, or since a stored value.
+        patience: the number of checkpoints before `Inspection` is asked again.
+        left: the number of children that weren't read.
+        problem: why the values can't be read.
+    """
+
+    line: Line | None
+    ahead: dict[str, Reducer] = field(default_factory=dict)
+    since: int = 0
+    patience: int = 0
+    left: int = 0
+    problem: PayloadCorrupt | None = None
+
+
+class DeltaValues:
+    """Rebuilds the delta channels of one namespace.
+
+    Args:
+        reader: the database, inside a moment.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._reached: dict[str, _Reached] = {}
+
+    def at(self, state: State) -> Mapping[str, Any]:
+        """The delta channels of which this checkpoint stores no value; parents must come before their children.
+
+        Raises:
+            PayloadCorrupt: something that they need can't be read.
+        """
+        lineage, own_id = self._reader.lineage(state.ref.thread_id, state.ref.ns), state.ref.checkpoint_id
+        parent_id = lineage.parent(own_id)
+        reached = self._taken(parent_id or "")
+        if reached is None and not marked(state):
+            return {}
+        stores = any(is_snapshot(value) for value in state.values.values())
+        parent = state.ref._replace(checkpoint_id=parent_id or "")
+        try:
+            if reached is None or (reached.line is None and stores):
+                reached, values = self._begin(state)
+            else:
+                values = self._go_on(reached, state, parent)
+        except PayloadCorrupt as error:
+            reached, values = _Reached(None, problem=error), {}
+        if children := lineage.children.get(own_id):
+            reached.left = len(children)
+            self._reached[own_id] = reached
+        if reached.problem is not None:
+            raise reached.problem
+        return values
+
+    def _taken(self, checkpoint_id: str) -> _Reached | None:
+        """The line up to a checkpoint, for one of its children; None if it wasn't read or has no delta channels."""
+        reached = self._reached.get(checkpoint_id)
+        if reached is None:
+            return None
+        reached.left -= 1
+        if reached.left <= 0:
+            return self._reached.pop(checkpoint_id)
+        ahead = {**reached.ahead}
+        line = reached.line and reached.line.copy(ahead)
+        return _Reached(line, ahead, reached.since, reached.patience, problem=reached.problem)
+
+    def _begin(self, state: State) -> tuple[_Reached, dict[str, Any]]:
+        ahead: dict[str, Reducer] = {}
+        line = Line(lambda at: Inspection(self._reader, at.ref).deltas(), ahead)
+        return _Reached(line, ahead), _unstored(state, line.at(state))
+
+    def _go_on(self, reached: _Reached, state: State, parent: Ref) -> dict[str, Any]:
+        line, reader = reached.line, self._reader
+        if line is None:
+            return {}
+        around, stored = Inspection(reader, state.ref), reader.writes(parent)
+        own = around.taken(reader.state(parent), stored)
+        repeated = any(write.channel in (ERROR, INTERRUPT) for write in stored)
+        known = line.at(state, own.writes, grown=around.grown(state), lost=own.lost, repeated=repeated)
+        for channel in line.ended:
+            reached.ahead.pop(channel, None)
+            reached.since = reached.patience = 0
+        values = _unstored(state, known)
+        reached.since, reached.patience = reached.since + 1, reached.patience - 1
+        if reached.patience < 0 and any(map(is_unproven, values.values())):
+            reached.patience = max(_AGAIN, reached.since // _PART)
+            values |= self._looked_ahead(reached, around, values)
+        return values
+
+    def _looked_ahead(self, reached: _Reached, around: Inspection, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values that something later proves, of those that nothing proved so far."""
+        found = {}
+        for channel, delta in around.deltas().items():
+            if is_unproven(values.get(channel)) and delta.reducer is not None:
+                reached.ahead[channel] = delta.reducer
+                found[channel] = delta.value
+        return found
+
+
+def _unstored(state: State, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {channel: values[channel] for channel in missing(state) if channel in values}
