@@ -89,7 +89,5 @@ def _library() -> Any:
     except ModuleNotFoundError as error:
         from ckpt_cli.installing import install_extra
 
-        raise MissingExtra(
-            "a bundle needs backports.zstd, which isn't here", hint=install_extra("bundle")
-        ) from error
+        raise MissingExtra("a bundle needs backports.zstd, which isn't here", hint=install_extra("bundle")) from error
     return zstd
