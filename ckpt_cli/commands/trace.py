@@ -111,7 +111,7 @@ def run(
     traced.run(row)
     sizes = ChannelSizes(reader)
     if values:
-        sizes.add_refs(traced.refs)
+        sizes.add_refs([row.ref for row in traced.rows])
     short = reader.short(thread)(row.checkpoint_id)
     return TraceView(
         thread_id=thread,
@@ -133,7 +133,7 @@ def _sums(traced: ThreadTrace) -> TraceSums:
         if step.depth == 0 and step.seconds is not None and step.spent in spent:
             spent[step.spent] += step.seconds
     return TraceSums(
-        checkpoints=len(traced.refs),
+        checkpoints=len(traced.rows),
         runs=sum(one.runs for one in tallies),
         writes=sum(one.writes for one in tallies),
         bytes=sum(one.bytes for one in tallies),

@@ -1,14 +1,16 @@
 """The plan of ``ckpt prune``: what no policy keeps goes; kept checkpoints get the nearest kept ancestor."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ckpt_cli.history.reducers.reducers import Reducer
-from ckpt_cli.model import Checkpoint, Plan, Ref
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans import idle_threads
 from ckpt_cli.plans.idle_threads import Idle
+from ckpt_cli.plans.kept_checkpoints import Decisions
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
 from ckpt_cli.plans.retained_bytes import keep_fitting
 from ckpt_cli.plans.retained_snapshots import Snapshots
@@ -19,17 +21,9 @@ from ckpt_cli.plans.wording import recently_written, short_ids
 from ckpt_cli.reading import Reader
 
 _NAMED = 20  # at most so many kept checkpoints are named one by one
-_UNKEPT = "kept by no policy, and needed by nothing that stays"
+_UNKEPT = ("kept by no policy, and needed by nothing that stays",)
 _IDLE = "its thread is idle"
-_UNCALLED = "called by a checkpoint that goes"
-
-
-class Decision(NamedTuple):
-    """Whether a checkpoint stays, and why."""
-
-    ref: Ref
-    stays: bool
-    reasons: tuple[str, ...]
+_UNCALLED = ("called by a checkpoint that goes",)
 
 
 class Rules(NamedTuple):
@@ -50,7 +44,7 @@ class Pruning(NamedTuple):
     """A plan, and what it decides of each checkpoint of the thread; the plan is empty if nothing goes."""
 
     plan: Plan
-    decisions: list[Decision]
+    decisions: Decisions
 
 
 def plan(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
@@ -65,10 +59,10 @@ def plan(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
     if rules.idle is not None and rules.idle.fits(thread):
         why = rules.idle.spares(reader, thread)
         if not why:
-            decisions = [Decision(row.ref, False, (_IDLE,)) for row in reader.rows(thread_id)]
+            decisions = Decisions(reader.rows(thread_id), lambda _: (False, (_IDLE,)))
             return Pruning(idle_threads.plan(reader, thread_id), decisions)
     if rules.policies.is_empty:
-        decisions = [Decision(row.ref, True, (why,)) for row in reader.rows(thread_id)]
+        decisions = Decisions(reader.rows(thread_id), lambda _: (True, (why,)))
         return Pruning(_nothing(thread_id, notes=(why,)), decisions)
     return _pruned(reader, thread_id, rules)
 
@@ -78,23 +72,22 @@ def _nothing(thread_id: str, more: str = "", notes: tuple[str, ...] = ()) -> Pla
 
 
 def _pruned(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
-    retention, sizes = Retention(reader, thread_id, rules.reducers), ThreadBytes(reader, thread_id)
-    remark = keep_fitting(retention, rules.policies, sizes)
-    decisions = list(_decide(reader, retention))
-    gone = {one.ref for one in decisions if not one.stays}
-    if not gone:
-        stays = f", {_stay(len(decisions))}, {sizes.everything():,} bytes"
+    retention = Retention(reader, thread_id, rules.reducers)
+    remark, before, left = _keep(reader, retention, rules.policies)
+    decisions = Decisions(reader.rows(thread_id), partial(_decide, retention.kept))
+    if all(one.stays for one in decisions):
+        stays = f", {_stay(len(decisions))}, {before:,} bytes"
         why = _reducer_notes(retention.snapshots) if retention.snapshots is not None else ()
         return Pruning(_nothing(thread_id, stays, (*([remark] if remark else ()), *why)), decisions)
     orphans = list(_moved(reader, retention))
     count = RemovedCount()
-    rows = [row for row in reader.rows(thread_id) if row.ref in gone]
-    writes = (write for write in reader.saver.writes(thread_id, values=0) if write.ref in gone)
-    remove, left = tuple(count_removed(rows, writes, count)), sizes.without(gone)
-    count.size = sizes.everything() - left
+    rows = (row for row in reader.rows(thread_id) if retention.goes(row.ref))
+    writes = (write for write in reader.saver.writes(thread_id, values=0) if retention.goes(write.ref))
+    remove = tuple(count_removed(rows, writes, count))
+    count.size = before - left
     refs = [one.row.ref for one in orphans]
     size = f"{left + _snapshot_bytes(retention):,} bytes{' (more than --max-bytes)' if remark else ''}"
-    stays = f"{count_text(len(decisions) - len(gone), 'checkpoint')}, {size}"
+    stays = f"{count_text(len(decisions) - count.checkpoints, 'checkpoint')}, {size}"
     notes = _notes(reader, retention, decisions, orphans)
     made = Plan(
         reason="",
@@ -112,13 +105,17 @@ def _pruned(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
     return Pruning(made, decisions)
 
 
-def _decide(reader: Reader, retention: Retention) -> Iterator[Decision]:
-    for row in reader.rows(retention.thread_id):
-        reasons = retention.kept[row.ns].get(row.checkpoint_id)
-        if reasons is None:
-            yield Decision(row.ref, False, (_UNCALLED if row.ns else _UNKEPT,))
-        else:
-            yield Decision(row.ref, True, tuple(reasons))
+def _keep(reader: Reader, retention: Retention, policies: Policies) -> tuple[str, int, int]:
+    """Keep what the policies keep: the remark of `keep_fitting`, the thread's bytes now, and those that are left."""
+    sizes = ThreadBytes(reader, retention.thread_id)
+    remark = keep_fitting(retention, policies, sizes)
+    return remark, sizes.everything(), sizes.without(retention.goes)
+
+
+def _decide(kept: Mapping[str, Mapping[str, list[str]]], row: CheckpointRow) -> tuple[bool, Sequence[str]]:
+    """Whether a checkpoint stays, and why."""
+    reasons = kept[row.ns].get(row.checkpoint_id)
+    return (False, _UNCALLED if row.ns else _UNKEPT) if reasons is None else (True, reasons)
 
 
 def _moved(reader: Reader, retention: Retention) -> Iterator[Checkpoint]:
@@ -162,16 +159,17 @@ def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
         yield f"no snapshot of {channel} where nothing proves its value: its ancestors stay (--reducer {channel}=NAME)"
 
 
-def _notes(reader: Reader, retention: Retention, decisions: list[Decision], moved: list[Checkpoint]) -> Iterator[str]:
+def _notes(reader: Reader, retention: Retention, decisions: Decisions, moved: list[Checkpoint]) -> Iterator[str]:
     short = short_ids(reader, Ref(retention.thread_id, "", ""))
     yield from _removed(decisions, short)
-    root = [one for one in decisions if one.stays and not one.ref.ns]
+    stay = [one for one in decisions if one.stays]
+    root = [one for one in stay if not one.ns]
     named = root if len(root) <= _NAMED else []
-    counted = [one for one in decisions if one.stays and (one.ref.ns or not named)]
+    counted = [one for one in stay if one.ns or not named]
     for one in reversed(named):
-        step = retention.steps.get(one.ref)
+        step = retention.steps.get(Ref(retention.thread_id, one.ns, one.checkpoint_id))
         place = "" if step is None else f" (step {step})"
-        yield f"{short(one.ref.checkpoint_id)}{place} stays: {', '.join(one.reasons)}"
+        yield f"{short(one.checkpoint_id)}{place} stays: {', '.join(one.reasons)}"
     for reason, count in Counter(reason for one in counted for reason in one.reasons).most_common():
         yield f"{_stay(count)}: {reason}"
     if retention.snapshots is not None:
@@ -185,15 +183,17 @@ def _notes(reader: Reader, retention: Retention, decisions: list[Decision], move
         yield f"{count_text(first, 'checkpoint')} {'has' if first == 1 else 'have'} no parent then: no ancestor stays"
 
 
-def _removed(decisions: list[Decision], short: Callable[[str], str]) -> Iterator[str]:
+def _removed(decisions: Decisions, short: Callable[[str], str]) -> Iterator[str]:
     """How many checkpoints go for each reason, and the names of a few."""
-    by_reason = defaultdict[str, list[Ref]](list)
+    counts, named = Counter[str](), defaultdict[str, list[str]](list)
     for one in decisions:
         if not one.stays:
-            by_reason[", ".join(one.reasons)].append(one.ref)
-    for reason, refs in by_reason.items():
-        names = f": {', '.join(short(ref.checkpoint_id) for ref in refs)}" if len(refs) <= _NAMED else ""
-        yield f"{count_text(len(refs), 'checkpoint')} {'goes' if len(refs) == 1 else 'go'}, {reason}{names}"
+            counts[reason := ", ".join(one.reasons)] += 1
+            if counts[reason] <= _NAMED:
+                named[reason].append(one.checkpoint_id)
+    for reason, count in counts.items():
+        names = f": {', '.join(map(short, named[reason]))}" if count <= _NAMED else ""
+        yield f"{count_text(count, 'checkpoint')} {'goes' if count == 1 else 'go'}, {reason}{names}"
 
 
 def _stay(count: int) -> str:

@@ -27,4 +27,4 @@ def keep_fitting(retention: Retention, policies: Policies, sizes: ThreadBytes) -
 
 def _size(retention: Retention, sizes: ThreadBytes) -> int:
     snapshots = 0 if retention.snapshots is None else retention.snapshots.size
-    return sizes.without(retention.gone()) + snapshots
+    return sizes.without(retention.goes) + snapshots

@@ -21,7 +21,7 @@ class Calls:
         reader: the database.
         thread_id: the thread.
         lineages: the tree of each of its namespaces.
-        starts: task id to the checkpoint on which the task's writes are stored.
+        starts: the id of each task that a namespace names, to the checkpoint on which the task's writes are stored.
     """
 
     def __init__(

@@ -71,9 +71,10 @@ class Retention:
         self._sends = defaultdict[str, set[str]](set)
         self._written = defaultdict[Ref, set[str]](set)
         self.snapshots = None if reducers is None else Snapshots(reader, reducers)
-        starts: dict[str, Ref] = {}
+        callers, starts = {caller_task(ns) for ns in self.lineages if ns}, dict[str, Ref]()
         for write in reader.saver.writes(thread_id, values=0):
-            starts[write.task_id] = write.ref
+            if write.task_id in callers:
+                starts[write.task_id] = write.ref
             if self.snapshots is not None:
                 self._written[write.ref].add(write.channel)
             if write.channel == TASKS:
@@ -211,10 +212,9 @@ class Retention:
         rows = (lineage.rows[one] for one in self.kept[ns])
         return Lineage(row._replace(parent_id=parents.get(row.checkpoint_id, row.parent_id)) for row in rows)
 
-    def gone(self) -> set[Ref]:
-        """The checkpoints that don't stay."""
-        every = (Ref(self.thread_id, ns, one) for ns, lineage in self.lineages.items() for one in lineage.rows)
-        return {ref for ref in every if ref.checkpoint_id not in self.kept[ref.ns]}
+    def goes(self, ref: Ref) -> bool:
+        """Whether a checkpoint goes; one whose row is lost doesn't: nothing of it is there but writes."""
+        return ref.checkpoint_id in self.lineages.get(ref.ns, ()) and ref.checkpoint_id not in self.kept[ref.ns]
 
     def orphans(self, ns: str) -> dict[str, str | None]:
         """The kept checkpoints whose parent goes, each with the nearest ancestor that stays."""

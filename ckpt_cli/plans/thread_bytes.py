@@ -1,6 +1,6 @@
 """`ThreadBytes`: what a thread's checkpoints and writes take in the database, whichever of them stay."""
 
-from collections.abc import Set
+from collections.abc import Callable
 
 from ckpt_cli.model import Checkpoint, Ref
 from ckpt_cli.reading import Reader
@@ -10,23 +10,23 @@ class ThreadBytes:
     """The stored bytes of one thread; a value that several checkpoints share counts once."""
 
     def __init__(self, reader: Reader, thread_id: str) -> None:
-        self._sizes = reader.saver.stored_sizes(thread_id)
-        self._own = {ref: size or 0 for ref, size in self._sizes.own.items()}
-        unknown = [ref for ref, size in self._sizes.own.items() if size is None]
+        own, self._values, self._uses = reader.saver.stored_sizes(thread_id)
+        self._own = {ref: size or 0 for ref, size in own.items()}
+        unknown = [ref for ref, size in own.items() if size is None]
         for stored in reader.saver.checkpoints(unknown):
             self._own[stored.row.ref] = payload_bytes(stored)
         for write in reader.saver.writes(thread_id, values=0):
             self._own[write.ref] = self._own.get(write.ref, 0) + write.size
 
-    def without(self, gone: Set[Ref]) -> int:
-        """What is left without some checkpoints and the writes stored on them."""
-        left = [ref for ref in self._own if ref not in gone]
-        values = {value for ref in left for value in self._sizes.uses.get(ref, ())}
-        return sum(self._own[ref] for ref in left) + sum(self._sizes.values.get(one, 0) for one in values)
+    def without(self, goes: Callable[[Ref], bool]) -> int:
+        """What is left without the checkpoints that go, and the writes stored on them."""
+        left = [ref for ref in self._own if not goes(ref)]
+        values = {value for ref in left for value in self._uses.get(ref, ())}
+        return sum(self._own[ref] for ref in left) + sum(self._values.get(one, 0) for one in values)
 
     def everything(self) -> int:
         """What the whole thread takes."""
-        return self.without(frozenset())
+        return self.without(lambda _: False)
 
 
 def payload_bytes(stored: Checkpoint) -> int:

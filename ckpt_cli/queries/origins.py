@@ -18,7 +18,6 @@ from ckpt_cli.history.tasks.write_attribution import is_command, is_update, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
-from ckpt_cli.queries.channel_line import Reading
 from ckpt_cli.queries.line_moments import Moment
 from ckpt_cli.queries.proved_steps import ProvedSteps
 from ckpt_cli.queries.step_reads import StepReads
@@ -95,8 +94,8 @@ class Origins:
     def _known(self, page: Sequence[int]) -> dict[str, Note]:
         """The metadata of these checkpoints, of their parents and of their parents, as it was read with the values."""
         numbers = {max(number - back, 0) for number in page for back in range(3)}
-        readings = (self._moments[number].reading for number in numbers)
-        return {one.checkpoint_id: one.note for one in readings if one.is_note_whole}
+        notes = ((self._refs[number].checkpoint_id, self._moments[number].note) for number in numbers)
+        return {checkpoint_id: note for checkpoint_id, note in notes if note is not None}
 
     def _origins(self, reader: Reader, reads: StepReads, number: int, changes: Sequence[Explains]) -> list[Origin]:
         checkpoint_id = self._refs[number].checkpoint_id
@@ -127,19 +126,19 @@ class Origins:
             list(made.candidates),
             made.why,
             moment.turn,
-            moment.reading.run_id,
+            moment.run_id,
             copied_from,
         )
 
     def _credit(self, reads: StepReads, checkpoint_id: str, number: int, explains: Explains) -> Credit:
         attribution, moment = reads.attribution, self._moments[number]
-        source, ran = attribution.note(checkpoint_id).source, moment.reading.ran or ()
+        source, ran = attribution.note(checkpoint_id).source, moment.ran or ()
         begins_late = self._begins_late(reads, checkpoint_id)
         if why := _gap(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
             return Credit(why=why)
         if source == "input" and attribution.spans_steps(checkpoint_id):
             return Credit(why="the checkpoints between it and the one before it aren't stored")
-        if number and _has_kept_version(moment.reading, self._moments[number - 1].reading):
+        if number and _has_kept_version(moment, self._moments[number - 1]):
             return _candidates(ran, "the channel has no new version here, so no write made it")
         if source == "update":
             nodes = list(reads.step_nodes.nodes(checkpoint_id))
@@ -243,8 +242,8 @@ def _gap(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_late: b
     return "no checkpoint before it is recorded" if begins_late else ""
 
 
-def _has_kept_version(reading: Reading, before: Reading) -> bool:
-    return reading.version is not None and reading.version == before.version
+def _has_kept_version(moment: Moment, before: Moment) -> bool:
+    return moment.version is not None and moment.version == before.version
 
 
 def _writer(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:

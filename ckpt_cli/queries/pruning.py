@@ -13,6 +13,7 @@ from ckpt_cli.model import CheckpointRow, Plan, Ref
 from ckpt_cli.operations.bundles import Packed
 from ckpt_cli.parameters.target import Target
 from ckpt_cli.plans import prune as plans
+from ckpt_cli.plans.kept_checkpoints import Decisions
 from ckpt_cli.plans.prune import Pruning, Rules
 from ckpt_cli.plans.removed_records import count_text
 from ckpt_cli.queries.selected_heads import selected_heads
@@ -23,12 +24,23 @@ from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.bundle.thread_export import export_thread
 from ckpt_cli.savers.bundle.writer import BundleWriter
 from ckpt_cli.session import Session
+from ckpt_cli.views.base import Rows
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.prune import DecidedCheckpoint, PruneView
 
 _REASONS = 12  # at most so many reasons are listed for many threads
 Decided = Counter[tuple[bool, str]]
 """How many checkpoints stay, or go, for each reason."""
+
+
+class _Lines(Rows):
+    """What is decided of each checkpoint, as the view has it."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self._decisions = decisions
+
+    def __iter__(self) -> Iterator[DecidedCheckpoint]:
+        return (DecidedCheckpoint(*one) for one in self._decisions)
 
 
 def prune_one(session: Session, thread_id: str, rules: Rules, path: Path | None, *, vacuum: bool = False) -> PruneView:
@@ -46,8 +58,7 @@ def prune_one(session: Session, thread_id: str, rules: Rules, path: Path | None,
             return pruning._replace(plan=plan._replace(notes=(*plan.notes, *after)))
 
         plan, decisions = session.make_plan(make)
-        lines = (DecidedCheckpoint(one.ref.ns, one.ref.checkpoint_id, one.stays, one.reasons) for one in decisions)
-        return PruneView.of(session.change(plan, packed=packed if plan.remove else None), lines)
+        return PruneView.of(session.change(plan, packed=packed if plan.remove else None), _Lines(decisions))
 
 
 def prune_many(session: Session, target: Target, rules: Rules, path: Path | None, *, vacuum: bool = False) -> BulkView:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from functools import lru_cache
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
@@ -23,13 +23,14 @@ from ckpt_cli.views.trace import TaskLine, TraceStep
 
 _LOOPS = frozenset({"loop", ""})
 _UPDATES = frozenset({"update"})
+_SHARED = 500  # different steps
 
 
 class ThreadTrace:
     """The steps of a line and of the subgraphs that it called, with their sums.
 
     Attributes:
-        refs: the checkpoints that were gone through, namespace by namespace.
+        rows: the checkpoints that were gone through, namespace by namespace.
         state_bytes: what they take, as far as the engine tells.
         gone: the parents of the first checkpoints, in the thread and its subgraphs, which aren't stored.
         left: tasks of subgraphs that left nothing, by graph and node, as `NamespaceWalk.left` finds them.
@@ -42,7 +43,7 @@ class ThreadTrace:
         self._progress = progress
         self.tally = TraceTally()
         self.steps: list[TraceStep] = []
-        self.refs: list[Ref] = []
+        self.rows: list[CheckpointRow] = []
         self.state_bytes: int | None = None
         self.gone: list[Ref] = []
         self.left = Counter[tuple[str, str]]()
@@ -62,17 +63,17 @@ class ThreadTrace:
         self._progress("")
 
     def _add(self, ns: str, line: Sequence[str], depth: int) -> None:
-        walk, following = NamespaceWalk(self._reader, self._thread_id, ns), dict(pairwise(line))
+        walk, following = NamespaceWalk(self._reader, self._thread_id, ns), iter([*line[1:], None])
         for page in walk.pages(line):
             if page[0] == line[0]:
                 self.lost_starts += walk.is_unrecorded(line[0])
                 self._begin(walk, line[0])
             for checkpoint_id in page:
                 self._count(walk.reads.lineage.rows[checkpoint_id])
-                self._add_step(walk, checkpoint_id, following.get(checkpoint_id), depth)
+                self._add_step(walk, checkpoint_id, next(following), depth)
             if page[-1] == line[-1]:
                 self.left.update((graph_of(ns), node) for node in walk.left(line[-1]))
-            self._progress(f"trace: {len(self.refs):,} checkpoints")
+            self._progress(f"trace: {len(self.rows):,} checkpoints")
 
     def _begin(self, walk: NamespaceWalk, first: str) -> None:
         """Note whether the first checkpoint of a line has messages that no write of the line shows."""
@@ -82,7 +83,7 @@ class ThreadTrace:
             self._unshown.add(walk.reads.ns)
 
     def _count(self, row: CheckpointRow) -> None:
-        self.refs.append(row.ref)
+        self.rows.append(row)
         if row.size is not None:
             self.state_bytes = (self.state_bytes or 0) + row.size
 
@@ -111,7 +112,7 @@ class ThreadTrace:
         started = iso(ids.unix_time(checkpoint_id))
         waits = pending_command(stored) if checkpoint_id not in walk.reads.lineage.children else None
         own = TraceStep(
-            path, ns, depth, checkpoint_id, made, step, started, seconds, spent, recorded, tuple(tasks), waits
+            path, ns, depth, checkpoint_id, made, step, started, seconds, spent, recorded, _shared(tuple(tasks)), waits
         )
         self.steps.insert(place, own)
 
@@ -208,6 +209,12 @@ def _spent(walk: NamespaceWalk, runs: Sequence[TaskRun], made: str | None) -> st
 def _seconds(checkpoint_id: str, made: str | None) -> float | None:
     begin, end = ids.unix_time(checkpoint_id), ids.unix_time(made) if made is not None else None
     return None if begin is None or end is None else max(end - begin, 0.0)
+
+
+@lru_cache(_SHARED)
+def _shared(tasks: tuple[TaskLine, ...]) -> tuple[TaskLine, ...]:
+    """The same lines; those of steps that repeat are in memory once."""
+    return tasks
 
 
 def _task(node: str | None, kind: str, own: Tally) -> TaskLine:

@@ -1,9 +1,9 @@
 """The view of ``ckpt prune`` on one thread: its plan, and what is decided of each checkpoint."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
+from ckpt_cli.views.base import Rows
 from ckpt_cli.views.plan import PlanView
 
 
@@ -34,14 +34,14 @@ class PruneView(PlanView):
 
     verb: ClassVar[str] = "prune"
 
-    checkpoints: list[DecidedCheckpoint] = field(default_factory=list)
+    checkpoints: Rows | list[DecidedCheckpoint] = field(default_factory=list)
     log_bytes: int = 0
     packed: str | None = None
 
     @classmethod
-    def of(cls, plan: PlanView, checkpoints: Iterable[DecidedCheckpoint]) -> "PruneView":
+    def of(cls, plan: PlanView, checkpoints: Rows) -> "PruneView":
         """The same plan with the decisions."""
-        view = cls(**{one.name: getattr(plan, one.name) for one in fields(plan)}, checkpoints=list(checkpoints))
+        view = cls(**{one.name: getattr(plan, one.name) for one in fields(plan)}, checkpoints=checkpoints)
         view.confirmed, view.bundle = plan.confirmed, plan.bundle
         view.log_bytes, view.packed = plan.log_growth, plan.bundle or None
         return view

@@ -38,11 +38,12 @@ def _run(path: Path, words: Sequence[str]) -> None:
         [["delete", "t", "--after", "step:2", "--dry-run"]],
         [["delete", "t", "--after", "step:2", "--dry-run", "--json"]],
         [["delete", "t", "--dry-run", "--json"]],
+        [["prune", "t", "--keep-last", "10", "--dry-run", "--json"]],
         [["delete", "t", "--after", "step:2", "--yes", "--json"], ["undo", "--dry-run", "--json"], ["undo", "--yes"]],
     ],
 )
 def test_a_plan_keeps_no_more_of_a_row_than_its_name(commands: list[list[str]], tmp_path: Path) -> None:
-    """Three times as many checkpoints are deleted and restored; only their names grow."""
+    """Three times as many checkpoints are deleted, pruned and restored; only their names grow."""
     make(tmp_path / "tiny.sqlite", chain(5))
     few, many = (_twice(tmp_path / f"{count}.sqlite", count) for count in (_FEW, 3 * _FEW))
     for words in commands:

@@ -16,6 +16,7 @@ from ckpt_cli.app import run
 from ckpt_cli.completion.names import complete_policy
 from ckpt_cli.queries import pruning
 from ckpt_cli.savers.bundle.writer import BundleWriter
+from tests.bench.bounds import chain, make
 from tests.commands.changes import Json
 from tests.copying.test_removed import dump
 
@@ -48,6 +49,22 @@ def test_the_newest_that_fit(said: Said) -> None:
         both = _staying(said, thread_id, "--max-bytes", str(least + 5_000), "--keep-inputs")
         more = _staying(said, thread_id, "--keep-inputs")
         assert {one["checkpoint_id"] for one in both} >= {one["checkpoint_id"] for one in more}
+
+
+def test_writes_without_a_checkpoint_stay(said: Said, tmp_path: Path) -> None:
+    """They are counted as what is left, also in a namespace of which no checkpoint is stored."""
+    make(db := tmp_path / "lost.sqlite", chain(5))
+    before = said("prune", "t", "--keep-last", "2", "--dry-run", db=db)
+    with closing(sqlite3.connect(db)) as connection:
+        for ns in ("", "gone:1"):
+            names = "thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value"
+            row = ("t", ns, "1f044c4a-0000-6000-8000-999999999999", "task", 0, "x", "msgpack", b"\x01")
+            connection.execute(f"INSERT INTO writes ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        connection.commit()
+    after = said("prune", "t", "--keep-last", "2", "--dry-run", db=db)
+    assert (after["rows"], after["checkpoints"]) == (before["rows"], before["checkpoints"])
+    left = [int(re.findall(r"checkpoints?, ([0-9,]+) bytes", one["summary"])[0]) for one in (before, after)]
+    assert left[1] == left[0] + 2
 
 
 def _staying(said: Said, *words: str) -> list[Json]:

@@ -64,4 +64,4 @@ class PartAges:
     def moments(self) -> list[Became]:
         """With `whole`: at which checkpoints the value at the end of the path became another."""
         [part] = self._root.ends()
-        return [one._replace(others=self._walk.possible(one.others)) for one in part.past]
+        return [one._replace(others=self._walk.possible(one.others)) if one.others else one for one in part.past]

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from ckpt_cli.history.lineage import ids
 
@@ -20,7 +21,7 @@ class ShortIds:
     """
 
     def __init__(self, checkpoint_ids: Iterable[str]) -> None:
-        self._ids = sorted(set(checkpoint_ids))
+        self._ids = [own_id for own_id, _ in groupby(sorted(checkpoint_ids))]  # a set of many ids takes megabytes
         # ids in the order of their last groups; the ids themselves are shared with the rows, because there may be many
         self._owners = sorted((i for i in self._ids if ids.is_uuid6(i)), key=_last_group)
         self._groups = [_last_group(i) for i in self._owners]

@@ -1,9 +1,13 @@
 """`Note`: what metadata says about the step that made a checkpoint: source, step, parents, outputs."""
 
 from collections.abc import Mapping
+from sys import intern
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.lineage import ids
+
+_NO_PARENTS: Mapping[str, str] = MappingProxyType({})
 
 
 class Note(NamedTuple):
@@ -21,12 +25,16 @@ class Note(NamedTuple):
 
 
 def note(metadata: Any, checkpoint_id: str) -> Note:
-    """The note of stored metadata; if it has no step, the step comes from the checkpoint id."""
+    """The note of stored metadata; if it has no step, the step comes from the checkpoint id.
+
+    Notes of a long thread share their sources, and that there are no parents: each has little of its own in memory.
+    """
     recorded = metadata if isinstance(metadata, dict) else {}
     source, step, parents = recorded.get("source"), recorded.get("step"), recorded.get("parents")
+    named = {ns: i for ns, i in parents.items() if isinstance(i, str)} if isinstance(parents, dict) else {}
     return Note(
-        source if isinstance(source, str) else "",
+        intern(source) if isinstance(source, str) else "",
         step if isinstance(step, int) else ids.step(checkpoint_id),
-        {ns: i for ns, i in parents.items() if isinstance(i, str)} if isinstance(parents, dict) else {},
+        named or _NO_PARENTS,
         recorded.get("writes"),
     )
