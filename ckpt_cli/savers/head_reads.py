@@ -30,7 +30,10 @@ class HeadRead(NamedTuple):
     @property
     def first(self) -> CheckpointRow | None:
         """The first checkpoint of the head's namespace; None if there are no rows."""
-        return next((row for row in self.rows if row.ns == self.head.ns), None)
+        rows, ns = self.rows, self.head.ns
+        if rows and rows[0].ns == ns:  # the root graph's rows come first
+            return rows[0]
+        return next((row for row in rows if row.ns == ns), None)
 
 
 class HeadReader:
