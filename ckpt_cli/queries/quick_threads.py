@@ -151,7 +151,7 @@ class QuickThreads:
 
     def _head(self, read: HeadRead) -> QuickHead | None:
         """What the view needs of a head; None if it doesn't show which nodes are due."""
-        decode, checkpoint = self._reader.value, read.checkpoint
+        decode, checkpoint = self._reader.codec.decode, read.checkpoint
         if checkpoint is None:
             return None
         body, apart = decode(checkpoint.body), checkpoint.channels
