@@ -26,6 +26,7 @@ class PassingSaver(Saver):
         self.unit, self.shrinks = saver.unit, saver.shrinks  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
         self.has_flat_rows = saver.has_flat_rows
+        self.reads_whole_writes = saver.reads_whole_writes  # type: ignore[misc]
         self.finds_writes_by_path = saver.finds_writes_by_path
         self.rewrites_numbers = saver.rewrites_numbers
 

@@ -148,7 +148,7 @@ class PageMethods(ThreadMethods):
         if is_written is None:
             return None
         rows.sort(key=_NAME_IN_THREAD)
-        return new(HeadRead, (head, checkpoint, rows, is_written, root))
+        return new(HeadRead, (head, checkpoint, rows, is_written, root, None))
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Many are read in one statement for each page, a thread's in one of its own.
