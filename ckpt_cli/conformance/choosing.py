@@ -78,7 +78,9 @@ class Choosing(Samples):
         assert reads.keys() == set(heads)
         assert sum(read.is_written for read in reads.values()) > 10
         for head, read in reads.items():
-            assert read.is_written == any(True for _ in saver.writes_on([head]))
+            writes = [*saver.writes_on([head])]
+            assert read.is_written == bool(writes)
+            assert read.writes is None or [*read.writes] == writes
             assert list(read.rows) == [*saver.rows(head.thread_id)]
             assert [read.checkpoint] == [*saver.checkpoints([head])]
             if read.first is not None and read.root_metadata is not None:

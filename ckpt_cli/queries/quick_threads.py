@@ -126,9 +126,11 @@ class QuickThreads:
 
     def _add_tasks(self, heads: Sequence[QuickHead]) -> None:
         """Add the tasks of these heads, as far as heads and writes show them; the writes of all are read at once."""
-        written = [head.read.head for head in heads if head.read.is_written]
+        reads = [head.read for head in heads if head.read.is_written]
+        unread = [read.head for read in reads if read.writes is None]
+        stored = self._reader.saver.writes_on(unread, values=_LONGEST) if unread else ()
         writes: dict[Ref, list[TaskWrite]] = {}
-        for write in self._reader.saver.writes_on(written, values=_LONGEST) if written else ():
+        for write in chain(stored, *(read.writes for read in reads if read.writes is not None)):
             writes.setdefault(write.ref, []).append(TaskWrite(write, self._reader.codec.decode))
         for head in heads:
             head.snapshot = quick_snapshot(head.due, writes.get(head.read.head, ()))
@@ -151,7 +153,7 @@ class QuickThreads:
 
     def _head(self, read: HeadRead) -> QuickHead | None:
         """What the view needs of a head; None if it doesn't show which nodes are due."""
-        decode, checkpoint = self._reader.value, read.checkpoint
+        decode, checkpoint = self._reader.codec.decode, read.checkpoint
         if checkpoint is None:
             return None
         body, apart = decode(checkpoint.body), checkpoint.channels
@@ -166,7 +168,7 @@ class QuickThreads:
 
 
 def _without_value(read: HeadRead) -> HeadRead:
-    return read._replace(checkpoint=None)
+    return read._replace(checkpoint=None, writes=None)
 
 
 def _is_alone(read: HeadRead) -> bool:

@@ -81,7 +81,7 @@ class QuickView(ThreadView):
             head.metadata_problem or None,
             statuses,
             [],
-            nothing_since(source, tasks),
+            nothing_since(source, tasks) if tasks else None,
             [],
         )
         return tuple.__new__(cls, fields)
@@ -131,10 +131,10 @@ class QuickView(ThreadView):
 def _branches(rows: Sequence[CheckpointRow]) -> int:
     """The number of branches of one namespace; a chain, in which each row continues the row before it, is one."""
     before = rows[0].checkpoint_id if rows else ""
-    for row in rows[1:]:
-        if row.parent_id != before or row.checkpoint_id <= before:
+    for _, _, own_id, parent_id, _ in rows[1:]:
+        if parent_id != before or own_id <= before:
             return len(Lineage(rows).branches)
-        before = row.checkpoint_id
+        before = own_id
     return len(Lineage(rows).branches) if not rows or rows[0].parent_id else 1
 
 

@@ -29,11 +29,12 @@ class Heads:
         return self._count
 
     def __iter__(self) -> Iterator[Thread]:
+        new = tuple.__new__  # the tuples' own `__new__` would be a function of Python's
         yield from self._first
         if self._file is not None:
             self._file.seek(0)
             for page in map(json.loads, self._file):
-                yield from (Thread(head[0], Ref(*head)) for head in page)
+                yield from (new(Thread, (head[0], new(Ref, head))) for head in page)
 
     def _write(self, threads: Iterable[Thread]) -> IO[str]:
         from tempfile import TemporaryFile

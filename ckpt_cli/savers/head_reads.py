@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 
@@ -19,6 +19,7 @@ class HeadRead(NamedTuple):
         is_written: whether writes are stored on the head.
         root_metadata: the metadata of the first checkpoint in the head's namespace; None if it has a parent, or if
             it wasn't read.
+        writes: the writes on the head with their payloads; None if they weren't read.
     """
 
     head: Ref
@@ -26,15 +27,22 @@ class HeadRead(NamedTuple):
     rows: Sequence[CheckpointRow]
     is_written: bool
     root_metadata: Payload | None = None
+    writes: Sequence[Write] | None = None
 
     @property
     def first(self) -> CheckpointRow | None:
         """The first checkpoint of the head's namespace; None if there are no rows."""
-        return next((row for row in self.rows if row.ns == self.head.ns), None)
+        rows, ns = self.rows, self.head.ns
+        if rows and rows[0].ns == ns:  # the root graph's rows come first
+            return rows[0]
+        return next((row for row in rows if row.ns == ns), None)
 
 
 class HeadReader:
     """The role of a saver that reads the heads of many threads; a part of the contract."""
+
+    reads_whole_writes: ClassVar[bool] = False
+    """Whether the engine reads the payloads of writes also where only the writes are asked for."""
 
     @abstractmethod
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
@@ -75,10 +83,14 @@ class HeadReader:
 
     def head_reads(self, heads: Collection[Ref]) -> Iterator[HeadRead]:
         """The heads of different threads, in any order; one that doesn't exist is left out."""
-        written = {write.ref for write in self.writes_on(heads, values=0)}
+        writes: dict[Ref, list[Write]] = {head: [] for head in heads}
+        for write in self.writes_on(heads, values=None if self.reads_whole_writes else 0):
+            writes[write.ref].append(write)
         rows: dict[str, list[CheckpointRow]] = {head.thread_id: [] for head in heads}
         for row in self.rows_of(list(rows)):
             rows[row.thread_id].append(row)
         for checkpoint in self.checkpoints(heads):
             ref = checkpoint.row.ref
-            yield HeadRead(ref, checkpoint, rows[ref.thread_id], ref in written)
+            own = writes[ref]
+            known = own if self.reads_whole_writes or not own else None
+            yield HeadRead(ref, checkpoint, rows[ref.thread_id], bool(own), writes=known)

@@ -8,12 +8,12 @@ two reads: otherwise a plan might be computed from one head, and its basis from 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, RowChange, Thread, Write
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.head_reads import HeadReader, LoneWrites
+from ckpt_cli.savers.head_reads import HeadRead, HeadReader, LoneWrites
 from ckpt_cli.savers.passing import PassingSaver
 
 T = TypeVar("T")
@@ -24,12 +24,20 @@ _BYTES = 8 << 20  # after so many bytes of checkpoints, or of writes, a hint is 
 
 
 class PrefetchingSaver(PassingSaver):
-    """Keeps the records that hints fetched until the next call of `moment`, the next hint about threads or a write."""
+    """Keeps the records that hints fetched until the next call of `moment`, the next hint about threads or a write.
+
+    What `head_reads` gave is kept until its next call, so that a closer look at some of its threads reads the rest.
+    """
 
     def __init__(self, saver: Saver) -> None:
         super().__init__(saver)
         self._heads: dict[tuple[str, str], list[CheckpointRow]] | None = None  # None outside of moments
+        self._head_reads: dict[str, HeadRead] = {}
         self._forget()
+
+    def _forget_all(self) -> None:
+        self._forget()
+        self._head_reads = {}
 
     def _forget(self) -> None:
         self._rows: dict[str, list[CheckpointRow]] = {}
@@ -49,7 +57,9 @@ class PrefetchingSaver(PassingSaver):
         """Fetch the rows of these threads without values. Each read of a thread then fetches a page of threads."""
         self._forget()
         rows: dict[str, list[CheckpointRow]] = {thread_id: [] for thread_id in thread_ids}
-        for row in self._noting_heads(self._saver.rows_of(list(rows))):
+        known = [self._head_reads[thread_id].rows for thread_id in rows if thread_id in self._head_reads]
+        others = [thread_id for thread_id in rows if thread_id not in self._head_reads]
+        for row in self._noting_heads(chain(*known, self._saver.rows_of(others) if others else ())):
             rows[row.thread_id].append(row)
         self._rows, self._threads_to_fetch = rows, list(rows)
 
@@ -83,7 +93,11 @@ class PrefetchingSaver(PassingSaver):
     def _fetch_checkpoints(self, refs: list[Ref]) -> list[Ref]:
         """Fetch some megabytes of checkpoints; returns those of `refs` that were fetched or don't exist."""
         places, weight = {ref: place for place, ref in enumerate(refs)}, 0
-        for checkpoint in self._saver.checkpoints(refs):
+        reads = (self._head_reads.get(ref.thread_id) for ref in refs)
+        known = {read.head: read.checkpoint for read in reads if read is not None and read.checkpoint is not None}
+        self._checkpoints |= {ref: known[ref] for ref in refs if ref in known}
+        unread = [ref for ref in refs if ref not in known]
+        for checkpoint in self._saver.checkpoints(unread) if unread else ():
             ref = checkpoint.row.ref
             self._checkpoints[ref] = checkpoint
             weight += sum(len(payload.data) for payload in (checkpoint.body, *(checkpoint.channels or {}).values()))
@@ -93,8 +107,12 @@ class PrefetchingSaver(PassingSaver):
 
     def _fetch_writes(self, refs: list[Ref]) -> None:
         writes: dict[Ref, list[Write]] = {ref: [] for ref in refs}
+        reads = (self._head_reads.get(ref.thread_id) for ref in refs)
+        known = {read.head: [*read.writes] for read in reads if read is not None and read.writes is not None}
+        writes |= {ref: known[ref] for ref in refs if ref in known}
+        unread = [ref for ref in refs if ref not in known]
         weight = 0
-        for write in self._saver.writes_on(refs):
+        for write in self._saver.writes_on(unread) if unread else ():
             writes[write.ref].append(write)
             weight += write.size
             if weight > _BYTES:
@@ -107,7 +125,7 @@ class PrefetchingSaver(PassingSaver):
         is_outermost = self._heads is None
 
         def fresh() -> T:
-            self._forget()
+            self._forget_all()
             if is_outermost:
                 self._heads = {}
             return look()
@@ -229,6 +247,15 @@ class PrefetchingSaver(PassingSaver):
             return self._saver.writes_on(refs, values=values)
         return self._cached_writes(refs, values)
 
+    def head_reads(self, heads: Collection[Ref]) -> Iterator[HeadRead]:
+        """See `HeadReader.head_reads`; some megabytes of bodies and writes are kept."""
+        self._head_reads, weight = {}, 0
+        for read in self._saver.head_reads(heads):
+            weight += _weight(read)
+            kept = read if weight <= _BYTES else read._replace(checkpoint=None, writes=None)
+            self._head_reads[read.head.thread_id] = kept
+            yield read
+
     def lone_writes(
         self, refs: Collection[Ref], task_path: str, *, without: str, values: int
     ) -> Iterator[tuple[Ref, LoneWrites | None]]:
@@ -242,13 +269,22 @@ class PrefetchingSaver(PassingSaver):
 
     def transaction(self, work: Callable[[], T]) -> T:
         """See `Saver.transaction`; nothing that was fetched before is used inside it."""
-        self._forget()
+        self._forget_all()
         try:
             return self._saver.transaction(work)
         finally:
-            self._forget()
+            self._forget_all()
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """See `Saver.change`."""
-        self._forget()
+        self._forget_all()
         self._saver.change(changes)
+
+
+def _weight(read: HeadRead) -> int:
+    """The bytes of a head's body and writes."""
+    head = read.checkpoint
+    size = 0 if head is None else len(head.body.data)
+    if head is not None and head.channels:
+        size += sum(len(data) for _, data in head.channels.values())
+    return size + sum(write.size for write in read.writes) if read.writes else size

@@ -17,13 +17,14 @@ def newest_first(
             come first.
         rootless: gives the threads with these ids, which have no root namespace, the highest head id first.
     """
+    new = tuple.__new__  # the tuples' own `__new__` would be a function of Python's
     without: list[Thread] = []
     for has_no_root, pairs in groupby(heads, key=lambda pair: pair[1] is None):
         if has_no_root:
             without = rootless([thread_id for thread_id, _ in pairs])
         else:
-            with_root = (Thread(thread_id, Ref(thread_id, "", head or "")) for thread_id, head in pairs)
-            yield from merge(without, with_root, key=head_id, reverse=True)
+            with_root = (new(Thread, (thread_id, new(Ref, (thread_id, "", head or "")))) for thread_id, head in pairs)
+            yield from merge(without, with_root, key=head_id, reverse=True) if without else with_root
             return
     yield from without
 

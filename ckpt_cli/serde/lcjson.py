@@ -70,7 +70,7 @@ def _rescued(data: bytes, problem: str, opened: Envelope, *, escaped: bool = Fal
 
 
 def _is_within_levels(value: Any, text: str) -> bool:
-    if text.count("[") + text.count("{") <= LEVELS:
+    if len(text) <= LEVELS or text.count("[") + text.count("{") <= LEVELS:
         return True
     layer = [value]
     for _ in range(LEVELS):

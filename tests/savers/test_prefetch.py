@@ -149,6 +149,32 @@ def test_a_hint_about_large_checkpoints_fetches_a_few_of_them(monkeypatch: pytes
     assert [one.payload for i in ids for one in saver.writes("t", "", [i])] == [large] * len(ids)
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_closer_look_at_threads_reads_what_is_missing(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows, heads and, if the engine reads them anyway, writes of `head_reads` aren't read again, even after a hint."""
+    monkeypatch.setattr(Far, "reads_whole_writes", whole)
+    ids = [f"t{n}" for n in range(10)]
+    records = [checkpoint(i, "1") for i in ids] + [write(i, "1") for i in ids[::2]]
+    far = Far(records)
+    saver = PrefetchingSaver(far)
+
+    def look() -> None:
+        listed = list(saver.threads())
+        assert {read.writes is None for read in saver.head_reads([one.head for one in listed])} == {not whole, False}
+        far.calls.clear()
+        saver.expect_threads(listed)
+        assert far.calls == ({} if whole else {"writes_on": 1})
+        for one in listed:
+            assert [*saver.rows(one.thread_id)] == [*MemorySaver.rows(far, one.thread_id)]
+            assert [*saver.checkpoints([one.head])] == [*MemorySaver.checkpoints(far, [one.head])]
+            assert [*saver.writes_on([one.head])] == [*MemorySaver.writes_on(far, [one.head])]
+
+    saver.moment(look)
+    far.calls.clear()
+    saver.moment(lambda: saver.expect_threads(list(saver.threads())))
+    assert far.calls.keys() == {"rows_of", "checkpoints", "writes_on"}, "the next moment reads all again"
+
+
 class Busy(Far):
     """A server without moments: after each read of rows or of a head, the application stores a further checkpoint."""
 

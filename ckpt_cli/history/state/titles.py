@@ -65,8 +65,9 @@ def _first_human(value: Any, *, conversation: bool = False) -> str:
     """
     if type(value) in _NO_MESSAGES:
         return ""
-    listed = isinstance(value, list) and (conversation or not any(isinstance(item, str) for item in value))
-    spelled = spelled_out(value) if listed else [value]
+    if type(value) is list and not conversation and str in map(type, value):
+        return ""
+    spelled = spelled_out(value) if isinstance(value, list) else [value]
     spoken = (one.text for one in messages_of(spelled, "human") if one.text.strip())
     return _line(next(spoken, ""))
 

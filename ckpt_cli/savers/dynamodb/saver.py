@@ -45,6 +45,7 @@ class DynamoSaver(Saver):
     abilities = frozenset({Ability.WRITE, Ability.BRANCHES, Ability.TASK_PATHS})
     page = _PAGE
     has_flat_rows = False
+    reads_whole_writes = True
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -28,7 +28,7 @@ def bound(text: str) -> str | bytes:
 
 def data(value: object) -> bytes:
     """A column's bytes. LangGraph for Python stores blobs, LangGraph.js stores text; NULL has no bytes."""
-    if isinstance(value, bytes):
+    if type(value) is bytes:
         return value
     return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
 

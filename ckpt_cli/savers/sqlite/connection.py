@@ -15,7 +15,7 @@ writer has locked the file exclusively, or was killed in the middle of a write, 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from itertools import islice
+from itertools import compress, count, islice
 from pathlib import Path
 from time import sleep
 from typing import Protocol, TypeVar
@@ -82,18 +82,16 @@ class ReadOnlyConnection:
         Text is first decoded by the driver itself, which is quicker, and fails where it isn't UTF-8. From then on
         `driver.decode` does it; the statement runs again, on the same state of the file, and goes on where it was.
         """
-        given = 0
+        numbers = count(1)
         try:
             driver = self._open_driver()
             try:
-                for row in driver.execute(sql, parameters):
-                    given += 1
-                    yield row
+                yield from compress(driver.execute(sql, parameters), numbers)  # counts rows without a loop of Python's
             except sqlite3.OperationalError as error:
                 if driver.text_factory is not str or "decode" not in str(error):
                     raise
                 driver.text_factory = decode
-                yield from islice(driver.execute(sql, parameters), given, None)
+                yield from islice(driver.execute(sql, parameters), next(numbers) - 1, None)
         except sqlite3.DatabaseError as error:
             raise reading_fault(self.path, error) from error
 

@@ -132,21 +132,23 @@ class PageMethods(ThreadMethods):
         """A head made of the rows of its thread; None if it isn't among them."""
         rows, new, last = list[CheckpointRow](), tuple.__new__, ""
         checkpoint, is_written, root = None, None, None
+        thread_id, head_ns, _ = head
         for _, ns, own, parent, size, written, tag, body, text in stored_rows:
             parent_id = parent if parent is None or parent == last else text_of(parent)
             last = own if type(own) is str and own[:1] not in FIRST_CHARACTERS else text_of(own)
-            space = ns if ns == head.ns else text_of(ns)
-            row = new(CheckpointRow, (head.thread_id, space, last, parent_id, size))
+            space = ns if ns == head_ns else text_of(ns)
+            row = new(CheckpointRow, (thread_id, space, last, parent_id, size))
             rows.append(row)
-            if parent is None and root is None and row.ns == head.ns:
+            if parent is None and root is None and space == head_ns:
                 root = self._metadata(text)
             if written is not None:
                 is_written = bool(written)
-                checkpoint = Checkpoint(row, Payload(columns.tag(tag), data(body)), self._metadata(text))
+                payload = new(Payload, (columns.tag(tag), data(body)))
+                checkpoint = new(Checkpoint, (row, payload, self._metadata(text), None))
         if is_written is None:
             return None
         rows.sort(key=_NAME_IN_THREAD)
-        return HeadRead(head, checkpoint, rows, is_written, root)
+        return new(HeadRead, (head, checkpoint, rows, is_written, root, None))
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Many are read in one statement for each page, a thread's in one of its own.
@@ -192,6 +194,8 @@ class PageMethods(ThreadMethods):
                 yield Checkpoint(row, Payload(columns.tag(tag), raw), self._metadata(metadata))
 
     def _metadata(self, text: object) -> Payload:
+        if type(text) is bytes and self._schema.typed:
+            return tuple.__new__(Payload, ("json", text))
         return columns.metadata(text, typed=self._schema.typed)
 
     def _rows_of_one(self, template: str, ref: Ref) -> Iterator[ResultRow]:

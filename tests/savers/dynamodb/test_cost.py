@@ -109,17 +109,14 @@ def operations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_commands_ask_by_the_page(
     name: str, doubled: list[str], operations: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Payloads are read by the page; each thread and each checkpoint with writes takes a request.
-
-    A stopped thread that needs a closer look takes one more: the writes of its head are read for the quick look too.
-    """
+    """Payloads are read by the page; each thread and each checkpoint with writes takes a request."""
     costs = []
     for url in doubled:
         paged.cost(paged.COMMANDS[name], url, operations, capsys)
         costs.append(Counter(operations))
     few, many = costs
     assert many.total() <= 2 * few.total()
-    assert few["Query"] <= 140
+    assert few["Query"] <= 110
     assert few.total() - few["Query"] <= 16
 
 
