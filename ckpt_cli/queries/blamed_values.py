@@ -10,8 +10,7 @@ from ckpt_cli.history.diff.part_ages import PartAges
 from ckpt_cli.history.diff.part_moments import ABSENT, Became, Gone
 from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
 from ckpt_cli.history.state.paths import follow, spell
-from ckpt_cli.history.tasks.write_signs import Explains, Gives
-from ckpt_cli.history.tasks.written_parts import remove
+from ckpt_cli.history.tasks.write_signs import Explains, Gives, Takes
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.queries.channel_line import ChannelLine, DeltaFoundError, Reading
 from ckpt_cli.queries.line_moments import Moments
@@ -215,19 +214,12 @@ def _gone(walk: _Walk, question: Question, *, only_first: bool) -> Iterator[Gone
 def _credited(walk: _Walk, question: Question, waiting: Sequence[Gone]) -> Iterator[GoneLine]:
     wanted: dict[int, list[Explains]] = {}
     for one in waiting:
-        wanted.setdefault(one.until, []).append(_takes(one))
+        wanted.setdefault(one.until, []).append(Takes(one.path, one.value, one.after))
     origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
     for one in waiting:
         is_replaced = one.after is not ABSENT
         path = spell([question.steps[0], *one.path])
         yield GoneLine(path, one.value, next(origins[one.until]), is_replaced, one.after if is_replaced else None)
-
-
-def _takes(one: Gone) -> Explains:
-    """Whether a write made this part go."""
-    if one.after is not ABSENT:
-        return Gives(one.path, one.after, one.value)
-    return partial(remove, steps=one.path, value=one.value)
 
 
 def _past_values(session: Session, question: Question, walk: _Walk, moments: Sequence[Became]) -> Iterator[PastValue]:

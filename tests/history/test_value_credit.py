@@ -4,12 +4,14 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.messages import AIMessage, HumanMessage
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Overwrite
 
+from ckpt_cli.history.diff.part_moments import ABSENT
 from ckpt_cli.history.tasks.value_credit import Writer, Writers, credit
-from ckpt_cli.history.tasks.write_signs import Gives
+from ckpt_cli.history.tasks.write_signs import Explains, Gives, Takes
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
 from tests.work import LINEAR, growth
@@ -60,3 +62,39 @@ def test_work_is_linear_in_the_tasks_of_a_step() -> None:
     assert growth(50, prepared) < LINEAR
     tasks = Writers([Writer("node", "n", str(n), [[n]]) for n in range(3)])
     assert credit(tasks, Gives([5], 2)).task == "2"
+
+
+@pytest.mark.parametrize(
+    ("explains", "left", "right", "node"),
+    [
+        (Takes([0], "x", "y"), ["x"], ["y"], None),  # a toggle, or a list that forgets
+        (Takes([0], "x"), ["x"], ["y"], None),
+        (Takes([0], {"id": 1, "n": 1}, {"id": 1, "n": 2}), [{"id": 1, "n": 2}], [{"id": 3}], "left"),
+        (Takes([0], AIMessage("x", id="1")), [RemoveMessage(id="1")], [AIMessage("y", id="2")], "left"),
+        (Takes([0], "x", "y"), Overwrite(["y"]), ["z"], "left"),
+        (Takes(["k"], 1), {"k": None}, {"k": 1}, "left"),
+        (Takes(["k"], 1), {"k": 1}, {"j": 1}, None),
+        (Takes(["k"], 1, 2), {"k": 2}, {"j": 1}, "left"),
+        (Gives([], ["y"], ["x"]), ["y"], ["x"], None),
+        (Gives(["k"], ["y"], ["x"]), {"k": ["y"]}, {"k": ["x"]}, None),
+        (Gives(["k"], ["y"], ["x"]), {"k": ["y"]}, {"j": ["x"]}, "left"),
+        (Gives([0], "y"), ["y"], ["x"], "left"),
+        (Gives([], "ab", ""), "b", "a", None),
+        (Gives([], "b", "a"), "b", "a", "left"),
+        (Gives([], 2, 1), 2, -1, None),
+        (Gives([], 7, 1), 7, 5, "left"),
+    ],
+)
+def test_a_task_of_two_is_named_only_if_the_other_had_no_part_in_it(
+    explains: Explains, left: Any, right: Any, node: str | None
+) -> None:
+    """Else both are candidates."""
+    if isinstance(explains, Takes):
+        explains = Takes(explains.steps, _stored(explains.value), _or_absent(explains.after))
+    both = Writers([Writer("node", "left", "1", [_stored(left)]), Writer("node", "right", "2", [_stored(right)])])
+    found = credit(both, explains)
+    assert (found.node, [*found.candidates]) == (node, [] if node else ["left", "right"])
+
+
+def _or_absent(value: Any) -> Any:
+    return value if value is ABSENT else _stored(value)

@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.tasks.write_signs import Explains, part_signs, write_signs
+from ckpt_cli.history.tasks.write_signs import Explains, is_open, part_signs, write_signs
 
 _SEVERAL = "several tasks wrote the channel in this step"
 _OTHERWISE = (
@@ -101,6 +101,11 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
     )
     left = Writers(fitting) if fitting else writers
     first = left.all[0]
+    if fitting and left.are_one and not writers.are_one:
+        own = set(map(id, fitting))
+        others = [one for one in possible if id(one) not in own]
+        if is_open(explains, list(_values(fitting)), list(_values(others))):
+            return Credit(candidates=writers.names, why=_SEVERAL)
     if left.are_one and writers.is_exact and not fitting and not explains(list(_values(possible))) and not is_made():
         return Credit(candidates=(name(first),), why=_OTHERWISE)
     if left.are_one:

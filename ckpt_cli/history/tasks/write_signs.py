@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckpt_cli.history.diff.align import digest
+from ckpt_cli.history.diff.align import digest, id_of
 from ckpt_cli.history.diff.part_moments import ABSENT
-from ckpt_cli.history.tasks.written_parts import give
+from ckpt_cli.history.tasks.written_parts import are_joined, give, overwrites, reaches, remove, removes_by_name
 from ckpt_cli.values.langgraph_values import items, message, overwrite, spelled_out
 from ckpt_cli.values.parts import fields, inside
 
@@ -29,9 +29,58 @@ class Gives:
         """Whether these writes do."""
         return give(writes, self.steps, self.value, self.before)
 
+    def is_open(self, own: Sequence[Any], others: Sequence[Any]) -> bool:
+        """Whether other writes of the step may have had a part in it."""
+        if any(not isinstance(step, str) for step in self.steps) or overwrites(own) or not reaches(others, self.steps):
+            return False
+        return are_joined(own, others, self.steps, self.value, self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """Whether writes take a part away, or put `after` in its place; see `remove`."""
+
+    steps: Sequence[Any]
+    value: Any
+    after: Any = ABSENT
+
+    def __call__(self, writes: Sequence[Any]) -> bool:
+        """Whether these writes do."""
+        return remove(writes, self.steps, self.value) if self.after is ABSENT else self.given(writes)
+
+    @property
+    def given(self) -> Gives:
+        """The question who gave what is there now."""
+        return Gives(self.steps, self.after, self.value)
+
+    def is_open(self, own: Sequence[Any], others: Sequence[Any]) -> bool:
+        """Whether other writes of the step may have done it.
+
+        Where an element without an id went and another came, whoever gave this one need not have taken that one.
+        """
+        if self.after is ABSENT:
+            return not removes_by_name(own, self.steps, self.value)
+        is_element = any(type(step) is int for step in self.steps)
+        if is_element and not overwrites(own) and (id_of(self.value) is None or id_of(self.value) != id_of(self.after)):
+            return True
+        return self.given.is_open(own, others)
+
+
+def is_open(explains: Explains, own: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether the writes of other tasks may have had a part in what one task's writes explain.
+
+    Args:
+        explains: the question.
+        own: what the one task wrote.
+        others: what the others wrote, but for writes that the question's signs leave out.
+    """
+    return isinstance(explains, Gives | Takes) and explains.is_open(own, others)
+
 
 def part_signs(explains: Explains) -> set[Hashable] | None:
     """Signs of which each write has at least one that has the part; None if such a write may have any."""
+    if isinstance(explains, Takes) and explains.after is not ABSENT:
+        explains = explains.given
     if not isinstance(explains, Gives) or not explains.steps:
         return None
     step, *rest = explains.steps

@@ -39,10 +39,42 @@ def remove(writes: Sequence[Any], steps: Sequence[Any], value: Any) -> bool:
 
 
 def adds(writes: Sequence[Any], steps: Sequence[Any], value: Any, size: int) -> bool:
-    """Whether a write has this element of a list of `size` elements, and not the whole list with it."""
+    """Whether a write has this element of a list of `size` elements, and isn't the whole list with it.
+
+    Of several writes none is the whole list: only a reducer takes several.
+    """
     place = next(place for place, step in enumerate(steps) if type(step) is int)
     lists = [part[0] for one in writes if overwrite(one) is None and (part := _at(one, steps[:place])) is not None]
-    return any(_count(one) != size and _has(one, steps[place:], value) for one in lists)
+    is_one = len(lists) == 1
+    return any(not (is_one and _count(one) == size) and _has(one, steps[place:], value) for one in lists)
+
+
+def removes_by_name(writes: Sequence[Any], steps: Sequence[Any], value: Any) -> bool:
+    """Whether a write removes the part by name or puts a value without it in the place of the old one."""
+    return any(_names(one, steps, value) for one in writes)
+
+
+def overwrites(writes: Sequence[Any]) -> bool:
+    """Whether one of the writes puts its value in the place of whatever was there."""
+    return any(overwrite(one) is not None for one in writes)
+
+
+def are_joined(own: Sequence[Any], others: Sequence[Any], steps: Sequence[Any], value: Any, before: Any) -> bool:
+    """Whether a value at a path of keys may have parts of the writes of several tasks, though one of them explains it.
+
+    A list or a dict may; a text that isn't what the one task wrote; a number that is the sum of all.
+    """
+    if isinstance(inside(value), dict | tuple) or items(value) is not None:
+        return True
+    given = [part[0] for one in [*own, *others] if (part := _at(one, steps)) is not None]
+    if isinstance(value, str):
+        return not any(_has(one, steps, value) for one in own)
+    return are_numbers([before, value, *given]) and sum(map(bool, given)) > 1 and _grew(before, given, value)
+
+
+def reaches(writes: Sequence[Any], steps: Sequence[Any]) -> bool:
+    """Whether a write has anything at a path of keys, or is no dict there."""
+    return any(overwrite(one) is not None or _at(one, steps) is not None or not _is_dict(one) for one in writes)
 
 
 def _count(written: Any) -> int:
@@ -51,18 +83,41 @@ def _count(written: Any) -> int:
 
 
 def _removes(written: Any, steps: Sequence[Any], value: Any) -> bool:
+    if _is_named(written, steps):
+        return _names(written, steps, value)
+    return not any(map(message, _listed(written))) and not _has(written, steps, value)
+
+
+def _is_named(written: Any, steps: Sequence[Any]) -> bool:
+    """Whether a write says itself what it removes."""
+    return overwrite(written) is not None or bool(_removed_ids(written)) or _nulls(written, steps)
+
+
+def _names(written: Any, steps: Sequence[Any], value: Any) -> bool:
     wrapped = overwrite(written)
     if wrapped is not None:
         return not _has(wrapped.value, steps, value)
-    given = [one for one in map(message, written if isinstance(written, list) else [written]) if one is not None]
-    removed = {one.id for one in given if one.role == "remove"}
-    if removed:
+    if removed := _removed_ids(written):
         own = message(value)
         return REMOVE_ALL in removed or (own is not None and own.id in removed)
-    part = find(written, steps[0]) if len(steps) == 1 and isinstance(inside(written), dict) else None
-    if part is not None and part[1] is None:
-        return True
-    return not given and not _has(written, steps, value)
+    return _nulls(written, steps)
+
+
+def _removed_ids(written: Any) -> set[str | None]:
+    return {one.id for one in map(message, _listed(written)) if one is not None and one.role == "remove"}
+
+
+def _listed(written: Any) -> list[Any]:
+    return written if isinstance(written, list) else [written]
+
+
+def _nulls(written: Any, steps: Sequence[Any]) -> bool:
+    part = find(written, steps[0]) if len(steps) == 1 and _is_dict(written) else None
+    return part is not None and part[1] is None
+
+
+def _is_dict(written: Any) -> bool:
+    return isinstance(inside(written), dict)
 
 
 def _has(written: Any, steps: Sequence[Any], value: Any) -> bool:
