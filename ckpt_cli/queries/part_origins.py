@@ -41,7 +41,7 @@ def _possible(origins: Origins, arrivals: Sequence[Arrival]) -> list[list[int]]:
         (place, number)
         for place, one in enumerate(arrivals)
         for number, other in one.others.items()
-        if other.when in (When.WRITTEN, When.REWRITTEN)
+        if other.when is When.WRITTEN
     ]
     wanted: dict[int, list[Explains]] = {}
     for place, number in asked:
@@ -52,9 +52,8 @@ def _possible(origins: Origins, arrivals: Sequence[Arrival]) -> list[list[int]]:
     written = {pair: next(answers[pair[1]]) for pair in asked}
     possible = list[list[int]]()
     for place, one in enumerate(arrivals):
-        left = {number: other for number, other in one.others.items() if written.get((place, number), True)}
-        oldest = max((number for number, other in left.items() if other.when is When.REWRITTEN), default=0)
-        possible.append(sorted(number for number in {one.number, *left} if number >= oldest))
+        left = (number for number in one.others if written.get((place, number), True))
+        possible.append(sorted({one.number, *left}))
     return possible
 
 

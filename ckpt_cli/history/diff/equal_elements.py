@@ -1,6 +1,7 @@
 """Which equal elements of a list can't be distinguished after a step.
 
-A step that drops one of two equal elements, or adds a third, leaves the same list whichever of them it was.
+A step that drops one of two equal elements, or adds a third, leaves the same list whichever of them it was; so does one
+that drops an element and adds an equal one.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,8 +22,6 @@ class When(Enum):
     """Only if the list grows at its beginning: the elements that were there are its beginning and its end."""
     WRITTEN = auto()
     """Only if the step wrote the element, and not the whole list with it: then an equal one went in the same step."""
-    REWRITTEN = auto()
-    """The same of an element that has no equal: if the step wrote it, it is of that step, and of no older one."""
 
 
 class Alternative(NamedTuple):
@@ -30,10 +29,6 @@ class Alternative(NamedTuple):
 
     when: When = When.ALWAYS
     size: int = 0
-
-    def of_several(self) -> "Alternative":
-        """The same where it is the alternative of one of several equal elements, perhaps of another one."""
-        return self._replace(when=When.WRITTEN) if self.when is When.REWRITTEN else self
 
 
 def newest(others: Mapping[int, Alternative]) -> dict[int, Alternative]:
@@ -51,7 +46,7 @@ class Alike(NamedTuple):
 
 
 def alike(old: Sequence[Any], new: Sequence[Any], alignment: Alignment, edited: Collection[int]) -> Iterator[Alike]:
-    """The equal elements without ids that the step mixed up.
+    """The equal elements without ids that the step mixed up, or may have dropped and added.
 
     Args:
         old: the list before the step.
@@ -59,25 +54,19 @@ def alike(old: Sequence[Any], new: Sequence[Any], alignment: Alignment, edited: 
         alignment: of both.
         edited: the places in the first list of elements that have a partner with another content.
     """
-    is_moved, partners = bool(alignment.moved), {i: j for i, j in alignment.pairs if i in edited}
-    touched_old, touched_new = [*alignment.removed, *partners], [*alignment.added, *partners.values()]
-    if not (is_moved or touched_old or touched_new):
+    if not (alignment.moved or alignment.removed or alignment.added or edited):
         return
     keys_old, keys_new = content_keys(old, new)
-    touched = {keys_old[i] for i in touched_old} | {keys_new[j] for j in touched_new}
-    chosen = {key for key in (keys_old if is_moved else touched) if key is not None}
-    places_old, places_new = _places(keys_old, chosen), _places(keys_new, chosen)
+    places_old, places_new = _places(keys_old), _places(keys_new)
     for key in places_old.keys() & places_new.keys():
         before, after = places_old[key], places_new[key]
-        when = When.WRITTEN if len(before) > 1 else When.REWRITTEN
-        yield Alike(before, after, Alternative() if len(after) > len(before) else Alternative(when, len(new)))
+        yield Alike(before, after, Alternative() if len(after) > len(before) else Alternative(When.WRITTEN, len(new)))
 
 
 def alike_at_both_ends(old: Sequence[Any], new: Sequence[Any]) -> Iterator[Alike]:
     """The same for a list that grew at its end, as far as it may have grown at its beginning."""
     keys_old, keys_new = content_keys(old, new)
-    chosen = {key for key in keys_old if key is not None}
-    places_old, places_new = _places(keys_old, chosen), _places(keys_new, chosen)
+    places_old, places_new = _places(keys_old), _places(keys_new)
     for key, before in places_old.items():
         yield Alike(before, places_new[key], Alternative(When.PREPENDED))
 
@@ -88,9 +77,9 @@ def ends_with(new: Sequence[Any], old: Sequence[Any]) -> bool:
     return more > 0 and bool(old) and same(old[-1], new[-1]) and all(map(same, old, new[more:]))
 
 
-def _places(keys: Sequence[int | None], chosen: Collection[int]) -> dict[int, list[int]]:
+def _places(keys: Sequence[int | None]) -> dict[int, list[int]]:
     places: dict[int, list[int]] = {}
     for place, key in enumerate(keys):
-        if key is not None and key in chosen:
+        if key is not None:
             places.setdefault(key, []).append(place)
     return places

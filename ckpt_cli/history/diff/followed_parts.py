@@ -240,8 +240,6 @@ class Part:
             return dict.fromkeys((walk.number, *(since for since, _ in ages)), one.now)
         possible = [walk.possible(some) for _, some in ages]
         others = {number: other for some in possible for number, other in some.items()}
-        if len(one.new) > 1 or len(one.old) > 1:
-            others = {number: other.of_several() for number, other in others.items()}
         return newest({walk.number: one.now, **others, **dict.fromkeys((since for since, _ in ages), Alternative())})
 
 
