@@ -218,7 +218,7 @@ class Player:
             rebuilt=rebuilt,
             by_command=by_command,
             kept=step.kept,
-            early=step.early,
+            early=step.came_early,
             ended=step.ended,
         )
         if judgement.verdict is Verdict.AGREES:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.early_values import gathered, has_grown, without_later_items
+from ckpt_cli.history.reducers.early_values import LaterStep, gathered, has_grown, without_later_items
 from ckpt_cli.history.reducers.line_values import NONE_NAMED, Line
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.stretches import Stretch
@@ -142,23 +142,30 @@ class StepWalk:
             step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - went_on})
         if step.before is not None and step.source in _IN_RUNS and has_grown(step.began, step.made):
             written = {} if step.source == "input" else step.written
-            later = partial(self._later_writes, attribution, step.ref)
+            later = partial(self._later_steps, attribution, step.ref)
             self._early = without_later_items(step.began, step.made, written, later)
         return step._replace(early=self._early) if self._early else step
 
-    def _later_writes(self, attribution: WriteAttribution, ref: Ref) -> Iterator[dict[str, list[Any]]]:
-        """What each of the next steps of a run wrote; the writes of a later page are read for it."""
+    def _later_steps(self, attribution: WriteAttribution, ref: Ref) -> Iterator[LaterStep]:
+        """The next steps of a run; the writes of a later page are read for them."""
         for _ in range(_LATE):
             stored = attribution.writes.get(ref.checkpoint_id)
             values: dict[str, list[Any]] = {}
             for write in self._reader.writes(ref) if stored is None else stored:
                 if write.task_id != NULL_TASK and not is_update(write):
                     values.setdefault(write.channel, []).append(write.value)
-            yield values
             following = attribution.first_with_source(ref.checkpoint_id, LOOPS)
             if following is None:
+                yield LaterStep(values, dict)
                 return
             ref = ref._replace(checkpoint_id=following)
+            yield LaterStep(values, partial(self._readable_values, ref))
+
+    def _readable_values(self, ref: Ref) -> Mapping[str, Any]:
+        try:
+            return self._reader.state(ref).values
+        except PayloadCorrupt:  # its own step has this as a finding
+            return {}
 
     def _ended(self, step: WalkedStep) -> dict[str, Stretch]:
         """The stretches of delta channels that end with a step, each with the first reason to doubt its writes.

@@ -147,7 +147,7 @@ class VerifiedSteps:
         doubt = step.doubt or step.task_doubt
         blobless = step.state.blobless if step.state is not None else frozenset()
         before, after, touched = step.began, step.made, {*written, *by_command, *moved}
-        yield from (_Shown(channel, ChannelFacts(Change.EARLY), doubt) for channel in step.early)
+        yield from (_Shown(channel, ChannelFacts(Change.EARLY), doubt) for channel in step.came_early)
         channels = dict.fromkeys([*before, *after, *written, *by_command])
         self.reducers.channels.update(channels)
         for channel in channels:

@@ -8,6 +8,7 @@ from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, is_control
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.node_writes import count_sends
+from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
 _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
@@ -85,6 +86,12 @@ class WalkedStep(NamedTuple):
     def kept(self) -> frozenset[str]:
         """The channels that have the same version as in the parent."""
         return frozenset(self.state.versions.keys() - self.moved) if self.state is not None else frozenset()
+
+    @property
+    def came_early(self) -> list[str]:
+        """The channels in `early`, but for those that are as they were in the parent, under the same version."""
+        before, after, kept = self.before or {}, self.after or {}, self.kept
+        return [c for c in self.early if not (c in kept and c in before and same(before[c], after.get(c)))]
 
     @property
     def by_task(self) -> list[dict[str, list[Any]]]:

@@ -455,6 +455,43 @@ def test_a_list_that_may_be_such_a_topic(recorded: Recorded) -> None:
     }
 
 
+def _mean(old: list[int] | None, new: int) -> list[int]:
+    total, count = old or [0, 0]
+    return [total + new, count + 1]
+
+
+class Measured(TypedDict, total=False):
+    """A sum and a count."""
+
+    n: int
+    mean: Annotated[list[int], _mean]
+
+
+def test_a_list_that_only_looks_like_the_writes_was_not_stored_early(recorded: Recorded) -> None:
+    """The next write changes it, where a Topic would keep it. Steps that hold it unchanged have no finding."""
+    nodes = {"a": {"mean": 2}, "b": {"n": 1}, "c": {"n": 2}, "d": {"mean": 1}}
+    graph = recorded.graph(Measured, {name: lambda _, written=written: written for name, written in nodes.items()})
+    graph.invoke({"n": 0}, CONFIG)
+    found = [(one.kind, one.channel, {at.step for at in one.checkpoints}) for one in recorded.findings()]
+    assert found == [("value", "mean", {1, 4})]
+
+
+def test_a_list_that_was_stored_early_is_found_only_where_it_came(recorded: Recorded) -> None:
+    """Not in the next steps, which have it from there under the same version."""
+    nodes = {"a": {"heard": ["a"]}, "b": {"turn": 1}, "c": {"turn": 2}, "d": {"heard": ["b"]}}
+    graph = recorded.graph(Heard, {name: lambda _, written=written: written for name, written in nodes.items()})
+    graph.invoke({"turn": 0}, CONFIG)
+    for row_id, *row in recorded.saver.conn.execute("SELECT rowid, type, checkpoint FROM checkpoints").fetchall():
+        body = recorded.saver.serde.loads_typed(row)
+        if body["channel_values"].get("heard") == ["a"]:
+            body["channel_values"]["heard"].append("b")
+            stored = recorded.saver.serde.dumps_typed(body)[1], row_id
+            recorded.saver.conn.execute("UPDATE checkpoints SET checkpoint = ? WHERE rowid = ?", stored)
+    recorded.saver.conn.commit()
+    [found] = recorded.findings()
+    assert (found.kind, [at.step for at in found.checkpoints]) == ("changed-without-version", [1])
+
+
 def test_an_item_that_no_later_step_wrote(recorded: Recorded) -> None:
     """It is found among lists that were stored early, and the rest of the history agrees."""
     _heard(recorded, ["a", ["b", "c"], "d"], turns=6)

@@ -5,12 +5,20 @@ Checkpoints are stored in the background (``durability="async"``, the default), 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.values.same import same
 
-Later = Callable[[], Iterable[Mapping[str, list[Any]]]]
-"""Gives what each of the next steps wrote, step by step: channel to values."""
+
+class LaterStep(NamedTuple):
+    """What one of the next steps wrote, channel to values, and the channels after it; none if they can't be read."""
+
+    written: Mapping[str, list[Any]]
+    after: Callable[[], Mapping[str, Any]]
+
+
+Later = Callable[[], Iterable[LaterStep]]
+"""Gives the next steps, one by one."""
 
 
 def has_grown(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
@@ -28,7 +36,7 @@ def without_later_items(
         before: the channels before the step.
         after: the channels as the checkpoint has them.
         written: what the step wrote to each channel.
-        later: gives what the next steps wrote.
+        later: gives the next steps.
     """
     early = {}
     for channel, value in after.items():
@@ -40,11 +48,19 @@ def without_later_items(
 
 
 def _is_continued(value: list[Any], made: list[Any], channel: str, later: Later) -> bool:
+    """Whether the next items make a list whole, and it is still there after the step that wrote the last of them.
+
+    A Topic that accumulates loses nothing; a list of two numbers that happens to look like two writes changes.
+    """
     for step in later():
-        made = gathered(made, step.get(channel, ()))
+        made = gathered(made, step.written.get(channel, ()))
         if len(made) >= len(value):
-            return same(value, made)
+            return same(value, made) and _begins_with(step.after().get(channel), value)
     return False
+
+
+def _begins_with(after: Any, value: list[Any]) -> bool:
+    return type(after) is not list or (len(after) >= len(value) and same(after[: len(value)], value))
 
 
 def gathered(before: Any, writes: Iterable[Any]) -> list[Any]:
