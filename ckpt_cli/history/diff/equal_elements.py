@@ -33,6 +33,8 @@ class Alternative(NamedTuple):
 
 def newest(others: Mapping[int, Alternative]) -> dict[int, Alternative]:
     """The newest alternatives and the oldest: a capped list would have more and more of them."""
+    if len(others) <= _MOST:
+        return {**others}
     numbers = sorted(others)
     return {number: others[number] for number in [*numbers[:1], *numbers[1:][-_MOST:]]}
 

@@ -223,7 +223,8 @@ class Part:
             before[i].end((*path, first + i), walk)
         for j in alignment.added:
             tail[j] = self._new(new[first + j], (*path, first + j), walk)
-        mixed = () if is_set or is_doubtful else _alike(old, new, alignment.shifted(first), edited, walk)
+        is_clear = is_set or is_doubtful or walk.gone is not None  # nobody asks when a part that went may have come
+        mixed = () if is_clear else _alike(old, new, alignment.shifted(first), edited, walk)
         doubts = [(one, self._alternatives(one, edited, walk)) for one in mixed]
         self.elements[first:] = [part for part in tail if part is not None]
         for one, others in doubts:
