@@ -59,7 +59,8 @@ class Graph(NamedTuple):
             x: self.reducer  # type: ignore[name-defined]
 
         def work(sent: dict[str, int]) -> dict[str, Any]:
-            return {"x": self.again} if sent["k"] != 1 or 1 // (not fails) else {}
+            again = self.again(sent["k"]) if callable(self.again) else self.again
+            return {"x": again} if sent["k"] != 1 or 1 // (not fails) else {}
 
         def route(at: dict[str, int]) -> Any:
             last = [Send("work", {"k": k}) for k in range(3)] if fails else END
@@ -163,6 +164,19 @@ def test_elements_that_came_again_are_kept(tmp_path: Path) -> None:
         assert "new" in mine["x"]
 
 
+def test_replay_names_weak_evidence_as_its_commit_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list that keeps the last three looks like an append for three turns; both say that few steps show it."""
+    kept = Annotated[list[str], lambda old, new: (old + new)[-3:]]
+    recent = Graph(kept, lambda turn: [f"{turn}"], lambda k: [f"new {k}"])
+    path, said = tmp_path / "t.sqlite", "only a few steps show what x makes of writes"
+    with SqliteSaver.from_conn_string(str(path)) as saver, pytest.raises(ZeroDivisionError):
+        recent.build(saver, 3).invoke({"turn": 0}, on("t"))
+    for words in (["--commit", "--dry-run"], ["--json"]):
+        assert run(["replay", "t", *words, "-d", str(path)]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert said in shown
+
+
 @pytest.mark.parametrize("value", [1, 5])
 def test_an_equal_value_is_refused_as_another_one_is(
     value: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -191,7 +205,10 @@ DECIDED = {
         Graph(PLAIN_DICT, lambda turn: {"k": {f"{turn}": 1}, f"{turn}": 0}, {}),
         [[{"k": {"a": 1}}, {"k": {"a": 1}}]],
     ),
-    "new items": (Graph(LIST, lambda turn: [{"id": turn}], []), [[[{"id": 98}], [{"id": 99}]], [[{"id": 100}]]]),
+    "new items": (
+        Graph(LIST, lambda turn: [{"id": turn, "tags": []}], []),
+        [[[{"id": 98, "tags": [1]}], [{"id": 99}]], [[{"id": 100}]]],
+    ),
     "texts again": (Graph(LIST, lambda turn: [f"{turn % 3}"], []), [[["1"], ["1"]], [["1"]]]),
     "titles again": (Graph(LIST, lambda turn: [{"title": "t", "n": turn}], []), [[[{"title": "t", "n": 99}]]]),
     "last value": (Graph(dict[str, int], lambda turn: {f"{turn}": 1}, {}), [[{"1": 1}], [{"1": 1}]]),
