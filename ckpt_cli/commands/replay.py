@@ -149,6 +149,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         goto_nodes(reader.writes(row.ref)),
         list(outcome.undecided),
         outcome.unplayed,
+        doubt=outcome.doubt,
         head=bool(row.ns) or row.checkpoint_id == reader.lineage(row.thread_id, row.ns).head,
     )
 

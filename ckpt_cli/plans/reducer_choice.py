@@ -185,7 +185,8 @@ class Reducers:
         if len(outcomes) != 1:
             raise self._unproven(channel, candidates, outcomes)
         evidence, value = outcomes[0]
-        if tally is not None and (case := unmet(evidence.reducer, tally.met, before, writes)):
+        fitting = [evidence.reducer, *evidence.equals]
+        if tally is not None and (case := unmet(fitting, tally.met, before, writes)):
             what = f"no step that counts shows what channel {channel!r} does with {case}"
             raise Refused(what, hint=self.ways_without_proof(channel))
         if evidence.steps < learning.ENOUGH and channel not in self.used:

@@ -73,6 +73,7 @@ class Outcome:
         undecided: the nodes that a Command's pending ``goto`` starts unless they are deferred; this thread doesn't show
             whether they are.
         unplayed: why ckpt can't compute the state after the step; "" if it can. Then only `tasks` is known.
+        doubt: a sentence about the channels of which few steps show what they do; "" if there are none.
     """
 
     tasks: Snapshot
@@ -85,6 +86,7 @@ class Outcome:
     deferred: Sequence[str]
     undecided: Sequence[str]
     unplayed: str = ""
+    doubt: str = ""
 
 
 def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome:
@@ -132,6 +134,7 @@ def _played(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome
         snapshot_after.next if at.channels.unnamed.isdisjoint(goto_nodes(reader.writes(row.ref))) else None,
         sorted(at.channels.unnamed),
         [node for node in tasks.undecided if learned.is_deferred(node) is not True],
+        doubt=learned.doubt,
     )
 
 

@@ -63,6 +63,7 @@ class ReplayView(View):
         goto: the nodes to which a Command's ``goto`` leads that no step has taken in yet.
         undecided: those of them that run next unless they are deferred: this thread doesn't show whether they are.
         unplayed: why the state after the step, and `next`, can't be computed; "" if they can.
+        doubt: a sentence about the channels of which few steps show what they do; "" if there are none.
     """
 
     verb: ClassVar[str] = "replay"
@@ -86,6 +87,7 @@ class ReplayView(View):
     undecided: list[str] = field(default_factory=list)
     unplayed: str = ""
     head: bool = True
+    doubt: str = ""
 
     @property
     def cut(self) -> str:

@@ -1,26 +1,29 @@
 """Cases in which a reducer is believed only if a recorded step was such a case, as a key again.
 
-A dict union and a dict of counters do the same until a key comes again, an append and a list without duplicates until
-an item comes again that is known by its ``url``. So steps without such a case say nothing about one.
+A dict union and a dict of counters do the same until a key comes again, a set union and a toggle until an element does,
+an append and a list without duplicates until an item comes again that is known by its ``url``. So steps without such a
+case say nothing about one. The writes of one step are cases one after the other, as LangGraph applies them.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, starmap
 from typing import Any
 
-from ckpt_cli.history.reducers.reducer import ABSENT
-from ckpt_cli.history.reducers.reducers import APPEND, GATHER, MESSAGES, NEW, UNION, WITHOUT_NULLS, Reducer
+from ckpt_cli.history.reducers.known_items import KnownItems, fields_of
+from ckpt_cli.history.reducers.reducers import APPEND, GATHER, MESSAGES, NEW, SETS, UNION, WITHOUT_NULLS, Reducer
+from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 
-_MANY = 8  # if a field tells so many items apart, it may be what they are known by, whatever its name is
-_ID_NAMES = frozenset(
-    {"id", "uuid", "key", "url", "uri", "href", "link", "path", "name", "title", "slug", "doi", "hash"}
-)
+Case = tuple[str, ...]
+"""A case in the words of a refusal; behind it other cases: a step that was one of those shows this one too."""
+
 _DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, GATHER, NEW})
+_KEY = "a key that it has already, with"
 
 
-def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, proving: bool = False) -> set[str]:
-    """The cases in which these writes are, in the words of a refusal; empty for reducers that have none.
+def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, proving: bool = False) -> set[Case]:
+    """The cases in which these writes are; empty for reducers that have none.
 
     Args:
         reducers: those that are to be believed, or that explain the step.
@@ -28,58 +31,113 @@ def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, 
         writes: what is written to it.
         proving: only those cases in which another reducer would have made another value: a sum is no other with 0.
     """
-    if not _DICTS.isdisjoint(reducers):
-        return set(_keys_again(before, writes, proving))
-    return set() if MESSAGES in reducers or _LISTS.isdisjoint(reducers) else set(_items_again(before, writes))
+    found: set[Case] = set()
+    if not _DICTS.isdisjoint(reducers) and all(isinstance(write, dict) for write in writes):
+        found.update(_keys_again(before, writes, proving))
+    if SETS in reducers and any(_elements_again(before, writes, proving)):
+        found.add(("an element that it has already",))
+    if MESSAGES not in reducers and not _LISTS.isdisjoint(reducers):
+        found.update(_items_again(before, writes, drops=NEW in reducers))
+    return found
 
 
-def unmet(reducer: Reducer, met: Collection[str], before: Any, writes: Sequence[Any]) -> str:
-    """A case in which these writes are and no recorded step was; "" if there is none."""
-    return min(cases([reducer], before, writes) - {*met}, default="")
+def unmet(reducers: Collection[Reducer], met: Collection[str], before: Any, writes: Sequence[Any]) -> str:
+    """A case in which these writes are and that no recorded step shows; "" if there is none."""
+    return min((case[0] for case in cases(reducers, before, writes) if {*met}.isdisjoint(case)), default="")
 
 
-def _keys_again(before: Any, writes: Iterable[Any], proving: bool) -> Iterable[str]:
-    known = dict(before) if isinstance(before, dict) else {}
+def _keys_again(before: Any, writes: Iterable[Mapping[Any, Any]], proving: bool) -> Iterator[Case]:
+    known, by_key = before if isinstance(before, dict) else {}, dict[Any, list[Any]]()
     for write in writes:
-        if not isinstance(write, dict):
-            return
         for key, value in write.items():
-            old = known.get(key, ABSENT)
-            if old is not ABSENT and not (proving and (old is None or old in (0, "", [], {}))) and not same(old, value):
-                yield f"a key that it has already, with {_kind(old)}"
-        known.update(write)
+            values = by_key.setdefault(key, [])
+            values.extend([known[key]] if not values and key in known else [])
+            values.append(value)
+    for values in by_key.values():
+        if not proving:
+            yield from starmap(_key_again, pairwise(values))
+        elif len(values) > 1 and _tells_apart(values):
+            yield _key_again(values[-2], values[-1])
 
 
-def _kind(value: Any) -> str:
-    if isinstance(value, dict | list | str):
-        return {dict: "a dict", list: "a list", str: "a text"}[type(value)]
-    return "a number" if isinstance(value, int | float) and not isinstance(value, bool) else "such a value"
+def _tells_apart(values: Sequence[Any]) -> bool:
+    """Whether a key's last value is another one than a sum of all its values would be, or its first one.
+
+    It may be equal to the first one of two, as what is added to a number makes another one.
+    """
+    *earlier, last = values
+    if all(map(_is_number, values)):
+        return sum(earlier) != 0 and (len(earlier) == 1 or not same(earlier[0], last))
+    return not any(old is None or old in ("", [], {}) for old in earlier) and not (
+        len(earlier) > 1 and same(earlier[0], last)
+    )
 
 
-def _items_again(before: Any, writes: Iterable[Any]) -> Iterable[str]:
-    items = list(before) if isinstance(before, list) else []
+def _key_again(old: Any, new: Any) -> Case:
+    """The case of a key with a value that gets this value; one in which more reducers differ shows it too."""
+    if isinstance(old, dict | list):
+        kind = "dict" if isinstance(old, dict) else "list"
+        ways: Case = (f"{_KEY} the same {kind}", f"{_KEY} a part of this {kind}", f"{_KEY} a {kind}")
+        return ways if same(old, new) else ways[1 if _is_part(old, new) else 2 :]
+    if isinstance(old, bool):
+        ways = (f"{_KEY} the same value", f"{_KEY} {'true' if old else 'false'}")
+    elif _is_number(old):
+        ways = (f"{_KEY} the same number", f"{_KEY} a smaller number", f"{_KEY} a greater number")
+        if not same(old, new):
+            ways = (f"{_KEY} a number",) if not _is_number(new) or new == old else ways[1:2] if new > old else ways[2:]
+    else:
+        ways = (f"{_KEY} the same text", f"{_KEY} a text") if isinstance(old, str) else (f"{_KEY} such a value",)
+    return ways if same(old, new) else ways[-1:]
+
+
+def _is_part(old: Any, new: Any) -> bool:
+    if isinstance(old, dict):
+        return isinstance(new, dict) and old.keys() <= new.keys()
+    return isinstance(new, list) and same(old, new[: len(old)])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _elements_again(before: Any, writes: Iterable[Any], proving: bool) -> Iterator[bool]:
+    """Yields True for each element that comes again; if `proving`, only those that a toggle would have left out."""
+    counts: dict[Any, int] = {}
+    others: list[list[Any]] = []  # an element that isn't hashable here, and its number
+    for part in (before, *writes):
+        for element in (items(part) if isinstance(part, Node) else None) or ():
+            if isinstance(element, str | int | float):
+                counts[type(element), element] = counts.get((type(element), element), 0) + 1
+            elif (other := next((one for one in others if same(one[0], element)), None)) is not None:
+                other[1] += 1
+            else:
+                others.append([element, 1])
+    yield from (not (proving and count % 2) for count in (*counts.values(), *(n for _, n in others)) if count > 1)
+
+
+def _items_again(before: Any, writes: Iterable[Any], *, drops: bool) -> Iterator[Case]:
+    """The cases of items that share a field with one that the list has, whose values differ in all its items.
+
+    Args:
+        before: the list.
+        writes: lists, or items.
+        drops: whether a reducer that leaves out an equal item is among those in question.
+    """
+    new = [item for write in writes for item in (write if isinstance(write, list) else [write])]
+    fields = {field for item in new for field in fields_of(item)}
+    if not fields:
+        return
+    known = KnownItems(before if isinstance(before, list) else (), fields)
     for write in writes:
-        new = write if isinstance(write, list) else [write]
-        for field, value in {(f, v) for item in new for f, v in _fields(item).items() if type(v) in (str, int)}:
-            if _is_known_by(field, value, items):
-                yield f"an item whose {field!r} it has already"
-        items += new
-
-
-def _is_known_by(field: str, value: str | int, items: Sequence[Any]) -> bool:
-    """Whether an item has this value in a field that no two items share: one with such a name, else any."""
-    values = [_fields(item).get(field, ABSENT) for item in items]
-    if value not in values:
-        return False
-    if not all(type(one) in (str, int) for one in values) or len(set(values)) < len(values):
-        return False
-    return _names_items(field) or (len(items) >= _MANY and not any(map(_names_items, _fields(items[0]))))
-
-
-def _names_items(field: Any) -> bool:
-    return isinstance(field, str) and (field.lower() in _ID_NAMES or field.lower().endswith(("_id", "_key", "_url")))
-
-
-def _fields(item: Any) -> Mapping[Any, Any]:
-    fields = item.fields if isinstance(item, Node) else item
-    return fields if isinstance(fields, Mapping) else {}
+        earlier: list[Any] = []
+        for item in write if isinstance(write, list) else [write]:
+            for field, other in known.alike(item):
+                changed = f"an item whose {field!r} it has already"
+                if any(other is one for one in earlier):
+                    yield f"two items of one write with the same {field!r}", changed
+                elif drops and same(item, other):
+                    yield f"the same item with a {field!r} that it has already", changed
+                else:
+                    yield (changed,)
+            known.add(item)
+            earlier.append(item)

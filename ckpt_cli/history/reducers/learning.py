@@ -108,7 +108,7 @@ class Tally:
                 self._odd[place] = oddity(step, value)
             if _is_plain(step):
                 fitting = _reducers_of(explaining)
-                self.met |= cases(fitting, step.before, step.writes, proving=True)
+                self.met |= {case[0] for case in cases(fitting, step.before, step.writes, proving=True)}
                 if step.before is ABSENT and are_whole(step.writes) and type(step.after) in (int, float):
                     self.begins.add(type(step.after))
             return explaining

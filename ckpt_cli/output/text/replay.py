@@ -100,8 +100,10 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     for channel, why in view.unknown.items():
         lines = wrap(f"{channel}  unknown: {why}", max((page.width or 0) - 4, 20))
         yield from ([("muted", f"{'    ' if place else '  ? '}{part}")] for place, part in enumerate(lines))
-    if named := notable_reducers(view.reducers):
+    if named := view.reducers if view.doubt else notable_reducers(view.reducers):
         yield from _wrapped("muted", f"Reducers: {', '.join(named)}", page)
+    if view.doubt:
+        yield from _wrapped("muted", f"{view.doubt[0].upper()}{view.doubt[1:]}.", page)
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
     if view.consumed:
         yield [("muted", "The checkpoint has a child: none of these writes is pending.")]

@@ -1,0 +1,57 @@
+"""The items of a list by the fields that may tell them apart, as an ``id`` or a ``url``."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from ckpt_cli.values.node import Node
+
+_MANY = 8  # if a field tells so many items apart, it may be what they are known by, whatever its name is
+_ID_NAMES = frozenset(
+    {"id", "uuid", "key", "url", "uri", "href", "link", "path", "name", "title", "slug", "doi", "hash"}
+)
+
+
+class KnownItems:
+    """The items of a list, by their values in some fields; a field that two of them share tells none apart.
+
+    Args:
+        items: the list.
+        fields: the fields that are looked at.
+    """
+
+    def __init__(self, items: Iterable[Any], fields: Collection[Any]) -> None:
+        self._by_value: dict[Any, dict[Any, Any]] = {field: {} for field in fields}
+        self._count = 0
+        self._has_id = False
+        for item in items:
+            self.add(item)
+
+    def add(self, item: Any) -> None:
+        """Count one more item of the list."""
+        own = fields_of(item)
+        self._has_id |= not self._count and any(map(_names_items, own))
+        self._count += 1
+        for field, by_value in [*self._by_value.items()]:
+            value = own.get(field)
+            if type(value) not in (str, int) or value in by_value:
+                del self._by_value[field]
+            else:
+                by_value[value] = item
+
+    def alike(self, item: Any) -> Iterator[tuple[Any, Any]]:
+        """Each field by which this item is one that the list has, and that item."""
+        for field, value in fields_of(item).items():
+            if type(value) not in (str, int) or value not in self._by_value.get(field, {}):
+                continue
+            if _names_items(field) or (self._count >= _MANY and not self._has_id):
+                yield field, self._by_value[field][value]
+
+
+def _names_items(field: Any) -> bool:
+    return isinstance(field, str) and (field.lower() in _ID_NAMES or field.lower().endswith(("_id", "_key", "_url")))
+
+
+def fields_of(item: Any) -> Mapping[Any, Any]:
+    """The fields of an object or dict; none for other values."""
+    fields = item.fields if isinstance(item, Node) else item
+    return fields if isinstance(fields, Mapping) else {}
