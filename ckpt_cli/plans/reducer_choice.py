@@ -10,7 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers import learning
-from ckpt_cli.history.reducers.candidates import outcomes
+from ckpt_cli.history.reducers.candidates import outcomes_or_error
 from ckpt_cli.history.reducers.cases import unmet
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.names import NamedReducers, names
@@ -166,7 +166,7 @@ class Reducers:
         candidates = self._candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
             self._must_be_messages(channel, candidates, before, writes)
-        outcomes, unfit = _outcomes(candidates, before, writes)
+        outcomes, unfit = outcomes_or_error(candidates, before, writes)
         is_open = len(candidates) > 1 and (unfit is not None or len(outcomes) != 1)
         if channel in self.history.deltas and (not candidates or is_unproven(before) or is_open):
             self.used[channel] = "unknown, so LangGraph alone applies this"
@@ -175,7 +175,7 @@ class Reducers:
         if self._may_learn_from_others(channel):
             tally = self._all_steps(channel)
             candidates = tally.candidates
-            outcomes, unfit = _outcomes(candidates, before, writes)
+            outcomes, unfit = outcomes_or_error(candidates, before, writes)
             if len(outcomes) == 1 and tally.threads < 2 and self._is_refuted(channel, outcomes[0][0].reducer):
                 raise self._excluded(channel)
         if unfit is not None:
@@ -289,13 +289,3 @@ class Reducers:
             f"--reducer {argument(channel + '=NAME')} names it, and --remember keeps that for this database; "
             f"`{command('ckpt edit', *words, options=options)}` needs no reducer; NAME is one of {', '.join(names())}"
         )
-
-
-def _outcomes(
-    candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
-) -> tuple[list[tuple[Evidence, Any]], Unfit | None]:
-    """See `candidates.outcomes`; the error if a candidate can't take the writes."""
-    try:
-        return outcomes(candidates, before, writes), None
-    except Unfit as error:
-        return [], error

@@ -42,6 +42,16 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
     return results
 
 
+def outcomes_or_error(
+    candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
+) -> tuple[list[tuple[Evidence, Any]], Unfit | None]:
+    """See `outcomes`; the error if a candidate can't take the writes."""
+    try:
+        return outcomes(candidates, before, writes), None
+    except Unfit as error:
+        return [], error
+
+
 def joined(candidates: Sequence[Evidence]) -> Evidence | None:
     """The first candidate, with the others as its equals; None if there is none."""
     return replace(candidates[0], equals=tuple(one.reducer for one in candidates[1:])) if candidates else None

@@ -4,9 +4,7 @@ The server compares ids by its collation, which may treat ``A`` and ``a``, or al
 as one id. So a condition on an id has two parts: a comparison by the collation, which uses the index, and one by bytes.
 """
 
-import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -14,6 +12,7 @@ from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.mysql.connection import Connection
 from ckpt_cli.savers.mysql.faults import number_and_text
+from ckpt_cli.savers.mysql.namespaces import namespace_hash
 from ckpt_cli.savers.mysql.placeholders import AGAIN, Parameters, expand_repeats
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.engine import Engine, ResultRow
@@ -36,8 +35,6 @@ _BMP_ONLY = frozenset({"utf8", "utf8mb3"})
 _CASTS = {**dict.fromkeys(("date", "time", "datetime", "timestamp", "decimal"), "char"), "bit": "unsigned"}
 
 _PERCENT = "char(37 USING utf8mb4)"
-_SPELLED_HASH = re.compile(r"%md5:([0-9a-f]{32})")
-"""The name of a namespace if only its hash is known."""
 
 _INVALID_JSON = (3140, 3141)
 
@@ -288,16 +285,6 @@ class MySQLEngine(Engine):
         """Whether the column's collation may treat different texts as equal."""
         collation = self._schema.collations.get((relation, column), "")
         return bool(collation) and collation not in ("binary", "utf8mb4_0900_bin", "utf8mb4_nopad_bin")
-
-
-def namespace_hash(ns: str) -> bytes:
-    """The hash of a namespace as LangGraph's own saver stores it (checkpoint-mysql 3.0, ``base.py: MIGRATIONS``).
-
-    For a name that `MySQLEngine.namespace` spelled from a hash, this returns the hash in the name.
-    """
-    if spelled := _SPELLED_HASH.fullmatch(ns):
-        return bytes.fromhex(spelled[1])
-    return hashlib.md5(ns.encode(), usedforsecurity=False).digest()
 
 
 def _in(names: Sequence[str], count: int) -> str:
