@@ -63,7 +63,7 @@ class LineSearch:
         before = ""
         for state in self._reader.states(self._refs(reversed(self._line))):
             unstored = set(missing(state)) if before else set()
-            if _has(search, state.values) or (unstored and self._has_written(search, before, unstored)):
+            if _is_in(search, state) or (unstored and self._has_written(search, before, unstored)):
                 return before
             before = state.ref.checkpoint_id
         return before if before and self._has_written(search, before, None) else None
@@ -110,6 +110,11 @@ class LineSearch:
 
     def _refs(self, checkpoint_ids: Iterable[str]) -> Iterator[Ref]:
         return (Ref(self._thread_id, self._ns, checkpoint_id) for checkpoint_id in checkpoint_ids)
+
+
+def _is_in(search: Search, state: State) -> bool:
+    """Whether a value of a channel has the text; names of channels are no text of a thread, as for ``grep``."""
+    return any(_has(search, value) for value in state.values.values())
 
 
 def _has(search: Search, value: object) -> bool:
