@@ -60,8 +60,9 @@ def grep(
 
     Each text is reported once, even if many checkpoints contain it. Keys of dicts are searched too; such a match is
     marked as a key. A write whose value is in the state afterwards is reported as state. `step 6 … @ (11)` means: the
-    text appeared at step 6, the head still has it, and 11 checkpoints contain it. A regular expression that needs more
-    than two seconds for one text ends the search.
+    text appeared at step 6, the head still has it, and 11 checkpoints contain it. A delta channel's value is stored in
+    some checkpoints only: these are counted, and the text may have been written before. A regular expression that
+    needs more than two seconds for one text ends the search.
 
     The options under "Which threads" choose threads; --since and --until choose checkpoints in them.
 
