@@ -1,4 +1,4 @@
-"""Sets of the state: ``--where`` compares them as Python does."""
+"""Sets of the state: ``--where`` compares them as Python does; ``get --each --group`` counts equal ones as one."""
 
 import json
 import uuid
@@ -84,6 +84,23 @@ def test_no_thread_is_deleted_for_the_order_of_a_set(path: Path, capsys: pytest.
     assert "s1" not in capsys.readouterr().out
     assert run(["delete", "--where", "tags == {0, 8, 16}", "--dry-run", "-d", str(path)]) == 0
     assert "2 threads" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("value_path", ["tags", "deep", "deep.in", "frozen"])
+def test_equal_sets_are_one_group(path: Path, capsys: pytest.CaptureFixture[str], value_path: str) -> None:
+    """In any order, alone or in dicts and lists."""
+    [group] = _groups(path, capsys, value_path)
+    assert group["threads"] == 2
+
+
+def test_other_numbers_are_other_groups(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """1 and 1.0 aren't the same value."""
+    assert [group["threads"] for group in _groups(path, capsys, "number")] == [1, 1]
+
+
+def _groups(path: Path, capsys: pytest.CaptureFixture[str], value_path: str) -> list[dict[str, Any]]:
+    assert run(["get", "--each", value_path, "--group", "-d", str(path), "--jsonl"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 def test_bisect_finds_where_a_set_became_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -175,6 +175,8 @@ def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
     if isinstance(value, Node):
         if raw and value.raw is not None:
             return hash((value.encoding, value.raw))
+        if depth > _DEEPEST:
+            return 0
         state = value.state
         if value.unordered and isinstance(state, list):  # a set: its elements have no order, and may be stored twice
             return hash((value.type, value.form, *sorted(digest(item, depth + 2, raw=raw) for item in state)))
