@@ -56,10 +56,10 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
 
 def counted(values: Iterable[ThreadValue]) -> Iterator[ValueCount]:
     """Each different value with the number of threads that have it, the most frequent first."""
-    by_digest: dict[int, list[ValueCount]] = {}
+    by_digest: dict[int, list[ValueCount]] = {}  # not of bytes, which have a set in the order of one process
     for one in values:
         if one.problem is None:
-            _count(by_digest.setdefault(digest(one.value), []), one)
+            _count(by_digest.setdefault(digest(one.value, raw=False), []), one)
     yield from sorted((each for alike in by_digest.values() for each in alike), key=lambda each: -each.threads)
 
 

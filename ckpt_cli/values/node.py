@@ -137,6 +137,16 @@ class Node(Comparable):
         return self.type in _SETS
 
     @property
+    def members(self) -> list[Any] | None:
+        """The elements of a set, also of one in LangGraph's JSON; None for any other object and unreadable elements."""
+        if not self.unordered:
+            return None
+        state = self.state
+        if self.form is Form.LC2 and not state["kwargs"] and len(state["args"]) == 1:
+            [state] = state["args"]
+        return state if isinstance(state, list) else None
+
+    @property
     def problem(self) -> str:
         """Why the object can't be decoded, and where if only a part is broken (``truncated @ $[2]``); else ""."""
         return self._open().problem

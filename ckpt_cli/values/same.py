@@ -29,6 +29,11 @@ class Comparable:
         """Whether the order of its elements means nothing, as in a set."""
         raise NotImplementedError
 
+    @property
+    def members(self) -> list[Any] | None:
+        """The elements whose order means nothing; None if it has none."""
+        raise NotImplementedError
+
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values have the same type and content: 1 is not 1.0 and not True, nan is nan.
@@ -105,8 +110,8 @@ def _compare_objects(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]])
         return True
     if a.identity != b.identity:
         return False
-    if a.unordered and isinstance(a.state, list) and isinstance(b.state, list):
-        stack.append((_sorted(a.state), _sorted(b.state)))
+    if (own := a.members) is not None and (other := b.members) is not None:
+        stack.append((_sorted(own), _sorted(other)))
     else:
         stack.append((a.state, b.state))
     return True
@@ -123,7 +128,7 @@ def _sorted(items: list[Any]) -> list[Any]:
 def _sort_key(value: Any) -> tuple[str, Any]:
     """A sort key that is equal for values that are the same. Two keys with the same first part can be compared."""
     if isinstance(value, Comparable):
-        elements = value.state if value.unordered and isinstance(value.state, list) else [value.state]
+        elements = [value.state] if value.members is None else value.members
         return "", (value.identity, sorted(map(_sort_key, elements)))
     if isinstance(value, dict):
         return "dict", sorted((_sort_key(key), _sort_key(item)) for key, item in value.items())

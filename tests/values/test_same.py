@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
 
+from ckpt_cli.history.diff.align import digest
+from ckpt_cli.serde import redisjson
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import alike, same
@@ -113,3 +116,22 @@ def test_nodes_compare_and_print_at_any_depth() -> None:
         a, b = (Node(Opened("m", "C", Form.VALUE, inner)) for inner in (a, b))
     assert a == b
     assert "m.C" in repr(a)
+
+
+def test_sets_of_langgraphs_redis_serializer_have_no_order() -> None:
+    """Its JSON records a set as a call with a list; other elements make another set, in the digest too."""
+    first, second, other = (
+        redisjson.decode(JsonPlusRedisSerializer().dumps_typed({"tags": set(order)})[1])
+        for order in ((8, 0, 16), (16, 8, 0), (8, 0, 24))
+    )
+    assert first["tags"].form is Form.LC2 and first["tags"].state != second["tags"].state
+    assert same(first, second) and digest(first, raw=False) == digest(second, raw=False)
+    assert not same(first, other)
+
+
+def test_sets_nested_beyond_the_stack_have_a_digest() -> None:
+    """Equal ones have an equal digest, and none runs out of stack."""
+    nested: Any = 1
+    for _ in range(5000):
+        nested = Node(Opened("builtins", "frozenset", Form.VALUE, [nested]))
+    assert isinstance(digest(nested, raw=False), int)

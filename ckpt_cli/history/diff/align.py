@@ -175,10 +175,11 @@ def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
     if isinstance(value, Node):
         if raw and value.raw is not None:
             return hash((value.encoding, value.raw))
-        state = value.state
-        if value.unordered and isinstance(state, list):  # a set: its elements have no order, and may be stored twice
-            return hash((value.type, value.form, *sorted(digest(item, depth + 2, raw=raw) for item in state)))
-        return hash((value.type, value.form, digest(state, depth + 1, raw=raw)))
+        if depth > _DEEPEST:
+            return 0
+        if (members := value.members) is not None:  # a set: its elements have no order, and may be stored twice
+            return hash((value.type, value.form, *sorted(digest(item, depth + 2, raw=raw) for item in members)))
+        return hash((value.type, value.form, digest(value.state, depth + 1, raw=raw)))
     if depth > _DEEPEST:
         return 0
     if isinstance(value, dict):

@@ -8,6 +8,7 @@ from ckpt_cli.errors import UsageError
 
 _PARTS = 10_000_000  # of a value that an expression makes, each counted as often as the value has it
 _CHARACTERS = 64  # of a text, which count as one part
+_CONTAINERS = (list, tuple, dict, set, frozenset)
 _BITS = 4096  # the most bits of a product; more than the largest float has
 
 
@@ -49,14 +50,14 @@ def evaluator_class() -> Any:
 
         def _eval(self, node: Any) -> Any:
             value = super()._eval(node)
-            if isinstance(value, list | tuple | dict) and self._parts(value) > _PARTS:
+            if isinstance(value, _CONTAINERS) and self._parts(value) > _PARTS:
                 raise UsageError(f"--where: a value has more than {_PARTS:,} parts")
             return value
 
         def _parts(self, value: Any) -> int:
             if isinstance(value, str):
                 return 1 + len(value) // _CHARACTERS
-            if not isinstance(value, list | tuple | dict):
+            if not isinstance(value, _CONTAINERS):
                 return 1
             if (counted := self._counted.get(id(value))) is None:
                 parts = value.values() if isinstance(value, dict) else value

@@ -14,11 +14,13 @@ from typing import Any
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state.filter_evaluator import Absent, evaluator_class
 from ckpt_cli.history.state.filter_terms import equality, required_term
+from ckpt_cli.history.state.plain_sets import plain_set
 from ckpt_cli.history.state.where_values import StoredValues, Undecided
 from ckpt_cli.values.langgraph_values import items, message, text
 from ckpt_cli.values.node import Form, Node
 
 _DEEPEST = 12
+_SETS = frozenset({"builtins.set", "builtins.frozenset", "Set"})
 _LONGEST = 2000
 _NESTED = 150  # levels of an expression: a sum of n terms has n levels; simpleeval takes four Python frames a level
 
@@ -195,7 +197,10 @@ def _problem(node: ast.AST) -> str | None:
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as plain data for an expression: objects become dicts of their fields, dates their text.
 
-    A Decimal becomes a number, so that it can be compared with numbers.
+    A Decimal becomes a number, so that it can be compared with numbers, and a set a `PlainSet`.
+
+    Raises:
+        ValueError: a set has no form here in which it would be compared truly.
     """
     if depth > _DEEPEST:
         return "…"
@@ -206,7 +211,13 @@ def plain(value: Any, depth: int = 0) -> Any:
         return [plain(item, depth + 1) for item in value]
     if not isinstance(value, Node):
         return value
-    if (elements := items(value)) is not None:
+    elements = items(value)
+    if value.type in _SETS:
+        if elements is None:
+            raise ValueError("a set has no elements that can be read")
+        pairs = ((item, plain(item, depth + 1)) for item in elements)
+        return plain_set(pairs, is_python=value.unordered)
+    if elements is not None:
         return [plain(item, depth + 1) for item in elements]
     if (natural := text(value)) is not None:
         return _number(natural) if value.type == "decimal.Decimal" else natural
