@@ -90,6 +90,7 @@ def serves_redis(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as probe:
             probe.sendall(b"PING\r\n")
-            return probe.recv(64).startswith(b"+PONG")
+            answer = probe.recv(64)
+            return bool(answer) and not answer.startswith(b"-LOADING")  # it may want a password
     except OSError:
         return False

