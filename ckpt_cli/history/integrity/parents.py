@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.delta import counters
 from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.values.state import State, Version
@@ -18,10 +19,11 @@ _DIGITS = 8  # of a random part, at least
 
 
 class _Made(NamedTuple):
-    """A checkpoint that made a version."""
+    """A checkpoint that made a version, with its counters of delta channels."""
 
     checkpoint_id: str
     step: int | None
+    counters: frozenset[tuple[str, tuple[int, int]]]
 
 
 class MadeVersions:
@@ -42,10 +44,10 @@ class MadeVersions:
             return
         new = _made_after(parent, state)
         maker, channels = self._maker(new, state)
-        if maker is not None:
+        if maker is not None and not self._is_made_beside(maker, state):
             yield Fault(Kind.WRONG_PARENT, Verdict.DIFFERS, "", _words(parent, maker, state, channels))
         elif parent.step is not None and state.step == parent.step + 1:
-            here = _Made(own_id, state.step)
+            here = _Made(own_id, state.step, frozenset(counters(state.metadata).items()))
             for key in new.items():
                 made.setdefault(hash(key), here)
 
@@ -64,6 +66,17 @@ class MadeVersions:
         return next(
             ((maker, channels) for maker, channels in makers.items() if maker.checkpoint_id not in line), (None, [])
         )
+
+    def _is_made_beside(self, maker: _Made, state: State) -> bool:
+        """Whether ckpt made it of a sibling: an edit has the sibling's parent where nothing proves a delta channel.
+
+        Such an edit has the sibling's counters, except those of channels that it edits (`plans.delta_snapshots`). In a
+        child, the steps of each counter are one more (langgraph 1.2 ``pregel/_checkpoint.py:
+        create_metadata_for_update_state_api``), or the counter is gone. So an edit with another parent is still found.
+        """
+        own, parent = frozenset(counters(state.metadata).items()), self._lineage.parent
+        is_sibling = parent(maker.checkpoint_id) == parent(state.ref.checkpoint_id)
+        return state.source == "update" and is_sibling and bool(own) and own <= maker.counters
 
 
 def _made_after(parent: State, state: State) -> dict[str, str]:
