@@ -253,3 +253,41 @@ def test_an_update_with_another_parent_is_found(tmp_path: Path, capsys: pytest.C
         saver.conn.execute("UPDATE checkpoints SET parent_checkpoint_id = ? WHERE checkpoint_id = ?", forged)
         saver.conn.commit()
     assert verdicts(path, capsys) == (1, ["wrong-parent"])
+
+
+def test_an_edit_beside_its_checkpoint_gave_only_what_it_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`log` compares it with the checkpoint that was edited, and `blame` doesn't credit it with what it found there."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        building(saver).invoke({"seq": ["x", "y"]}, ON)
+    words = ["edit", "t", "step:1", "--set", 'parts[1]="Q"', "--yes", "--rerun", "-d", str(path)]
+    assert run(words) == 0
+    assert "made beside it" in "".join(capsys.readouterr())
+    said = {}
+    for verb, *rest in (("blame", "parts"), ("blame", "n"), ("log", "-n", "1")):
+        assert run([verb, "t", *rest, "--json", "-d", str(path)]) == 0
+        said[verb, rest[0]] = json.loads(capsys.readouterr().out)
+    credit = [(one["value"], one["since"]["by"]) for one in said["blame", "parts"]["lines"]]
+    assert credit == [("p", ""), ("Q", "update"), ("r", "")]
+    [number] = said["blame", "n"]["lines"]
+    assert number["since"]["by"] == "" and "made beside" in number["since"]["why"]
+    [step] = said["log", "-n"]["steps"]
+    assert [change["channel"] for change in step["changes"]] == ["parts"]
+
+
+def building(saver: SqliteSaver) -> Any:
+    """Two nodes, of which the first gives all values and the second only goes on with the delta channel."""
+
+    class State(TypedDict, total=False):
+        seq: Annotated[list, DeltaChannel(recent, snapshot_frequency=100)]
+        n: int
+        parts: list[str]
+
+    graph = StateGraph(State)
+    graph.add_node("a", lambda _: {"seq": ["a", "x"], "n": 1, "parts": ["p", "q", "r"]})
+    graph.add_node("b", lambda _: {"seq": ["b", "y"]})
+    graph.add_edge(START, "a")
+    graph.add_edge("a", "b")
+    return graph.compile(checkpointer=saver)

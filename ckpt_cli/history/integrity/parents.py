@@ -17,13 +17,16 @@ from ckpt_cli.values.state import State, Version
 _CONTINUING = frozenset({"loop", "input", "update"})
 _DIGITS = 8  # of a random part, at least
 
+Counter = tuple[str, tuple[int, int]]
+"""A delta channel, with the updates and steps since its last stored value."""
+
 
 class _Made(NamedTuple):
     """A checkpoint that made a version, with its counters of delta channels."""
 
     checkpoint_id: str
     step: int | None
-    counters: frozenset[tuple[str, tuple[int, int]]]
+    counters: frozenset[Counter]
 
 
 class MadeVersions:
@@ -47,7 +50,7 @@ class MadeVersions:
         if maker is not None and not self._is_made_beside(maker, state):
             yield Fault(Kind.WRONG_PARENT, Verdict.DIFFERS, "", _words(parent, maker, state, channels))
         elif parent.step is not None and state.step == parent.step + 1:
-            here = _Made(own_id, state.step, frozenset(counters(state.metadata).items()))
+            here = _Made(own_id, state.step, counted(state))
             for key in new.items():
                 made.setdefault(hash(key), here)
 
@@ -68,15 +71,28 @@ class MadeVersions:
         )
 
     def _is_made_beside(self, maker: _Made, state: State) -> bool:
-        """Whether ckpt made it of a sibling: an edit has the sibling's parent where nothing proves a delta channel.
-
-        Such an edit has the sibling's counters, except those of channels that it edits (`plans.delta_snapshots`). In a
-        child, the steps of each counter are one more (langgraph 1.2 ``pregel/_checkpoint.py:
-        create_metadata_for_update_state_api``), or the counter is gone. So an edit with another parent is still found.
-        """
-        own, parent = frozenset(counters(state.metadata).items()), self._lineage.parent
+        """Whether it is ckpt's own edit of this checkpoint; an edit of which the parent was changed isn't one."""
+        parent = self._lineage.parent
         is_sibling = parent(maker.checkpoint_id) == parent(state.ref.checkpoint_id)
-        return state.source == "update" and is_sibling and bool(own) and own <= maker.counters
+        return is_sibling and is_made_beside(state, maker.step, maker.counters)
+
+
+def counted(state: State) -> frozenset[Counter]:
+    """The counters of delta channels that a checkpoint stores."""
+    return frozenset(counters(state.metadata).items())
+
+
+def is_made_beside(state: State, step: int | None, others: frozenset[Counter]) -> bool:
+    """Whether ckpt made it of a sibling that has this step and these counters.
+
+    An edit has its sibling's parent where nothing proves a delta channel (`plans.delta_snapshots`), and the sibling's
+    counters, except those of channels that it edits. In a child, the steps of each counter are one more (langgraph 1.2
+    ``pregel/_checkpoint.py: create_metadata_for_update_state_api``), or the counter is gone.
+    """
+    if state.source != "update" or state.step is None or step != state.step - 1:
+        return False
+    own = counted(state)
+    return bool(own) and own <= others
 
 
 def _made_after(parent: State, state: State) -> dict[str, str]:
