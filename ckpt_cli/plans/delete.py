@@ -17,6 +17,7 @@ from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_dele
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories
+from ckpt_cli.plans.pending_command import describe_command_taken
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
 from ckpt_cli.plans.wording import describe_next, recently_written, short_ids
 from ckpt_cli.reading import Reader
@@ -85,10 +86,12 @@ def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanActi
         )
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete", hint=hint)
     plan = _plan_for_part(reader, row.thread_id, chosen, orphans, f"of what came after {short(row.checkpoint_id)}")
-    new_head, due = max(set(lineage.rows) - chosen[row.ns]), continued_tasks(reader, row.ref, goto=True)
+    new_head, due = max(set(lineage.rows) - chosen[row.ns]), continued_tasks(reader, row.ref)
     notes = [
         f"{short(row.checkpoint_id)} becomes a tip again, and the writes of its tasks are deleted; {describe_next(due)}"
     ]
+    if taken := list(describe_command_taken(reader.writes(row.ref))):
+        notes.append(f"deleted with these writes: {', '.join(taken)}")
     memory_notes = list(_describe_memories(reader, row, plan, due))
     if new_head != row.checkpoint_id:
         notes.append(

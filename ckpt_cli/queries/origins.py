@@ -9,7 +9,7 @@ from functools import partial
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.names import NamedReducers
-from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
@@ -18,13 +18,14 @@ from ckpt_cli.history.tasks.write_attribution import is_command, is_update, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
+from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings
 from ckpt_cli.queries.line_moments import Moment
 from ckpt_cli.queries.proved_steps import ProvedSteps
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
-from ckpt_cli.values.state import TaskWrite
+from ckpt_cli.values.state import State, TaskWrite
 from ckpt_cli.views.blame import Origin
 
 _AT_ONCE = 100
@@ -100,7 +101,8 @@ class Origins:
     def _origins(self, reader: Reader, reads: StepReads, number: int, changes: Sequence[Explains]) -> list[Origin]:
         checkpoint_id = self._refs[number].checkpoint_id
         if reads.attribution.note(checkpoint_id).source != "fork":
-            made = [self._credit(reads, checkpoint_id, number, explains) for explains in changes]
+            edited = self._edited(reads, checkpoint_id)
+            made = [self._credit(reads, checkpoint_id, number, edited, explains) for explains in changes]
             return [self._origin(reader, reads, number, one) for one in made]
         original = self._original(reader, checkpoint_id)
         if original is not None:
@@ -130,7 +132,9 @@ class Origins:
             copied_from,
         )
 
-    def _credit(self, reads: StepReads, checkpoint_id: str, number: int, explains: Explains) -> Credit:
+    def _credit(
+        self, reads: StepReads, checkpoint_id: str, number: int, edited: State | None, explains: Explains
+    ) -> Credit:
         attribution, moment = reads.attribution, self._moments[number]
         source, ran = attribution.note(checkpoint_id).source, moment.ran or ()
         begins_late = self._begins_late(reads, checkpoint_id)
@@ -141,6 +145,9 @@ class Origins:
         if number and _has_kept_version(moment, self._moments[number - 1]):
             return _candidates(ran, "the channel has no new version here, so no write made it")
         if source == "update":
+            if edited is not None and self._has_part(edited, moment, explains):
+                short = reads.reader.short(reads.thread_id)(edited.ref.checkpoint_id)
+                return Credit(why=f"the update was made beside {short}, and has this from there")
             nodes = list(reads.step_nodes.nodes(checkpoint_id))
             return Credit("update", nodes[0] if len(nodes) == 1 else None)
         if source == "input":
@@ -157,6 +164,21 @@ class Origins:
                 return Credit("channel")
             return _candidates(ran, "no stored write of this step went to the channel")
         return _candidates(ran, "the writes of this step aren't stored")
+
+    def _edited(self, reads: StepReads, checkpoint_id: str) -> State | None:
+        """The sibling that an update was made from and beside; None for others."""
+        is_update = reads.attribution.note(checkpoint_id).source == "update"
+        if not is_update or not older_siblings(reads.lineage, checkpoint_id):
+            return None
+        states = (state for _, state, _ in reads.reader.readable([reads.ref(checkpoint_id)]))
+        own = next((state for state in states if isinstance(state, State)), None)
+        return None if own is None else edited_sibling(reads.reader, reads.lineage, own)
+
+    def _has_part(self, edited: State, moment: Moment, explains: Explains) -> bool:
+        """Whether the sibling has the part already, which then isn't the update's."""
+        channel = self._channel
+        is_kept = moment.version is not None and edited.versions.get(channel) == moment.version
+        return is_kept or (channel in edited.values and explains([unwrapped(edited.values[channel])]))
 
     def _of_several_steps(self, reads: StepReads, checkpoint_id: str, ran: Sequence[str], explains: Explains) -> Credit:
         """The one task whose write has the part. The writes of a run's inner steps are stored for delta channels only.

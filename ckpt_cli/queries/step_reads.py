@@ -15,6 +15,7 @@ from ckpt_cli.history.tasks.steps import Steps
 from ckpt_cli.history.tasks.write_attribution import LOOPS, UPDATES, WriteAttribution
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
+from ckpt_cli.queries.edited_siblings import edited_sibling
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 
@@ -124,8 +125,10 @@ class StepReads:
         for checkpoint_id in wanted:
             if (state := states.get(checkpoint_id)) is not None:
                 is_first = self.lineage.rows[checkpoint_id].parent_id is None
+                edited = edited_sibling(self.reader, self.lineage, state)
                 parent = states.get(parents[checkpoint_id] or "")
-                self.steps.compare(state, parent, partial(self._taken, state, parent), is_first=is_first)
+                taken = partial(self._taken, state, None if edited else parent)
+                self.steps.compare(state, edited or parent, taken, is_first=is_first and edited is None)
         return size
 
     def _taken(self, state: State, parent: State | None) -> BranchWrites:

@@ -191,3 +191,24 @@ def test_a_copy_of_an_earlier_checkpoint_says_what_becomes_of_a_command(
         made: Any = {"configurable": {"thread_id": "new" if "--to" in options else "t"}}
         after = app.invoke(None, made)
     assert ("by the way" in after["log"]) is ("--with-pending" in options)
+
+
+@pytest.mark.parametrize("due", [[], ["last"]], ids=["at the end", "before a node"])
+def test_delete_after_a_command_says_what_runs_without_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], due: list[str]
+) -> None:
+    """The Command's goto and values are deleted with the run that it began; the plan names what `get_state` does."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph(saver)
+        app.invoke({"log": ["in"], "n": 1}, ON)
+        app.invoke(Command(resume="yes"), ON, interrupt_before=due)
+        before = app.get_state(ON)
+        app.invoke(Command(goto="first", update={"log": ["more"]}), ON)
+        kept = before.config["configurable"]["checkpoint_id"]
+        assert run(["delete", "t", "--after", kept, "-d", str(path), "--yes"]) == 0
+        said = capsys.readouterr().out
+        after = app.get_state(ON)
+        assert (list(after.next), after.config) == (due, before.config)
+    assert f"are deleted; {'next: last' if due else 'nothing runs next'}\n" in said
+    assert "deleted with these writes: the values of a Command (log), the goto of a Command (first)" in said

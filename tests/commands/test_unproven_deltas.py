@@ -217,3 +217,77 @@ def test_the_refused_copy_without_ancestors_names_the_one_that_works(
     with SqliteSaver.from_conn_string(str(path)) as saver:
         copy: Any = {"configurable": {"thread_id": "copy"}}
         assert asking(saver).get_state(copy).values == asking(saver).get_state(ON).values
+
+
+def verdicts(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """The exit code of ``ckpt verify``, and the kinds of what contradicts itself."""
+    capsys.readouterr()
+    code = run(["verify", "t", "-d", str(path), "--json"])
+    [thread] = json.loads(capsys.readouterr().out)["threads"]
+    return code, [one["kind"] for one in thread["findings"] if one["verdict"] == "differs"]
+
+
+def test_an_edit_beside_its_checkpoint_contradicts_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`verify` finds nothing, before and after the next run, though the edit continues a step that its parent lacks."""
+    path = tmp_path / "t.sqlite"
+    recorded(path, 100, answered=True)
+    assert run(["edit", "t", "step:1", "--set", "n=7", "--yes", "-d", str(path)]) == 0
+    assert "made beside it" in "".join(capsys.readouterr())
+    assert verdicts(path, capsys) == (0, [])
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        asking(saver).invoke(Command(resume=2), ON)
+    assert verdicts(path, capsys) == (0, [])
+
+
+def test_an_update_with_another_parent_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An update after a checkpoint isn't one beside it: its counters are a step further."""
+    path = tmp_path / "t.sqlite"
+    recorded(path, 100, answered=False)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = asking(saver)
+        at = graph.get_state(ON)
+        assert at.parent_config is not None
+        made = graph.update_state(at.config, {"n": 7}, as_node="ask")["configurable"]["checkpoint_id"]
+        assert verdicts(path, capsys) == (0, [])
+        forged = (at.parent_config["configurable"]["checkpoint_id"], made)
+        saver.conn.execute("UPDATE checkpoints SET parent_checkpoint_id = ? WHERE checkpoint_id = ?", forged)
+        saver.conn.commit()
+    assert verdicts(path, capsys) == (1, ["wrong-parent"])
+
+
+def test_an_edit_beside_its_checkpoint_gave_only_what_it_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`log` compares it with the checkpoint that was edited, and `blame` doesn't credit it with what it found there."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        building(saver).invoke({"seq": ["x", "y"]}, ON)
+    words = ["edit", "t", "step:1", "--set", 'parts[1]="Q"', "--yes", "--rerun", "-d", str(path)]
+    assert run(words) == 0
+    assert "made beside it" in "".join(capsys.readouterr())
+    said = {}
+    for verb, *rest in (("blame", "parts"), ("blame", "n"), ("log", "-n", "1")):
+        assert run([verb, "t", *rest, "--json", "-d", str(path)]) == 0
+        said[verb, rest[0]] = json.loads(capsys.readouterr().out)
+    credit = [(one["value"], one["since"]["by"]) for one in said["blame", "parts"]["lines"]]
+    assert credit == [("p", ""), ("Q", "update"), ("r", "")]
+    [number] = said["blame", "n"]["lines"]
+    assert number["since"]["by"] == "" and "made beside" in number["since"]["why"]
+    [step] = said["log", "-n"]["steps"]
+    assert [change["channel"] for change in step["changes"]] == ["parts"]
+
+
+def building(saver: SqliteSaver) -> Any:
+    """Two nodes, of which the first gives all values and the second only goes on with the delta channel."""
+
+    class State(TypedDict, total=False):
+        seq: Annotated[list, DeltaChannel(recent, snapshot_frequency=100)]
+        n: int
+        parts: list[str]
+
+    graph = StateGraph(State)
+    graph.add_node("a", lambda _: {"seq": ["a", "x"], "n": 1, "parts": ["p", "q", "r"]})
+    graph.add_node("b", lambda _: {"seq": ["b", "y"]})
+    graph.add_edge(START, "a")
+    graph.add_edge("a", "b")
+    return graph.compile(checkpointer=saver)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.delta import counters
 from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.values.state import State, Version
@@ -16,12 +17,16 @@ from ckpt_cli.values.state import State, Version
 _CONTINUING = frozenset({"loop", "input", "update"})
 _DIGITS = 8  # of a random part, at least
 
+Counter = tuple[str, tuple[int, int]]
+"""A delta channel, with the updates and steps since its last stored value."""
+
 
 class _Made(NamedTuple):
-    """A checkpoint that made a version."""
+    """A checkpoint that made a version, with its counters of delta channels."""
 
     checkpoint_id: str
     step: int | None
+    counters: frozenset[Counter]
 
 
 class MadeVersions:
@@ -42,10 +47,10 @@ class MadeVersions:
             return
         new = _made_after(parent, state)
         maker, channels = self._maker(new, state)
-        if maker is not None:
+        if maker is not None and not self._is_made_beside(maker, state):
             yield Fault(Kind.WRONG_PARENT, Verdict.DIFFERS, "", _words(parent, maker, state, channels))
         elif parent.step is not None and state.step == parent.step + 1:
-            here = _Made(own_id, state.step)
+            here = _Made(own_id, state.step, counted(state))
             for key in new.items():
                 made.setdefault(hash(key), here)
 
@@ -64,6 +69,30 @@ class MadeVersions:
         return next(
             ((maker, channels) for maker, channels in makers.items() if maker.checkpoint_id not in line), (None, [])
         )
+
+    def _is_made_beside(self, maker: _Made, state: State) -> bool:
+        """Whether it is ckpt's own edit of this checkpoint; an edit of which the parent was changed isn't one."""
+        parent = self._lineage.parent
+        is_sibling = parent(maker.checkpoint_id) == parent(state.ref.checkpoint_id)
+        return is_sibling and is_made_beside(state, maker.step, maker.counters)
+
+
+def counted(state: State) -> frozenset[Counter]:
+    """The counters of delta channels that a checkpoint stores."""
+    return frozenset(counters(state.metadata).items())
+
+
+def is_made_beside(state: State, step: int | None, others: frozenset[Counter]) -> bool:
+    """Whether ckpt made it of a sibling that has this step and these counters.
+
+    An edit has its sibling's parent where nothing proves a delta channel (`plans.delta_snapshots`), and the sibling's
+    counters, except those of channels that it edits. In a child, the steps of each counter are one more (langgraph 1.2
+    ``pregel/_checkpoint.py: create_metadata_for_update_state_api``), or the counter is gone.
+    """
+    if state.source != "update" or state.step is None or step != state.step - 1:
+        return False
+    own = counted(state)
+    return bool(own) and own <= others
 
 
 def _made_after(parent: State, state: State) -> dict[str, str]:
