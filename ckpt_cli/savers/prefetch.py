@@ -100,7 +100,7 @@ class PrefetchingSaver(PassingSaver):
         for checkpoint in self._saver.checkpoints(unread) if unread else ():
             ref = checkpoint.row.ref
             self._checkpoints[ref] = checkpoint
-            weight += sum(len(payload.data) for payload in (checkpoint.body, *(checkpoint.channels or {}).values()))
+            weight += _size(checkpoint)
             if weight > _BYTES:
                 return refs[: places[ref] + 1]
         return refs
@@ -283,8 +283,10 @@ class PrefetchingSaver(PassingSaver):
 
 def _weight(read: HeadRead) -> int:
     """The bytes of a head's body and writes."""
-    head = read.checkpoint
-    size = 0 if head is None else len(head.body.data)
-    if head is not None and head.channels:
-        size += sum(len(data) for _, data in head.channels.values())
-    return size + sum(write.size for write in read.writes) if read.writes else size
+    size = 0 if read.checkpoint is None else _size(read.checkpoint)
+    return size + sum(write.size for write in read.writes or ())
+
+
+def _size(checkpoint: Checkpoint) -> int:
+    """The bytes of a checkpoint's body and channels."""
+    return sum(len(payload.data) for payload in (checkpoint.body, *(checkpoint.channels or {}).values()))
