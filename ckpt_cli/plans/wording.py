@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.state.channels import sources, target
-from ckpt_cli.history.tasks.next_tasks import arrived_nodes
+from ckpt_cli.history.state.channels import BRANCH_TO, sources, target
+from ckpt_cli.history.tasks.next_tasks import arrived_nodes, held_back
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.model import CheckpointRow, Ref
@@ -52,22 +52,28 @@ def describe_next(snapshot: Snapshot) -> str:
 def describe_joins(before: State, after: State, due: Snapshot) -> Iterable[str]:
     """``late still waits for c``: a line for each join that got a node between two states and still waits for others.
 
+    And ``late is still due``: a line for each node that was due before and whose trigger an update doesn't take in.
+
     The stored value of a join has the names of the nodes that arrived, its channel's name those of all its nodes
     (langgraph 1.2 ``channels/named_barrier_value.py``). Nothing is said if a node's name may contain ``+``, nor about a
     node that is `due` for another reason.
 
     A join that was complete before stays so, even if the update is made as its node: only a run of the node takes it in
-    (``named_barrier_value.py: consume``; an update's task has no trigger, 1.2 ``pregel/main.py: _bulk_update``).
+    (``named_barrier_value.py: consume``; an update's task has no trigger, 1.2 ``pregel/main.py: _bulk_update``). So
+    does the trigger of a deferred node (``last_value.py: LastValueAfterFinish``).
     """
     runs = {task.node for task in due.tasks}
     for channel, value in after.values.items():
         arrived, earlier = arrived_nodes(channel, value), arrived_nodes(channel, before.values.get(channel))
         missing = [node for node in sources(channel) if node not in arrived]
         is_proved = set(arrived) - set(earlier) and set(arrived) <= set(sources(channel))
+        is_kept_due = target(channel) in runs and _is_kept(channel, before, after)
         if missing and is_proved and target(channel) not in runs:
             yield f"{target(channel)} still waits for {', '.join(missing)}"
-        elif not missing and arrived and target(channel) in runs and _is_kept(channel, before, after):
+        elif not missing and arrived and is_kept_due:
             yield f"{target(channel)} is still due after {', '.join(sorted(arrived))}: only a run of it takes that in"
+        elif channel.startswith(BRANCH_TO) and is_kept_due and held_back(value) is False:
+            yield f"{target(channel)} is deferred and still due: only a run of it ends that"
 
 
 def _is_kept(channel: str, before: State, after: State) -> bool:

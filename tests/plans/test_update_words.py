@@ -113,3 +113,25 @@ def test_a_plan_says_why_a_node_is_due_after_an_update_as_that_node(
         assert "next: late" in said and "as late: then END" in said
         assert "late is still due after a, b: only a run of it takes that in\n" in said
         assert graph.get_state(on("t")).next == ("late",)
+
+
+def test_a_plan_says_that_a_deferred_node_stays_due_after_an_update_as_that_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A deferred node that was due is due again after an update as that node, as `get_state` says."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(Bag)
+    builder.add_node("a", says("a"))
+    builder.add_node("late", says("late"), defer=True)
+    builder.add_node("z", says("z"))
+    builder.add_edge(START, "a")
+    builder.add_edge("a", "late")
+    builder.add_edge("late", "z")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder.compile(checkpointer=saver).invoke({"log": []}, on("t"))
+        graph = builder.compile(checkpointer=saver, interrupt_before=["late"])
+        graph.invoke({"log": []}, on("t"))
+        said = notes(path, capsys, "--as-node", "late")
+        assert "next: late, z" in said
+        assert "late is deferred and still due: only a run of it ends that\n" in said
+        assert graph.get_state(on("t")).next == ("late", "z")
