@@ -25,6 +25,7 @@ from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import Memories, describe_memories, find_memories, newest_of
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.wording import (
+    describe_handlers,
     describe_next,
     describe_remaining,
     describe_reruns,
@@ -125,6 +126,7 @@ def _describe_pending(
     """Lines about the tasks of the checkpoint: what is taken along, or what runs again in the copy."""
     if pending:
         yield describe_taken(reader, row, snapshot)
+        yield from describe_handlers(snapshot)
         return
     left_behind = [*describe_reruns(reader, row, snapshot, memories), *describe_command_left(reader, row)]
     yield from left_behind

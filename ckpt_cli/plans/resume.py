@@ -25,7 +25,7 @@ from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.next_questions import describe_next
 from ckpt_cli.plans.open_questions import Question, describe_question, name_of, nothing_waits, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_first
-from ckpt_cli.plans.wording import recently_written
+from ckpt_cli.plans.wording import describe_handlers, recently_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.decisions import Decision, spell_value, summaries
@@ -110,11 +110,11 @@ def _answer(question: Question, answer: Answer, value: Any) -> list[str]:
 
 
 def _runs_too(snapshot: Snapshot) -> list[str]:
-    """A line about the other tasks that the next run runs: they failed, or left nothing."""
+    """Lines about the other tasks that the next run runs: they failed, left nothing, or are handlers that finished."""
     others = [task for task in snapshot.all_tasks if task.status in (Status.FAILED, Status.DUE)]
     others = [task for task in others if task.id not in snapshot.handlers]
     names = task_names(others, lambda task: str(task.status))
-    return [f"that run runs {', '.join(names)} too"] if names else []
+    return [*([f"that run runs {', '.join(names)} too"] if names else []), *describe_handlers(snapshot)]
 
 
 def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:

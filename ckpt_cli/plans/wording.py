@@ -155,8 +155,9 @@ def describe_remaining(snapshot: Snapshot) -> str:
 
 
 def describe_taken(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> str:
-    """A line about the tasks whose writes a copy of the checkpoint takes along."""
-    started = task_names((task for task in snapshot.all_tasks if task.writes), _status)
+    """A line about the tasks whose writes a copy of the checkpoint takes along and a run of it uses."""
+    again = finished_handlers(snapshot)
+    started = task_names((task for task in snapshot.all_tasks if task.writes and task not in again), _status)
     calls = [
         f"the result{'' if one.startswith('1 ') else 's'} of {one}" for one in finished_calls(reader, snapshot, row)
     ]
@@ -166,6 +167,18 @@ def describe_taken(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> st
     if count := len(writes):
         return f"taken along: {count} write{'' if count == 1 else 's'}"
     return "nothing is pending at that checkpoint"
+
+
+def finished_handlers(snapshot: Snapshot) -> list[Task]:
+    """The error handlers that have finished: a run that goes on with the step runs them again (`Snapshot.handlers`)."""
+    return [task for task in snapshot.handlers.values() if task.status is Status.FINISHED]
+
+
+def describe_handlers(snapshot: Snapshot) -> Iterable[str]:
+    """A line about the error handlers that run again though they have finished; the tasks that failed don't."""
+    if again := finished_handlers(snapshot):
+        failed = "the task" if len(again) == 1 else "the tasks"
+        yield f"runs again in place of {failed} that failed: {', '.join(task_names(again))}"
 
 
 def _status(task: Task) -> str:

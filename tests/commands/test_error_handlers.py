@@ -193,3 +193,27 @@ def test_a_played_step_says_that_a_node_failed(tmp_path: Path) -> None:
     assert (handler.error, [write.channel for write in handler.writes]) == (None, ["log"])
     text = "\n".join(lines(view, 100))
     assert "✗ failed  ValueError('broken')" in text and "not stored" not in text
+
+
+def test_a_plan_says_that_a_finished_handler_runs_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that goes on with the step starts a finished handler anew, not the failed node; fork and resume say so."""
+    path, ran = tmp_path / "t.sqlite", list[str]()
+
+    def fixes(_: Bag) -> dict[str, Any]:
+        ran.append("fixes")
+        return {"log": ["mended"]}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        made = graph(saver, fixes, beside=asks)
+        made.invoke({"log": []}, on("t"))
+        assert run(["fork", "t", "@", "--to", "copy", "--with-pending", "-d", str(path), "--yes"]) == 0
+        taken = capsys.readouterr().out
+        assert run(["resume", "t", "--value", '"go"', "-d", str(path), "--yes"]) == 0
+        answered = capsys.readouterr().out
+        ran.clear()
+        made.invoke(Command(resume="go"), on("copy"))
+        made.invoke(None, on("t"))
+    assert ran == ["fixes", "fixes"]
+    for said in (taken, answered):
+        assert "runs again in place of the task that failed: __error_handler__bad\n" in said
+    assert "taken along: bad (failed), beside (waiting)\n" in taken
