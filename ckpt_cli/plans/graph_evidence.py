@@ -1,0 +1,93 @@
+"""What the recorded steps of a thread, and of other threads of its graph, show about channels and nodes."""
+
+from functools import cached_property
+
+from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.learning import Tally
+from ckpt_cli.history.reducers.reducers import Evidence
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.delta_evidence import delta_evidence
+from ckpt_cli.plans.other_threads import OtherThreads
+from ckpt_cli.plans.thread_history import ThreadHistory, read_history
+from ckpt_cli.reading import Reader
+
+
+class GraphEvidence:
+    """What is recorded of the graph of one thread; nothing is read before it is needed.
+
+    Args:
+        reader: the database.
+        ref: the checkpoint where a change starts.
+
+    Attributes:
+        others: what other threads of the same graph show.
+    """
+
+    def __init__(self, reader: Reader, ref: Ref) -> None:
+        self._reader = reader
+        self._ref = ref
+        own_ids = reader.lineage(ref.thread_id, ref.ns).rows.keys()
+        self.others = OtherThreads(reader, ref.thread_id, ref.ns, lambda: self.history, own_ids)
+
+    @cached_property
+    def history(self) -> ThreadHistory:
+        """The history of this thread's namespace."""
+        return read_history(self._reader, self._ref.thread_id, self._ref.ns, ThreadHistory())
+
+    @property
+    def of_state_graph(self) -> bool:
+        """Whether the graph is shown to be a StateGraph, by this thread or by others that share a node with it."""
+        own = self.history
+        if not own.of_state_graph or own.started or own.has_triggers:
+            return own.of_state_graph
+        return any(one.of_state_graph and (one.started or one.has_triggers) for one in self.others.with_same_nodes)
+
+    @property
+    def is_subgraph(self) -> bool:
+        """Whether the change is in a subgraph's namespace, where only this thread's own steps count."""
+        return bool(self._ref.ns)
+
+    def is_recorded(self, channel: str) -> bool:
+        """Whether this thread, or one that is known to be of its graph, has steps of this channel."""
+        histories = (self.history, *self.others.of_same_graph) if not self._has(self.history, channel) else ()
+        return not histories or any(self._has(history, channel) for history in histories)
+
+    @staticmethod
+    def _has(history: ThreadHistory, channel: str) -> bool:
+        return channel in history.tallies or channel in history.deltas
+
+    def channel_names(self) -> list[str]:
+        """The channels that this thread has."""
+        return sorted({*self.history.tallies, *self.history.deltas, *self.history.channels})
+
+    def shows_deferred(self, node: str) -> bool | None:
+        """Whether other threads show that a node waits until all others have finished; None if they don't agree."""
+        others = [*self.others.with_same_nodes, *self.others.that_reached(node)]
+        shown = {one.is_deferred(node) for one in others} - {None}
+        return shown.pop() if len(shown) == 1 else None
+
+    def own_steps(self, channel: str) -> Tally:
+        """The steps of a channel in this thread."""
+        return self.history.tallies.get(channel, Tally())
+
+    def candidates(self, channel: str) -> list[Evidence]:
+        """The reducers that explain this thread's own steps."""
+        if channel in self.history.deltas:
+            return delta_evidence(self._reader, self._ref, channel)
+        return self.own_steps(channel).candidates
+
+    def may_learn_from_others(self, channel: str) -> bool:
+        """Whether other threads can decide; they can't if this thread's own steps exclude every known reducer."""
+        own = self.own_steps(channel)
+        return channel not in self.history.deltas and (not own.steps or bool(own.candidates))
+
+    def all_steps(self, channel: str) -> Tally:
+        """The steps of this thread, and of other threads of the same graph if those may decide."""
+        if not self.may_learn_from_others(channel):
+            return self.own_steps(channel)
+        return self.others.evidence(channel, self.history.tallies.get(channel))
+
+    def possible_steps(self, channel: str) -> Tally:
+        """The steps of a channel in this thread and in those that nothing shows to be of another graph."""
+        histories = [self.history, *self.others.with_same_nodes]
+        return learning.add_up(one.tallies[channel] for one in histories if channel in one.tallies)
