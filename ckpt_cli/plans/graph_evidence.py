@@ -1,4 +1,4 @@
-"""What the recorded steps of a thread, and of other threads of its graph, show about channels and nodes."""
+"""What the recorded steps of a thread, and of others of its graph, show about channels and nodes."""
 
 from functools import cached_property
 

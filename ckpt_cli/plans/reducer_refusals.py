@@ -1,4 +1,4 @@
-"""Errors for writes that a channel can't take, or of which recorded steps don't decide what the channel makes."""
+"""Errors for writes that a channel can't take, or whose result no recorded step decides."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any

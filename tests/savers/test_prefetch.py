@@ -136,14 +136,14 @@ def test_every_method_is_passed_on() -> None:
 
 def test_a_hint_about_large_checkpoints_fetches_a_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a hint doesn't fetch is read when it is asked for: the same records, in the same order."""
-    monkeypatch.setattr("ckpt_cli.savers.prefetch._BYTES", 100)
+    monkeypatch.setattr("ckpt_cli.savers.fetched_records._BYTES", 100)
     ids = [f"{n}" for n in range(9)]
     large = Payload("bytes", b"v" * 60)
     records = [checkpoint("t", i)._replace(body=large) for i in ids]
     records_and_writes = [*records, *(write("t", i)._replace(payload=large, size=60) for i in ids)]
     saver, refs = PrefetchingSaver(Far(records_and_writes)), [one.row.ref for one in records]
     saver.expect(refs)
-    assert len(saver._checkpoints) == 2
+    assert len(saver._fetched.checkpoints) == 2
     assert [one.row.ref for one in saver.checkpoints(refs)] == refs
     assert [one.row.ref for one in saver.checkpoints(refs[::-1])] == refs[::-1]
     assert [one.payload for i in ids for one in saver.writes("t", "", [i])] == [large] * len(ids)
