@@ -154,6 +154,7 @@ class Saver(Selector, Measurer, HeadReader, RowRecords, ABC):
     ) -> Iterator[Write]:
         """The writes of a thread, of a namespace or of some checkpoints, by checkpoint and then in canonical order.
 
+        Where LangGraph's saver stores no paths, they come in the order in which that saver gives them.
         `values` is a size in bytes. A longer payload is not read: its write has the size, but `payload` is None. So
         0 reads only empty payloads. None reads all.
         """

@@ -22,6 +22,7 @@ from ckpt_cli.savers.bundle.records import (
 from ckpt_cli.savers.bundle.rows import RowTable
 from ckpt_cli.savers.bundle.segments import Segment
 
+_AS_PUT = "valkey"  # where this is the backend, the order of writes counts
 _KEPT = 32 << 20  # bytes of the lines of threads that are kept
 _RATIO, _FREE = 200, 1 << 26  # a thread whose lines claim more than this many times the file's size is refused
 
@@ -29,7 +30,9 @@ _RATIO, _FREE = 200, 1 << 26  # a thread whose lines claim more than this many t
 class Table:
     """The lines of one thread's records by checkpoint; each is parsed again where it is needed."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Entry, *, as_put: bool) -> None:
+        """`as_put`: whether the order in which writes were put counts, as in their database; see `valkey.reading`."""
+        self._as_put = as_put
         self.thread_id = entry.thread_id
         self.size = 0
         self._checkpoints: dict[Ref, bytes] = {}
@@ -79,10 +82,10 @@ class Table:
         return sorted(self._writes)
 
     def writes(self, ref: Ref) -> list[StoredWrite]:
-        """The writes on a checkpoint, in canonical order."""
+        """The writes on a checkpoint, in canonical order, or in the order in which their database has them."""
         found = self._writes.get(ref, {}).values()
         writes = (parse(one, lambda values: read_write(self.thread_id, values)) for one in found)
-        return sorted(writes, key=lambda stored: stored.write.order)
+        return [*writes] if self._as_put else sorted(writes, key=lambda stored: stored.write.order)
 
 
 class BundleReader:
@@ -137,7 +140,7 @@ class BundleReader:
         return self._rows[1]
 
     def _read_table(self, entry: Entry) -> Table:
-        table = Table(entry)
+        table = Table(entry, as_put=self.index.origins[entry.origin].backend == _AS_PUT)
         for one in self._lines(entry, entry.pages):
             table.add(one)
         table.finish(entry)

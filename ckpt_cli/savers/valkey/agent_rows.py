@@ -86,7 +86,7 @@ class ValkeyAgentRows(KeyAgentRows):
         if not stored:
             return None
         writes = [records.write(*entry) for entry in (records.entries(ref, on_it) if on_it else ())]
-        return Found(records.checkpoint(ref, stored), sorted(writes, key=lambda write: write.order))
+        return Found(records.checkpoint(ref, stored), writes)
 
 
 def _merged(ref: Ref, stored: bytes | None, writes: Sequence[Write], *, replace: bool) -> list[Any]:

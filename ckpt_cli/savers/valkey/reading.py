@@ -161,12 +161,15 @@ class CheckpointReader:
         return {ref: records.checkpoint(ref, data) for ref, data in zip(refs, answers, strict=True) if data}
 
     def writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
-        """The writes of checkpoints, in canonical order within each checkpoint."""
+        """The writes of checkpoints, each checkpoint's in the order in which they were put.
+
+        LangGraph's saver gives this order too, and stores no paths by which they could be sorted (1.2.6
+        ``checkpoint/valkey/base.py: _merge_writes``).
+        """
         for page in pages(refs, _PAGE):
             answers = self._whole(page) if values is None or not self._scripts else self._short(page, values)
             for ref, data in zip(page, answers, strict=True):
-                writes = (records.write(*entry) for entry in (records.entries(ref, data) if data else ()))
-                for one in sorted(writes, key=lambda write: write.order):
+                for one in (records.write(*entry) for entry in (records.entries(ref, data) if data else ())):
                     yield one if values is None or one.size <= values else one._replace(payload=None)
 
     def _whole(self, refs: Sequence[Ref]) -> Iterator[Any]:

@@ -62,9 +62,9 @@ class OnValkey(PathlessSamples, OnKeys):
     open_url = valkey.open_url
 
     def test_writes_in_canonical_order(self, make: Make) -> None:
-        """Writes are sorted by checkpoint, task id and index, in whatever order they were put."""
-        order = [("0", "z", 0), ("1", "b", -3), ("1", "b", 1), ("1", "b", 2), ("1", "b", 10), ("1", "c", 0)]
-        records = [self.write("t", i, task, idx) for i, task, idx in reversed(order)]
+        """Writes are sorted by checkpoint, and stay in the order in which they were put, as in LangGraph's saver."""
+        order = [("0", "z", 0), ("1", "c", 0), ("1", "b", 1), ("1", "b", 2), ("1", "b", 10), ("1", "b", -3)]
+        records = [self.write("t", i, task, idx) for i, task, idx in order]
         saver = make([*records, self.checkpoint("t", "0"), self.checkpoint("t", "1")])
         assert [(w.checkpoint_id, w.task_id, w.idx) for w in saver.writes("t")] == order
 

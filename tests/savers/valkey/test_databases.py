@@ -56,7 +56,7 @@ def test_every_checkpoint(loaded: tuple[Reader, Keys]) -> None:
 
 
 def test_every_write(loaded: tuple[Reader, Keys]) -> None:
-    """Each write is read byte for byte, in canonical order; none is lost and none invented."""
+    """Each write is read byte for byte, in the order of its list; none is lost and none invented."""
     reader, strings = loaded
     documents = {key: json.loads(data) for key, data in strings.items() if key.startswith("writes:")}
     stored = {key: writes for key, writes in documents.items() if key.replace("writes", "checkpoint", 1) in strings}
@@ -70,7 +70,11 @@ def test_every_write(loaded: tuple[Reader, Keys]) -> None:
         assert write.payload is not None
         payload = (one["channel"], one["type"], b64decode(one["value"]))
         assert (write.channel, write.payload.tag, write.payload.data) == payload
-    assert writes == sorted(writes, key=lambda write: (order[write.thread_id], write.ref, write.order))
+    assert writes == sorted(writes, key=lambda write: (order[write.thread_id], write.ref))
+    names = [(write.ref, write.task_id, write.idx) for write in writes]
+    for ref in {write.ref for write in writes}:
+        listed = stored[f"writes:{{{ref.thread_id}}}:{ref.ns}:{ref.checkpoint_id}"]
+        assert [name[1:] for name in names if name[0] == ref] == [(w["task_id"], w["idx"]) for w in listed]
 
 
 def test_same_as_the_full_set(loaded: tuple[Reader, Keys], tmp_path: Path) -> None:
