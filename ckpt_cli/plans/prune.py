@@ -157,6 +157,9 @@ def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
         yield f"{channel}: your reducer isn't used where {why}"
     for channel in sorted(snapshots.unknown):
         yield f"no snapshot of {channel} where nothing proves its value: its ancestors stay (--reducer {channel}=NAME)"
+    if snapshots.unordered:
+        why = "LangGraph's saver may read these writes in another order than the run had: the ancestors stay"
+        yield f"no snapshot of {', '.join(sorted(snapshots.unordered))} where several tasks of a step wrote; {why}"
 
 
 def _notes(reader: Reader, retention: Retention, decisions: Decisions, moved: list[Checkpoint]) -> Iterator[str]:

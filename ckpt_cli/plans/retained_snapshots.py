@@ -30,6 +30,7 @@ class Snapshots:
     Attributes:
         channels: checkpoint to the channels that it will store whole.
         unknown: the channels of which some value is proven by nothing, so that ancestors stay for them.
+        unordered: those of which LangGraph's saver may read some value otherwise, so that ancestors stay for them.
         named: the channels whose reducer only a person named.
         unused: the channels for which a person's reducer isn't used, with the one that stored values prove, if any.
     """
@@ -42,6 +43,7 @@ class Snapshots:
         self._sizes: dict[tuple[Ref, str], int | None] = {}
         self.channels: dict[Ref, set[str]] = {}
         self.unknown: set[str] = set()
+        self.unordered: set[str] = set()
         self.named: dict[str, Reducer] = {}
         self.unused: dict[str, Reducer | None] = {}
 
@@ -63,7 +65,14 @@ class Snapshots:
         return covered
 
     def add(self, ref: Ref, channel: str) -> bool:
-        """Store a channel whole in a checkpoint; False if nothing proves its value there."""
+        """Store a channel whole in a checkpoint; False if nothing proves its value there.
+
+        A snapshot must hold what LangGraph reads without it. Most of its savers give the writes of tasks that ran side
+        by side in the order in which they came, not in that of their paths, by which the run applied them.
+        """
+        if not self._reader.saver.orders_writes_as_library and (one := self._deltas(ref).get(channel)) and one.beside:
+            self.unordered.add(channel)
+            return False
         if (ref, channel) not in self._sizes:
             self._sizes[ref, channel] = self._encoded_size(ref, channel)
         is_possible = self._sizes[ref, channel] is not None

@@ -43,6 +43,8 @@ class HeadReader:
 
     reads_whole_writes: ClassVar[bool] = False
     """Whether the engine reads the payloads of writes also where only the writes are asked for."""
+    orders_writes_as_library: ClassVar[bool] = False
+    """Whether LangGraph's own saver gives the writes on a checkpoint in the same order; if not, it may be by chance."""
 
     @abstractmethod
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:

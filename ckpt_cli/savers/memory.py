@@ -28,6 +28,7 @@ class MemorySaver(Saver):
     """Records that exist only in this process."""
 
     name: ClassVar[str] = "memory"
+    orders_writes_as_library: ClassVar[bool] = True
     abilities = frozenset(Ability)
 
     def __init__(self, records: Iterable[Checkpoint | Write] = ()) -> None:

@@ -154,8 +154,10 @@ class _Walk:
             self._after = ABSENT  # this stretch is no evidence
             self.rebuilt.lost |= not self.seeded
         self._repeated |= station.repeated
-        own = [write.value for write in station.writes if write.channel == self.channel]
+        writes = [write for write in station.writes if write.channel == self.channel]
+        own = [write.value for write in writes]
         self._writes[:0] = counting(own) if self._is_last else own
+        self.rebuilt.beside |= not self.seeded and len({write.task_id for write in writes}) > 1
         self._is_last = False
         self.rebuilt.marked |= self.channel in marked(station.state)
         if not self.seeded:

@@ -26,6 +26,7 @@ class Rebuilt:
         lost: whether a step since the seed changed the channel by writes that are not stored. Then no value is known.
         baseless: whether the value from which the writes go on isn't stored any more. Then no value is known either.
         repeated: whether tasks failed or asked since the seed, so that older writes of a task may be stored too.
+        beside: whether several tasks of one step wrote since the seed, so that the value may depend on their order.
         example: a value of the channel that another checkpoint stores, which shows its type; ABSENT if none is known.
         begin: the version of the seed; "" if there is none.
         ahead: the versions of later stored values, whose stretches are in `shown`.
@@ -38,6 +39,7 @@ class Rebuilt:
     lost: bool = False
     baseless: bool = False
     repeated: bool = False
+    beside: bool = False
     example: Any = ABSENT
     begin: str = ""
     ahead: set[str] = field(default_factory=set)

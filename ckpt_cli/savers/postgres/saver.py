@@ -65,6 +65,7 @@ class PostgresSaver(SqlSaver):
     """The saver of an open database."""
 
     name: ClassVar[str] = "postgres"
+    orders_writes_as_library: ClassVar[bool] = True
     out_of_reach: ClassVar[str] = (
         "dead rows (until `VACUUM checkpoints, checkpoint_blobs, checkpoint_writes`), the server's WAL,"
         " replicas and backups"

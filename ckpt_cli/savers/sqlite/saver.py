@@ -53,6 +53,7 @@ class SqliteSaver(PageMethods, MeasureMethods, WriteMethods):
     """The saver of a database file of any generation."""
 
     name: ClassVar[str] = "sqlite"
+    orders_writes_as_library: ClassVar[bool] = True
     form = RecordFormat(filter=FilterKind.PATHS)
     out_of_reach: ClassVar[str] = (
         "free pages of the file (until `VACUUM`), its -wal (until `PRAGMA wal_checkpoint(TRUNCATE)`) and its backups"

@@ -57,6 +57,7 @@ class ValkeySaver(ScannedSaver):
     """A database of LangGraph's own saver."""
 
     name: ClassVar[str] = "valkey"
+    orders_writes_as_library: ClassVar[bool] = True
     expiring: ClassVar[str] = "ValkeySaver.from_conn_string(url, ttl_seconds=2592000)"
     form = RecordFormat(filter=FilterKind.PRESENT)
 
