@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, Overwrite, interrupt
+from langgraph.types import Command, Overwrite, Send, interrupt
 
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.session import Session
@@ -505,3 +505,32 @@ def test_an_item_that_no_later_step_wrote(recorded: Recorded) -> None:
     [found] = recorded.findings()
     assert (found.kind, found.channel, found.count) == ("value", "heard", 3)
     assert forged in {at.checkpoint_id for at in found.checkpoints}
+
+
+@pytest.mark.parametrize("led_by", ["an edge", "a condition", "a goto"])
+def test_a_deferred_node_is_due_after_a_step_that_did_not_lead_to_it(recorded: Recorded, led_by: str) -> None:
+    """Its channel was written a step before; it gets a new version when no other node is due any more."""
+    goto = Command(goto="late", update={"log": ["b"]})
+    builder = StateGraph(Logged)
+    builder.add_node("b", lambda _: goto if led_by == "a goto" else {"log": ["b"]}, destinations=("late",))
+    for name in ("a", "c", "c2"):
+        builder.add_node(name, lambda _, name=name: {"log": [name]})
+    builder.add_node("late", lambda _: {"log": ["late"]}, defer=True)
+    for start, end in ((START, "a"), ("a", "b"), ("a", "c"), ("c", "c2")):
+        builder.add_edge(start, end)
+    if led_by == "an edge":
+        builder.add_edge("b", "late")
+    elif led_by == "a condition":
+        builder.add_conditional_edges("b", lambda _: "late", ["late"])
+    ended = builder.compile(checkpointer=recorded.saver).invoke({"q": "", "log": []}, CONFIG)
+    assert ended["log"] == ["a", "b", "c", "c2", "late"]
+    assert recorded.findings() == []
+
+
+def test_sends_of_a_command_that_is_the_input_were_sent(recorded: Recorded) -> None:
+    """Also in a thread whose steps had Sends before, and by a single Send."""
+    graph = recorded.graph(Logged, {"a": lambda _: {"log": ["a"]}, "work": lambda sent: {"log": [sent["q"]]}})
+    graph.invoke({"q": "q", "log": []}, CONFIG)
+    graph.invoke(Command(goto=[Send("work", {"q": "1"}), Send("work", {"q": "2"})]), CONFIG)
+    assert graph.invoke(Command(goto=Send("work", {"q": "3"})), CONFIG)["log"][-1] == "3"
+    assert recorded.findings() == []

@@ -82,7 +82,7 @@ def _node(dice: Random, name: str) -> Any:
 
 
 def _graph(dice: Random, saver: Any) -> Any:
-    """A line of nodes with pairs beside each other, a loop back, and a fan-out."""
+    """A line of nodes with pairs beside each other, a fan-out, and nodes that wait for all others."""
     builder = StateGraph(State)
     before = [START]
     for place in range(dice.randint(2, 5)):
@@ -97,6 +97,9 @@ def _graph(dice: Random, saver: Any) -> Any:
         before[0], lambda _: [Send("side_work", {"i": i}) for i in range(count)], ["side_work"]
     )
     count = dice.randint(0, 3)
+    for number in range(dice.randint(0, 2)):  # a node that is due once no other is, though its edge fired long before
+        builder.add_node(f"side_late{number}", _node(dice, f"side_late{number}"), defer=True)
+        builder.add_edge(dice.choice(sorted(builder.nodes.keys() - {f"side_late{number}"})), f"side_late{number}")
     return builder.compile(checkpointer=saver)
 
 
@@ -112,6 +115,9 @@ def _run(dice: Random, app: Any, thread_id: str) -> None:
             given = Command(resume=answers, update={"log": ["beside"]} if dice.random() < 0.3 else None)
         elif state.next and dice.random() < 0.7:
             given = None
+        elif dice.random() < 0.2:
+            sent = [Send("side_work", {"i": i}) for i in range(dice.randint(1, 3))]
+            given = Command(goto=sent if len(sent) > 1 else sent[0])
         try:
             app.invoke(given, on, durability=durability)
         except Shared:

@@ -9,6 +9,7 @@ from ckpt_cli.history.reducers.delta import counters
 from ckpt_cli.history.reducers.reducer import ABSENT
 from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import BRANCH_TO, ERROR, INTERRUPT, RESUME, TASKS, is_control, target
+from ckpt_cli.history.tasks.next_tasks import held_back
 from ckpt_cli.history.tasks.task_ids import pulled, sent
 from ckpt_cli.history.tasks.write_attribution import is_command
 from ckpt_cli.model import NULL_TASK
@@ -52,8 +53,12 @@ def check_writes(step: MadeStep) -> Iterator[Fault]:
 
 
 def _tasks(step: MadeStep) -> Iterator[Fault]:
-    """Writes of tasks that can't have run: a node that saw nothing, a Send that nobody sent."""
-    sends = len(step.parent.sends) + len(items(step.parent.values.get(TASKS)) or [])
+    """Writes of tasks that can't have run: a node that saw nothing, a Send that nobody sent.
+
+    The Sends of a Command that the run got as its input are stored as writes (1.2 ``pregel/_io.py: map_command``).
+    """
+    by_command = sum(write.channel == TASKS and write.task_id == NULL_TASK for write in step.stored)
+    sends = len(step.parent.sends) + len(items(step.parent.values.get(TASKS)) or []) + by_command
     for path, task in dict.fromkeys((write.row.task_path, write.task_id) for write in step.writes):
         node, index = pulled(path), sent(path)
         if node is not None and node not in step.state.seen:
@@ -93,12 +98,14 @@ def _triggers(step: MadeStep) -> Iterator[Fault]:
     """Channels that make a node due, and that were set though no stored write set them.
 
     Such a channel holds a value only after a step that wrote to it (langgraph 1.2 ``graph/state.py: attach_branch``,
-    ``channels/ephemeral_value.py``).
+    ``channels/ephemeral_value.py``). That of a deferred node was written before: it gets a new version, and makes the
+    node due, at the end of the step after which no other node is due (``channels/last_value.py: finish``).
     """
     written, state = {write.channel for write in step.stored}, step.state
     for channel in state.updated or ():
         is_new = channel in state.versions and state.versions[channel] != step.parent.versions.get(channel)
-        if channel.startswith(BRANCH_TO) and is_new and channel in state.values and channel not in written:
+        is_set = channel.startswith(BRANCH_TO) and is_new and channel in state.values and channel not in written
+        if is_set and not held_back(step.parent.values.get(channel)):
             why = f"it makes node {target(channel)} due, and no task's stored write set it: that write is gone"
             yield Fault(Kind.CHANGED_UNWRITTEN, Verdict.DIFFERS, channel, why)
 
