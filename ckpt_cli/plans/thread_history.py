@@ -148,7 +148,8 @@ class ThreadHistory:
                 if write.channel == NO_WRITES:
                     continue
                 if is_control(write.channel, state):
-                    route.append(_hop_of(write))
+                    is_new = write.channel == TASKS or write.channel not in dict(route)  # an edge, and a goto there too
+                    route += [_hop_of(write)] * is_new
                 else:
                     channels.add(write.channel)
         for node, route, channels in by_task.values():

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
-from langgraph.graph import START
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.graph import GraphFormat, graph
 from ckpt_cli.commands.trace import trace
 from ckpt_cli.output.clean import clean_line
@@ -107,6 +108,27 @@ def parents(saver: Saver, memory: bool | None, *, is_last_fine: bool = False) ->
     for n in (1, 2, 3):
         made.invoke({"n": n}, on("a"))
     assert inner.runs["out"] == 3
+
+
+def test_an_edge_and_a_goto_to_the_same_node_are_one_way(
+    saver: Saver, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A node with an edge whose subgraph leaves to the same node leads there once, as the real runs did."""
+    inner, outer = StateGraph(State), Traced(State)
+    inner.add_node("out", lambda _: Command(graph=Command.PARENT, goto="after", update={"ok": True}))
+    inner.add_edge(START, "out")
+    outer.builder.add_node("sub", inner.compile())
+    outer.node("after", says("after"))
+    outer.edge(START, "sub")
+    outer.builder.add_edge("sub", "after")
+    made = outer.builder.compile(checkpointer=saver)
+    for n in (1, 2, 3):
+        made.invoke({"n": n}, on("a"))
+    assert outer.runs["after"] == 3
+    graph, *_ = look(file).graphs
+    assert [one.count for one in graph.edges if (one.source, one.target) == ("sub", "after")] == [3]
+    assert run(["update", "a", "-d", str(file), "--as-node", "sub", "--values", '{"n": 4}', "--dry-run"]) == 0
+    assert "as sub: then after, as in 3 of 3 runs\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("memory", [None, True], ids=["each call", "own memory"])

@@ -234,9 +234,14 @@ def is_old(states: Iterable[State]) -> bool:
 
 
 def _ways(run: TaskRun, wiring: Wiring | None, *, old: bool) -> Iterator[Edge]:
+    """The ways that a task led on; each Send is one, but an edge and a ``goto`` to the same node are one together."""
+    taken = set[Edge]()
     for write in run.writes:
         for to, kind in _targets(write, run.node, wiring, old=old):
-            yield Edge(run.node, to, kind, RunKind.TASK if run.kind is RunKind.HANDLER else run.kind)
+            edge = Edge(run.node, to, kind, RunKind.TASK if run.kind is RunKind.HANDLER else run.kind)
+            if kind is EdgeKind.SEND or edge not in taken:
+                yield edge
+            taken.add(edge)
 
 
 def _targets(
