@@ -186,7 +186,8 @@ class Reducers(GraphEvidence):
             value = reducer.step(before, writes)
         except Unfit as error:
             option = command("ckpt operations", options=("--forget-reducer", channel))
-            hint = f"it was remembered for this database; `{option}` forgets it" if is_remembered else ""
+            forget = f"it was remembered for this database; `{option}` forgets it"
+            hint = forget if is_remembered else self.ways_without_proof(channel)
             message = f"reducer {reducer.name} can't apply that to channel {channel!r}: {error}"
             raise UsageError(message, hint=hint) from error
         self.used[channel] = f"{reducer.name} ({'remembered' if is_remembered else 'as you say'})"

@@ -183,7 +183,7 @@ class Search:
         ):
             if verdict is not wanted:
                 said = "can't test it" if verdict is Verdict.SKIP else f"says that it is {verdict}"
-                raise UsageError(f"{short} is given as {wanted}, and the test {said}", hint=why)
+                raise UsageError(f"{short} should be {wanted}, and the test {said}", hint=why)
 
     def _verdict(self, place: int) -> Verdict:
         if place not in self._tested:

@@ -147,8 +147,8 @@ def test_a_command_that_fails_itself_ends_the_search(code: int, database: Databa
     [
         ("@", "@", {"where": "True"}, "can't be good and bad"),
         ("@", "step:3", {"where": "True"}, "comes after the bad one"),
-        ("step:3", "@", {"where": "True"}, "given as good"),
-        ("step:3", "@", {"where": "False"}, "given as bad"),
+        ("step:3", "@", {"where": "True"}, "should be good"),
+        ("step:3", "@", {"where": "False"}, "should be bad"),
         ("step:3", "@", {"where": "turn < 5"}, "is bad and .* is good"),
         ("step:3", "@", {"where": "trun > 5"}, "no checkpoint has 'trun'"),
         ("step:3", "@", {"where": "messages > 5"}, "fails on every checkpoint"),
