@@ -27,9 +27,10 @@ RUNS = [(kind, scenario) for kind in PLACES for scenario in OF_KIND.get(kind, SO
 
 
 def records(place: Backend) -> tuple[list[Checkpoint], list[Write]]:
-    """All of a database, byte for byte; JSON objects in one order of keys."""
+    """All of a database, byte for byte; JSON objects in one order of keys, and writes in one, as tasks run in any."""
     with closing(place.saver()) as saver:
-        _, checkpoints, writes = everything(saver)
+        _, checkpoints, unsorted = everything(saver)
+    writes = sorted(unsorted, key=lambda write: (write.ref, write.order))
     return [c._replace(body=_sorted(c.body), metadata=_sorted(c.metadata)) for c in checkpoints], writes
 
 
