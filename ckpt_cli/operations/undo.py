@@ -11,17 +11,16 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES
 from ckpt_cli.model import Ref, RowChange, WriteKey
 from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
+from ckpt_cli.operations.continuations import must_have_no_child, must_have_no_later_records, refuse_continued
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.operation import Heading, Operation, Phase
 from ckpt_cli.operations.restoring import ParentSearch, Restored, find_clash, find_restored, head_beside, removed_later
 from ckpt_cli.operations.undo_hints import (
     hint_before_answer,
-    hint_continued,
     hint_later_operation,
     hint_look,
     hint_make_room,
     hint_undo_first,
-    hint_without_undo,
     then_undo,
 )
 from ckpt_cli.savers.about import SideEffect
@@ -112,7 +111,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
                 expected = find_restored(saver, log, operation.number)
                 _must_fit(saver, log, operation, expected, has_side_rows=name is None)
                 if name is None:  # a side row, which changes with later checkpoints
-                    _must_have_no_child(saver, log, expected.added, operation)
+                    must_have_no_child(saver, log, expected.added, operation)
                 raise _changed_since(saver, log, operation, name)
             if operation.verb == "resume":
                 answered.update(name for name in saver.written(change) if isinstance(name, WriteKey))
@@ -120,7 +119,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
             name = saver.record_of(change.relation, change.key)
             restored.add_row(name, was_there=change.before is not None, is_left=change.after is not None)
             yield rows.inverse(saver, change, now)
-    _must_have_no_later_records(saver, log, removed, operation)
+    must_have_no_later_records(saver, log, removed, operation)
     _must_be_unused(saver, log, answered, operation)
     _must_fit(saver, log, operation, restored)
 
@@ -224,39 +223,6 @@ def _describe_record(name: Ref | WriteKey | None) -> str:
     return f"{'' if isinstance(name, Ref) else 'a write on '}checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}"
 
 
-def _must_have_no_later_records(
-    saver: Saver, log: OperationLog, removed: set[Ref | WriteKey], operation: Operation
-) -> None:
-    """Refuse to remove a checkpoint if a child or a write of it would stay: somebody continued from the checkpoint."""
-    refs = {name for name in removed if isinstance(name, Ref)}
-    _must_have_no_child(saver, log, refs, operation)
-    for (thread_id, ns), ids in _ids_by_namespace(refs):
-        writes = saver.writes(thread_id, ns, ids, values=0)
-        written = [w.ref for w in writes if WriteKey(w.ref, w.task_id, w.idx) not in removed]
-        if written:
-            written_ids = {ref.checkpoint_id for ref in written}
-            later_hint = hint_later_operation(saver, log, operation, thread_id, written_ids, with_writes=True)
-            hint = later_hint or hint_without_undo(saver, refs, written[0])
-            raise _refuse_continued(operation, thread_id, written[0].checkpoint_id, hint)
-
-
-def _must_have_no_child(saver: Saver, log: OperationLog, refs: set[Ref], operation: Operation) -> None:
-    for (thread_id, ns), ids in _ids_by_namespace(refs):
-        children = [row for row in saver.rows(thread_id, ns) if row.parent_id in ids and row.ref not in refs]
-        if children:
-            later_hint = hint_later_operation(
-                saver, log, operation, thread_id, {child.checkpoint_id for child in children}
-            )
-            hint = later_hint or hint_continued(saver, log, operation, refs, children)
-            raise _refuse_continued(operation, thread_id, children[0].checkpoint_id, hint)
-
-
-def _ids_by_namespace(refs: set[Ref]) -> Iterator[tuple[tuple[str, str], set[str]]]:
-    """The ids of the checkpoints, by thread and namespace."""
-    for thread_id, ns in sorted({(ref.thread_id, ref.ns) for ref in refs}):
-        yield (thread_id, ns), {ref.checkpoint_id for ref in refs if (ref.thread_id, ref.ns) == (thread_id, ns)}
-
-
 def _must_be_unused(saver: Saver, log: OperationLog, answered: set[WriteKey], operation: Operation) -> None:
     """Refuse to remove an answer if its task has finished, or its checkpoint has a child: they have used the answer."""
     for ref in sorted({key.ref for key in answered}):
@@ -267,7 +233,7 @@ def _must_be_unused(saver: Saver, log: OperationLog, answered: set[WriteKey], op
                 later_hint = hint_later_operation(saver, log, operation, ref.thread_id, ids)
                 *_, asked = _enclosing_heads(saver, ref)
                 hint = later_hint or hint_before_answer(asked)
-                raise _refuse_continued(operation, ref.thread_id, min(ids), hint)
+                raise refuse_continued(operation, ref.thread_id, min(ids), hint)
     _must_not_have_finished(saver, answered, operation)
 
 
@@ -290,9 +256,3 @@ def _enclosing_heads(saver: Saver, ref: Ref) -> Iterator[Ref]:
         earlier = (row.checkpoint_id for row in saver.rows(ref.thread_id, ns))
         if head := max((one for one in earlier if one < ref.checkpoint_id), default=None):
             yield Ref(ref.thread_id, ns, head)
-
-
-def _refuse_continued(operation: Operation, thread_id: str, to: str, hint: str) -> Refused:
-    thread = f"thread {thread_id!r}" if operation.thread_id is None else "the thread"
-    what = f"{operation.name} can't be taken back: {thread} continued from what it added"
-    return Refused(f"{what} ({to}); nothing was written", hint=hint)
