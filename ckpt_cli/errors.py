@@ -84,6 +84,10 @@ class KeyMissing(PayloadCorrupt):
     """The value is encrypted, and there is no key or the wrong key."""
 
 
+class ValueUnknown(PayloadCorrupt):
+    """What is stored doesn't prove the value of a delta channel, so nobody knows whether it has such a part."""
+
+
 class NotSupported(CkptError):
     """The database, or its generation of LangGraph, doesn't support the command."""
 

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.completion.names import complete_path, complete_thread
-from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt, UsageError
+from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt, UsageError, ValueUnknown
 from ckpt_cli.history.state.paths import follow, parse, spell
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.parameters.options import At, Ns
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
 from ckpt_cli.queries.command_writes import command_writes, describe_unheld
+from ckpt_cli.queries.unknown_parts import explain_unknown
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
@@ -58,7 +59,8 @@ def get(
     --each PATH prints a row for each thread that has this path: its id, the checkpoint and the value. The options
     under "Which threads" choose threads, and a revision behind an id on stdin chooses a checkpoint.
 
-    Exit code 4 means that there is no such path; 5, that the value exists and can't be decoded.
+    Exit code 4 means that there is no such path; 5, that the value exists and can't be decoded, or that what is stored
+    doesn't prove whether it exists: a part of a delta channel.
 
     Examples:
       ckpt get support-42 messages[-1].content
@@ -84,7 +86,7 @@ def get(
 
     view = EachView(each, iter(()), format="csv" if csv else "")
     values = each_value(session, parse_selector(session, selector), Place(each, at, ns), view)
-    view.values = counted(values) if group else values
+    view.values = counted(values, session) if group else values
     return view
 
 
@@ -95,7 +97,10 @@ def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> 
     state = channels(reader, row.ref)
     steps = [path] if path in state else parse(path)
     by_command = [write for write in command_writes(reader, row.ref) if write.channel == steps[0]]
-    value = follow(channel_value(state, steps[0], by_command), steps[1:], steps[:1])
+    try:
+        value = follow(channel_value(state, steps[0], by_command), steps[1:], steps[:1])
+    except ValueUnknown as error:
+        raise explain_unknown(reader, row.ref, steps, at) from error
     must_be_readable(value, spell(steps))
     return GetView(thread, row.ns, row.checkpoint_id, spell(steps), value, by_command)
 

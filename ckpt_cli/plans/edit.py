@@ -6,7 +6,7 @@ update, it marks no node as having run. The versions of edited channels advance 
 so the edit triggers no node.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,6 +15,7 @@ from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.channels import INTERRUPT, PREVIOUS, START, is_control, order, user_channels
+from ckpt_cli.history.state.editing import not_editable
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.history.tasks.snapshot import Snapshot
@@ -33,7 +34,6 @@ from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import argument
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.parts import fields
 from ckpt_cli.values.same import same
@@ -164,12 +164,9 @@ def _make_edited(
     )
 
 
-def _must_be_known(names: Sequence[str]) -> None:
-    if names:
-        raise Refused(
-            f"the value of delta channel {names[0]!r} isn't known, so no part of it can be edited",
-            hint=f"--set {argument(names[0] + '=JSON')} sets a whole value",
-        )
+def _must_be_known(channels: list[str]) -> None:
+    if channels:
+        raise not_editable(channels[0])
 
 
 def _without(mapping: ChannelValues, removed: Collection[str]) -> dict[str, Any]:

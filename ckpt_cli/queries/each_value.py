@@ -1,10 +1,11 @@
 """The value at one path in each of many threads (``get --each``), page by page; equal values counted."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ckpt_cli.errors import CheckpointNotFound, PathNotFound, PayloadCorrupt
+from ckpt_cli.errors import CheckpointNotFound, PathNotFound, PayloadCorrupt, ValueUnknown
 from ckpt_cli.history.diff.align import digest
 from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.history.state.paths import follow, parse
@@ -13,6 +14,7 @@ from ckpt_cli.layouts import values_of
 from ckpt_cli.model import Checkpoint, Ref, Thread
 from ckpt_cli.parameters.selector import ThreadSelection
 from ckpt_cli.queries.selected_heads import selected_heads
+from ckpt_cli.queries.unknown_parts import explain_unknown
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
@@ -21,6 +23,7 @@ from ckpt_cli.values.same import same
 from ckpt_cli.views.get import EachView, ThreadValue, ValueCount
 
 _AT_ONCE = 100  # threads that are read in one moment; their values are in memory together
+_REASONS = 3  # why values can't be read, at most so many are named
 
 
 class Place(NamedTuple):
@@ -54,13 +57,23 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
         session.say(f"{count} no value at {place.path}")
 
 
-def counted(values: Iterable[ThreadValue]) -> Iterator[ValueCount]:
-    """Each different value with the number of threads that have it, the most frequent first."""
+def counted(values: Iterable[ThreadValue], session: Session) -> Iterator[ValueCount]:
+    """Each different value with the number of threads that have it, the most frequent first.
+
+    At the end, stderr has the number of the threads whose value can't be read or isn't known, with a reason.
+    """
+    unread = Counter[str]()
     by_digest: dict[int, list[ValueCount]] = {}  # not of bytes, which have a set in the order of one process
     for one in values:
-        if one.problem is None:
+        if one.problem is not None:
+            unread[one.problem] += 1
+        else:
             _count(by_digest.setdefault(digest(one.value, raw=False), []), one)
     yield from sorted((each for alike in by_digest.values() for each in alike), key=lambda each: -each.threads)
+    for problem, count in unread.most_common(_REASONS):
+        session.say(f"{count:,} thread{' is' if count == 1 else 's are'} not counted: {problem}")
+    if (rest := unread.total() - sum(count for _, count in unread.most_common(_REASONS))) > 0:
+        session.say(f"{rest:,} more not counted, for other reasons")
 
 
 def _count(alike: list[ValueCount], one: ThreadValue) -> None:
@@ -103,6 +116,8 @@ def _value(reader: Reader, checkpoint: Checkpoint, path: str) -> ThreadValue | N
         value = follow(unwrapped(values[channel]), steps[1:], steps[:1])
     except PathNotFound:
         return None
+    except ValueUnknown:
+        return ThreadValue(thread_id, checkpoint_id, None, explain_unknown(reader, checkpoint.row.ref, steps).message)
     except PayloadCorrupt as error:
         return ThreadValue(thread_id, checkpoint_id, None, error.message)
     if isinstance(value, Node) and value.form is Form.BROKEN:

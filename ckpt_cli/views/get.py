@@ -33,7 +33,7 @@ class ThreadValue(NamedTuple):
 
     Attributes:
         checkpoint_id: where the value was read.
-        problem: why the value can't be decoded; null if it can.
+        problem: why the value can't be decoded, or isn't known; null if it is.
     """
 
     thread_id: str
@@ -57,7 +57,7 @@ class EachView(View):
     Attributes:
         path: the path as it was typed.
         without: the number of threads that have no such path; they have no row. Right when all rows were taken.
-        unreadable: the number of threads whose value can't be decoded.
+        unreadable: the number of threads whose value can't be decoded, or isn't known.
         format: ``csv`` if the rows are to be printed so; else "".
     """
 
@@ -74,7 +74,7 @@ class EachView(View):
 
     @property
     def exit_code(self) -> int:
-        """5 if no value can be decoded; 4 if threads were looked at and none has the path; else 0."""
+        """5 if no value can be decoded or is known; 4 if threads were looked at and none has the path; else 0."""
         if self.found:
             return 0
         return 5 if self.unreadable else 4 if self.without else 0

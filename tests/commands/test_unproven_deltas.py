@@ -125,6 +125,29 @@ def test_what_needs_the_value_is_refused(tmp_path: Path, words: list[str]) -> No
         assert list(saver.list(None)) == before
 
 
+def test_a_part_is_unknown_and_not_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """LangGraph has an item there: `get` and `edit` say that nothing proves it, and what to type instead."""
+    path = tmp_path / "t.sqlite"
+    recorded(path, 100, answered=True)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        assert asking(saver).get_state(ON).values["seq"][0] == "a"
+    said = {}
+    reason = "seq[0] isn't known: nothing proves the reducer of delta channel seq"
+    for code, *words in (
+        (5, "get", "t", "seq[0]"),
+        (5, "get", "--each", "seq[0]"),
+        (5, "get", "--each", "seq[0]", "--group"),
+        (7, "edit", "t", "--set", 'seq[0]="q"', "--yes"),
+        (7, "edit", "--match", "t", "--set", 'seq[0]="q"', "--yes"),
+    ):
+        assert run([*words, "-d", str(path)]) == code
+        said[" ".join(words)] = " ".join("".join(capsys.readouterr()).split())
+    assert all(reason in text for line, text in said.items() if "get" in line)
+    assert all("isn't known" in text and "--set seq=JSON" in text for line, text in said.items() if "edit" in line)
+    assert "ckpt blame t 'seq[0]' --reducer seq=NAME" in said["get t seq[0]"]
+    assert run(["get", "t", "seq.writes[0][0]", "-d", str(path)]) == 0  # as the hint says, the writes can be read
+
+
 def test_a_named_reducer_gives_the_value(tmp_path: Path) -> None:
     """With ``--reducer`` an update in the past stores the value that this reducer gives."""
     path = tmp_path / "t.sqlite"

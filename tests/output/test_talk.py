@@ -25,6 +25,7 @@ CODES = {
     "PathNotFound": 4,
     "PayloadCorrupt": 5,
     "KeyMissing": 5,
+    "ValueUnknown": 5,
     "NotSupported": 6,
     "Refused": 7,
     "Failed": 8,

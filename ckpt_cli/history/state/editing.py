@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import CkptError, Refused, UsageError
 from ckpt_cli.history.diff.patch_application import apply_patch
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.grafting import element_keys, graft, part_keys, with_part, without_part
 from ckpt_cli.history.state.paths import find, lost, spell
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.node import Form, Node
@@ -51,6 +52,7 @@ def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     Raises:
         PathNotFound: a path leads nowhere; the message names the deepest part that exists.
         UsageError: the part can't be edited in this way.
+        Refused: the part is in a delta channel whose value isn't known.
     """
     new = dict(state)
     for edit in edits:
@@ -71,7 +73,7 @@ def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
     for at, step in enumerate(walked):
         part = find(value, step)
         if part is None:
-            raise lost(edit.steps[:at], step, value)
+            raise _lost(edit.steps[:at], step, value)
         containers.append((value, part[0]))
         value = part[1]
     value = _appended(value, edit) if edit.act is Act.APPEND else _at_end(value, edit)
@@ -86,13 +88,25 @@ def _at_end(value: Any, edit: Edit) -> Any:
     if part is None:
         if edit.act is Act.SET and _takes(value, step):
             return with_part(value, _place(value, step, edit), edit.value)
-        raise lost(edit.steps[:-1], step, value)
+        raise _lost(edit.steps[:-1], step, value)
     keys = _place(value, part[0], edit)
     if edit.act is Act.SET:
         return with_part(value, keys, edit.value)
     if not keys:
         raise UsageError(f"{spell(edit.steps)} can't be removed: the object can't exist without it")
     return without_part(value, keys)
+
+
+def _lost(path: tuple[Any, ...], step: Any, value: Any) -> CkptError:
+    return not_editable(spell(path)) if is_unproven(value) else lost(path, step, value)
+
+
+def not_editable(channel: str) -> Refused:
+    """The error for a part of a delta channel whose value isn't known."""
+    return Refused(
+        f"the value of delta channel {channel!r} isn't known, so no part of it can be edited; nothing was written",
+        hint=f"--set {argument(channel + '=JSON')} sets a whole value",
+    )
 
 
 def _takes(value: Any, step: Any) -> bool:

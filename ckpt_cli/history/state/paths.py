@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ckpt_cli.errors import PathNotFound, UsageError
+from ckpt_cli.errors import CkptError, PathNotFound, UsageError, ValueUnknown
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import fields, inside, positions
 from ckpt_cli.values.well_known_types import text as natural
@@ -87,6 +87,7 @@ def follow(value: Any, steps: Sequence[Any], start: Sequence[Any] = ()) -> Any:
 
     Raises:
         PathNotFound: the path leads nowhere. The message names the deepest part that exists, and its contents.
+        ValueUnknown: the path leads into a value that isn't known.
     """
     for at, step in enumerate(steps):
         part = find(value, step)
@@ -116,11 +117,15 @@ def _by_key(keyed: dict[Any, Any], step: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def lost(path: Sequence[Any], step: Any, value: Any) -> PathNotFound:
+def lost(path: Sequence[Any], step: Any, value: Any) -> CkptError:
     """The error for a step that leads nowhere; `path` is the path of `value`."""
+    from ckpt_cli.history.reducers.rebuilt import is_unproven
+
     value = inside(value)
     here = spell(path) or "the state"
     missing = spell([*path, step])
+    if is_unproven(value):
+        return ValueUnknown(f"{missing} isn't known: what is stored doesn't prove the value of delta channel {here}")
     if isinstance(step, int) and not isinstance(value, dict) and (elements := positions(value)) is not None:
         count = "1 item" if len(elements) == 1 else f"{len(elements)} items"
         return PathNotFound(f"no {missing}: {here} has {count}", hint=_range(here, len(elements)))
