@@ -129,9 +129,16 @@ def _describe_undo(log: OperationLog, later: Operation) -> str:
 
 
 def _tip(rows: Sequence[CheckpointRow], checkpoint_id: str) -> str:
-    """The tip that is reached from a checkpoint by following the newest child each time."""
-    while children := [row.checkpoint_id for row in rows if row.parent_id == checkpoint_id]:
-        checkpoint_id = max(children)
+    """The tip that is reached from a checkpoint by following the newest child each time.
+
+    In a damaged database, checkpoints may be each other's parents; then it is the last one before they repeat.
+    """
+    newest: dict[str | None, str] = {}
+    for row in rows:
+        newest[row.parent_id] = max(newest.get(row.parent_id, ""), row.checkpoint_id)
+    passed = {checkpoint_id}
+    while (child := newest.get(checkpoint_id)) is not None and child not in passed:
+        passed.add(checkpoint_id := child)
     return checkpoint_id
 
 
