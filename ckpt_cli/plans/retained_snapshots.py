@@ -41,6 +41,7 @@ class Snapshots:
         self._reducers = reducers
         self._rebuilt = OrderedDict[Ref, Mapping[str, Rebuilt]]()
         self._sizes: dict[tuple[Ref, str], int | None] = {}
+        self._beside: set[tuple[Ref, str]] = set()
         self.channels: dict[Ref, set[str]] = {}
         self.unknown: set[str] = set()
         self.unordered: set[str] = set()
@@ -70,20 +71,21 @@ class Snapshots:
         A snapshot must hold what LangGraph reads without it. Most of its savers give the writes of tasks that ran side
         by side in the order in which they came, not in that of their paths, by which the run applied them.
         """
-        if not self._reader.saver.orders_writes_as_library and (one := self._deltas(ref).get(channel)) and one.beside:
-            self.unordered.add(channel)
-            return False
         if (ref, channel) not in self._sizes:
             self._sizes[ref, channel] = self._encoded_size(ref, channel)
         is_possible = self._sizes[ref, channel] is not None
         if is_possible:
             self.channels.setdefault(ref, set()).add(channel)
         else:
-            self.unknown.add(channel)
+            (self.unordered if (ref, channel) in self._beside else self.unknown).add(channel)
         return is_possible
 
     def _encoded_size(self, ref: Ref, channel: str) -> int | None:
         """The bytes of a channel's value; None if it isn't known, or can't be stored."""
+        one = self._deltas(ref).get(channel)
+        if one is not None and one.beside and not self._reader.saver.orders_writes_as_library:
+            self._beside.add((ref, channel))
+            return None
         value = self._value(ref, channel)
         try:
             return None if is_unproven(value) else len(self._reader.codec.encode(value, like=_MSGPACK).data)
