@@ -54,17 +54,18 @@ def _appended(value: Any) -> Any:
     return _joined(value.get("seed", []), value["writes"]) if isinstance(value, dict) else value
 
 
+@pytest.fixture(autouse=True)
+def own_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No operation log of this machine's user."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgres", "valkey"])
 def test_the_order_of_parallel_writes_is_the_agents(
-    request: pytest.FixtureRequest,
-    kind: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`get` gives what `get_state` gives, at each checkpoint."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     backend = places(request, kind)()
     with backend.official() as official:
         graph = _racing(official, "t")
@@ -79,14 +80,9 @@ def test_the_order_of_parallel_writes_is_the_agents(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PLACES)
 def test_a_pruning_with_snapshots_keeps_what_the_agent_reads(
-    request: pytest.FixtureRequest,
-    kind: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`get_state` gives the same afterwards on every saver, also where it gives another order than the run had."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     backend = places(request, kind)()
     with backend.official() as official:
         graph = _racing(official, "t")

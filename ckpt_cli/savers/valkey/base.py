@@ -28,7 +28,7 @@ class RecordReader(Protocol):
         """Those checkpoints that exist, whole."""
 
     def writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
-        """The writes of checkpoints, each checkpoint's in the order in which LangGraph's saver gives them."""
+        """The writes of each checkpoint in canonical order, or as they were put if they have no paths."""
 
 
 class ScannedSaver(KeySaver):
@@ -77,7 +77,7 @@ class ScannedSaver(KeySaver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Writes by namespace and checkpoint, then in the order in which LangGraph's saver gives them."""
+        """Writes by namespace and checkpoint, then in canonical order, or as they were put if they have no paths."""
         if ns is not None and checkpoint_ids is not None:
             return self.writes_on([Ref(thread_id, ns, one) for one in checkpoint_ids], values=values)
         refs = self._refs([thread_id], ns)
