@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 
 _GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01
 _DAY = 86_400
+SEQUENCES = 0x4000
+"""How many clock sequences there are: a uuid6 has 14 bits for one (RFC 9562)."""
 _EARLIEST = -62_135_596_800 + 2 * _DAY
 _LATEST = 253_402_300_800 - 2 * _DAY
 """Times between these are in the years 1 to 9999 in every time zone; Python's dates can hold no others."""
@@ -45,13 +47,18 @@ def _recorded_time(checkpoint_id: str) -> float | None:
 
 def step(checkpoint_id: str) -> int | None:
     """The step that an id contains, -1 for the first input; None if it is no uuid6."""
+    recorded = sequence(checkpoint_id)
+    return recorded if recorded is None or recorded < SEQUENCES // 2 else recorded - SEQUENCES
+
+
+def sequence(checkpoint_id: str) -> int | None:
+    """The clock sequence of an id, the step modulo `SEQUENCES`; None if it is no uuid6."""
     if not is_uuid6(checkpoint_id):
         return None
     try:
-        sequence = int(checkpoint_id[19:23], 16) & 0x3FFF
+        return int(checkpoint_id[19:23], 16) % SEQUENCES
     except ValueError:
         return None
-    return sequence - 0x4000 if sequence >= 0x2000 else sequence
 
 
 def lowest_id(when: float) -> str:

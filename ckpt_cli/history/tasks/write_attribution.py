@@ -22,6 +22,8 @@ from ckpt_cli.values.state import TaskWrite
 LOOPS = frozenset({"loop", ""})
 UPDATES = frozenset({"update"})
 _RUNS = frozenset({"loop", "", "input"})
+_BARE_STEPS = 3  # the input and the first step; an update's id may contain one step less than the update has
+_MOST_STEPS = 1_000  # of a run that stores its writes at its end without paths
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -261,8 +263,20 @@ def path(write: TaskWrite) -> str:
 def is_of_run(write: TaskWrite) -> bool:
     """Whether a run stored this write at its end, for all its steps (1.2 ``_checkpoint.py: exit_delta_task_id``)."""
     task_id = write.task_id
+    if write.row.task_path.startswith("~~") or task_id.startswith("ffffffff-"):
+        return True
     is_numbered = task_id.startswith("000") and task_id[:8].isdecimal() and task_id != NULL_TASK
-    return write.row.task_path.startswith("~~") or task_id.startswith("ffffffff-") or is_numbered
+    return is_numbered and _is_step_after(write.row.checkpoint_id, int(task_id[:8]), by_path=bool(write.row.task_path))
+
+
+def _is_step_after(checkpoint_id: str, number: int, *, by_path: bool) -> bool:
+    """Whether the number at the beginning of a task's id may be that of a step of a run from this checkpoint.
+
+    Of 43,000 ids of real tasks, which are hashes, one begins as such a number does. Where paths are stored, a later
+    step is in the path, so only the run's input and its first step have a bare number.
+    """
+    begun = ids.sequence(checkpoint_id)
+    return begun is None or 0 < (number - begun) % ids.SEQUENCES <= (_BARE_STEPS if by_path else _MOST_STEPS)
 
 
 def is_call(writes: Iterable[TaskWrite]) -> bool:
