@@ -1,4 +1,4 @@
-"""Task ids are hashes: one of 43,000 begins as the ids do that ``durability="exit"`` makes from the numbers of steps."""
+"""Task ids are hashes: one of 43,000 begins like the ids that ``durability="exit"`` makes of the numbers of steps."""
 
 import sqlite3
 from itertools import count
