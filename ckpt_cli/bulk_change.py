@@ -19,6 +19,7 @@ from ckpt_cli.operations.recent_writes import is_live
 from ckpt_cli.operations.row_sizes import count_rows
 from ckpt_cli.operations.streams import Streamed, Streams
 from ckpt_cli.operations.undo import describe
+from ckpt_cli.operations.undo_hints import hint_redo
 from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
@@ -131,7 +132,7 @@ def _must_stand(log: OperationLog, operation: Operation, threads: Sequence[str])
             raise NotFound(f"operation {operation.shown} has no thread {thread_id!r}; nothing was written", hint=hint)
         if part.phase is not Phase.DONE or part.is_forgotten:
             state = "forgotten" if part.is_forgotten else part.phase
-            raise Refused(f"{part.name} is {state} already; nothing was written")
+            raise Refused(f"{part.name} is {state} already; nothing was written", hint=hint_redo(log, part))
 
 
 def _measured(saver: Saver, thread_id: str, plan: Plan | Streamed | str, expand: Expand | None) -> ThreadPlan:

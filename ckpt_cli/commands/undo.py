@@ -31,7 +31,7 @@ def undo(
         int | None,
         typer.Argument(
             metavar="OPERATION",
-            help="Its number in `ckpt operations`; default: the newest that isn't undone.",
+            help="Its number in `ckpt operations`; default: the newest that is neither an undo nor undone.",
             show_default=False,
         ),
     ] = None,
@@ -42,7 +42,8 @@ def undo(
     """Take back what ckpt did: every row becomes what it was before, byte for byte.
 
     ckpt refuses if one of the rows was changed since, if it would delete a checkpoint from which the application has
-    continued, or if no row proves that the log belongs to this database. An undo is an operation too: you can undo it.
+    continued, or if no row proves that the log belongs to this database. An undo is an operation too: you can undo
+    it by its number.
 
     An operation on many threads is taken back on each thread where it is still in effect, in a transaction for each.
 

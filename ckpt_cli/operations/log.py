@@ -249,9 +249,9 @@ class OperationLog(LogFile):
         )
         return [self.operation(row[0]) for row in rows]
 
-    def undone_by(self, number: int) -> Operation | None:
-        """The operation that undid this operation, unless that undo was undone too."""
-        return next(iter(read_operations(self, "o.undoes = ? AND o.state = ?", (number, Phase.DONE), most=1)), None)
+    def undone_by(self, number: int) -> list[Operation]:
+        """The operations that undid this operation or parts of it, newest first; none that was undone too."""
+        return read_operations(self, "o.undoes = ? AND o.state = ?", (number, Phase.DONE))
 
     def prune(self, numbers: Iterable[int]) -> None:
         """Delete operations with their images, and rewrite the file so that no byte of them is left in it."""

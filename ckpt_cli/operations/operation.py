@@ -93,6 +93,11 @@ class Operation:
         return f"operation {self.shown}{'' if self.thread_id is None else f' on thread {self.thread_id!r}'}"
 
     @property
+    def added(self) -> str:
+        """What messages say that it did with the records that weren't there before; an undo brings records back."""
+        return "added" if self.undoes is None else "brought back"
+
+    @property
     def undo_command(self) -> str:
         """The command that takes it back."""
         return command(

@@ -20,6 +20,7 @@ from ckpt_cli.operations.undo_hints import (
     hint_later_operation,
     hint_look,
     hint_make_room,
+    hint_redo,
     hint_undo_first,
     then_undo,
 )
@@ -42,9 +43,18 @@ def find_operation(log: OperationLog, number: int | None) -> Operation:
         if number is None and operation.phase is Phase.DONE and operation.undoes is None:
             _must_have_rows(log, operation)
             return operation
+    if number is None and (undo_of_all := _newest_undo(log)):
+        what = f"nothing but undos is left to undo in this user's log ({log.path})"
+        raise NotFound(what, hint=f"`{undo_of_all.undo_command}` takes back the newest undo")
     what = "nothing to undo" if number is None else f"no operation {number}"
     hint = "`ckpt operations` lists this user's log; each user and machine has an own one, named by XDG_STATE_HOME"
     raise NotFound(f"{what} in this user's log ({log.path})", hint=hint)
+
+
+def _newest_undo(log: OperationLog, before: int | None = None) -> Operation | None:
+    """The newest undo that can be undone, or the newest `before` an operation."""
+    undos = (one for one in log.operations() if one.undoes is not None and one.phase is Phase.DONE)
+    return next((one for one in undos if not one.is_forgotten and (before is None or one.number < before)), None)
 
 
 def undo(
@@ -111,7 +121,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
                 expected = find_restored(saver, log, operation.number)
                 _must_fit(saver, log, operation, expected, has_side_rows=name is None)
                 if name is None:  # a side row, which changes with later checkpoints
-                    must_have_no_child(saver, log, expected.added, operation)
+                    must_have_no_child(saver, log, expected, operation)
                 raise _changed_since(saver, log, operation, name)
             if operation.verb == "resume":
                 answered.update(name for name in saver.written(change) if isinstance(name, WriteKey))
@@ -119,7 +129,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
             name = saver.record_of(change.relation, change.key)
             restored.add_row(name, was_there=change.before is not None, is_left=change.after is not None)
             yield rows.inverse(saver, change, now)
-    must_have_no_later_records(saver, log, removed, operation)
+    must_have_no_later_records(saver, log, removed, restored, operation)
     _must_be_unused(saver, log, answered, operation)
     _must_fit(saver, log, operation, restored)
 
@@ -176,8 +186,7 @@ def _must_be_done(log: OperationLog, operation: Operation) -> None:
     if operation.phase is Phase.PLANNED:
         what = f"{operation.name} was interrupted, or is running now: what it wrote isn't known"
         raise Refused(what, hint="`ckpt operations --settle` finds out how it ended, if the rows show it")
-    undone_by = log.undone_by(operation.number)
-    hint = f"`{undone_by.undo_command}` brings it back" if undone_by is not None else ""
+    hint = hint_redo(log, operation)
     if operation.phase is Phase.ABANDONED:
         hint = "it was interrupted, and changed nothing or was taken back"
     if operation.phase is Phase.REFUSED:
@@ -193,6 +202,8 @@ def _must_have_rows(log: OperationLog, operation: Operation) -> None:
     )
     earlier = next((one.shown for one in undoable if one.number < operation.number), None)
     hint = "" if earlier is None else f"`ckpt undo {earlier}` takes back an earlier one"
+    if earlier is None and (earlier_undo := _newest_undo(log, operation.number)):
+        hint = f"`{earlier_undo.undo_command}` takes back an earlier undo"
     raise Refused(f"{operation.name} can't be taken back: its rows were forgotten", hint=hint)
 
 

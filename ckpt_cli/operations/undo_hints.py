@@ -5,14 +5,29 @@ from collections.abc import Collection, Sequence
 from ckpt_cli.model import CheckpointRow, Ref, WriteKey
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.operation import Operation, Phase
-from ckpt_cli.operations.restoring import Clash
+from ckpt_cli.operations.restoring import Clash, Restored
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.shell_words import command
+
+_NAMED = 5  # at most so many undos of one operation are named
 
 
 def then_undo(command_line: str, operation: Operation, aside: str = "") -> str:
     """The hint to type this command first, then the refused undo; `aside` is a text between the two."""
     return f"`{command_line}` first{aside}, then `{operation.undo_command}`"
+
+
+def hint_redo(log: OperationLog, operation: Operation) -> str:
+    """The hint how to bring back an undone operation; each of several undos had undone a part of it."""
+    undos = log.undone_by(operation.number)
+    left = [one for one in undos if not one.is_forgotten]
+    what = "it back" if len(left) == len(undos) else "back what isn't forgotten of it"
+    if len(left) < 2:
+        return "".join(f"`{one.undo_command}` brings {what}" for one in left)
+    commands = ", ".join(f"`{one.undo_command}`" for one in left[:_NAMED])
+    more = len(left) - _NAMED
+    rest = f", and {more:,} more undos in `ckpt operations`," if more > 0 else ""
+    return f"{len(left):,} undos took it back, each on other threads: {commands}{rest} bring {what}"
 
 
 def hint_make_room(clash: Clash, operation: Operation) -> str:
@@ -24,7 +39,7 @@ def hint_make_room(clash: Clash, operation: Operation) -> str:
 
 
 def hint_continued(
-    saver: Saver, log: OperationLog, operation: Operation, removed: Collection[Ref], children: Sequence[CheckpointRow]
+    saver: Saver, log: OperationLog, operation: Operation, restored: Restored, children: Sequence[CheckpointRow]
 ) -> str:
     """The hint to delete the descendants of checkpoints that an operation added, or to do without the undo.
 
@@ -34,10 +49,11 @@ def hint_continued(
     child = children[0]
     rows = list(saver.rows(child.thread_id, child.ns))
     parent = child.ref._replace(checkpoint_id=child.parent_id or "")
-    if any(row.ref in removed and row.parent_id == child.parent_id for row in rows):
+    own = restored.added | restored.changed
+    if any(row.ref in own and row.parent_id == child.parent_id for row in rows):
         options = ["--branch", _tip(rows, child.checkpoint_id)]
     elif parent in _added_writes(saver, log, operation):
-        return hint_without_undo(saver, removed, parent)
+        return hint_without_undo(saver, operation, restored, parent)
     else:
         options = ["--after", parent.checkpoint_id]
     return then_undo(command("ckpt delete", child.thread_id, options=[*options, *_ns_option(child.ns)]), operation)
@@ -48,17 +64,22 @@ def _added_writes(saver: Saver, log: OperationLog, operation: Operation) -> set[
     return {name.ref for name in _records(saver, log, operation) if isinstance(name, WriteKey)}
 
 
-def hint_without_undo(saver: Saver, removed: Collection[Ref], ref: Ref) -> str:
+def hint_without_undo(saver: Saver, operation: Operation, restored: Restored, ref: Ref) -> str:
     """The hint what to type instead of an undo that nothing makes possible again.
 
-    A thread that the operation made can be deleted. Another thread can go on from the head that it had before.
+    A thread that the operation made can be deleted. Another thread can go on from the head that it had before, or from
+    another checkpoint that stays.
     """
     instead = "no undo is possible any more; instead, "
-    before = _head_before(saver, removed, ref) or _head_before(saver, removed, ref._replace(ns=""))
+    before = _find_rest(saver, restored, ref) or _find_rest(saver, restored, ref._replace(ns=""))
     if before is None:
-        return f"{instead}`{command('ckpt delete', ref.thread_id)}` deletes the whole thread, which it made"
+        made = "made" if operation.undoes is None else "brought back"
+        return f"{instead}`{command('ckpt delete', ref.thread_id)}` deletes the whole thread, which it {made}"
     back = command("ckpt rollback", before.thread_id, before.checkpoint_id, options=_ns_option(before.ns))
-    goes = f"{instead}`{back}` goes on from the head before it, and its plan says which tasks run again"
+    where = "the head before it"
+    if before.checkpoint_id > _newest(restored, ref):
+        where = f"the newest checkpoint that doesn't descend from what it {operation.added}"
+    goes = f"{instead}`{back}` goes on from {where}, and its plan says which tasks run again"
     if before.ns:
         return goes
     options = ["--to", "NEW_THREAD", "--with-pending"]
@@ -66,12 +87,24 @@ def hint_without_undo(saver: Saver, removed: Collection[Ref], ref: Ref) -> str:
     return f"{goes}; `{copy}` makes a thread in which those that had finished don't"
 
 
-def _head_before(saver: Saver, removed: Collection[Ref], ref: Ref) -> Ref | None:
-    """The head that the graph of a checkpoint had before an operation added `removed`; None if it had none."""
-    newest = max((one.checkpoint_id for one in removed if one.thread_id == ref.thread_id), default=ref.checkpoint_id)
-    rows = saver.rows(ref.thread_id, ref.ns)
-    older = [row.ref for row in rows if row.checkpoint_id < newest and row.ref not in removed]
-    return max(older, key=lambda one: one.checkpoint_id, default=None)
+def _newest(restored: Restored, ref: Ref) -> str:
+    """The newest checkpoint of a thread that an undo would remove."""
+    return max((one.checkpoint_id for one in restored.added if one.thread_id == ref.thread_id), default="")
+
+
+def _find_rest(saver: Saver, restored: Restored, ref: Ref) -> Ref | None:
+    """The newest checkpoint of a graph that the undo leaves and that doesn't descend from what it removes; or None.
+
+    One that the operation only changed was there before it, whatever its parent is now.
+    """
+    lost, rest = set(restored.added), list[Ref]()
+    for row in saver.rows(ref.thread_id, ref.ns):
+        is_descendant = row.ref._replace(checkpoint_id=row.parent_id or "") in lost
+        if row.ref in lost or (is_descendant and row.ref not in restored.changed):
+            lost.add(row.ref)
+        else:
+            rest.append(row.ref)
+    return max(rest, key=lambda one: one.checkpoint_id, default=None)
 
 
 def hint_before_answer(asked: Ref) -> str:

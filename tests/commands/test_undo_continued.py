@@ -219,6 +219,25 @@ def test_a_thread_that_came_back_with_its_results_and_went_on(saver: SqliteSaver
     assert follow(path, capsys, "undo", "3") == ["delete t"]
 
 
+def test_a_branch_that_came_back_and_went_on(saver: SqliteSaver, path: Path, capsys: Captured) -> None:
+    """The thread was there before, so nobody is sent to delete it: it goes on from the branch that stayed."""
+    agent = Agent(saver, "graph")
+    agent.go(given={"out": []})
+    failed = agent.app.get_state(on("t")).config
+    assert ckpt(path, "rollback", "t", "@^") == 0
+    kept = agent.app.get_state(on("t")).config["configurable"]["checkpoint_id"]
+    assert ckpt(path, "delete", "t", "--branch", failed["configurable"]["checkpoint_id"]) == 0
+    assert ckpt(path, "undo", "2") == 0
+    agent.broken = False
+    agent.app.invoke(None, failed)
+    before = rows(path)
+    back, copy = follow(path, capsys, "undo", "3")
+    assert rows(path) == before
+    assert shlex.split(back) == ["rollback", "t", kept] and shlex.split(copy)[:3] == ["fork", "t", kept]
+    assert ckpt(path, *shlex.split(back)) == 0
+    assert agent.go() == ["bad", "good"]
+
+
 WRITTEN = ["update", "t", "--reducer", "out=append"]
 ELSEWHERE = {
     "fork": ["fork", "t", "@"],

@@ -165,7 +165,7 @@ def test_undo_restores_every_row(layout: str, given_rows: list[tuple[str, dict[s
         number = _undone(home, number)
         assert home.stored() == before
         if _bears(home, plan):
-            with pytest.raises(Refused, match="continued from what it added"):
+            with pytest.raises(Refused, match="continued from what it brought back"):
                 _undone(home, number)
             assert home.stored() == before
             return
