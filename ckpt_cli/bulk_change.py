@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ckpt_cli.errors import CkptError, NotFound, NotSupported, Refused
+from ckpt_cli.errors import NotFound, NotSupported, Refused
 from ckpt_cli.model import Plan, Ref, RowChange
 from ckpt_cli.operations import side_effects
 from ckpt_cli.operations.bulk import Outcome, Part, RefusedPart, apply_parts, part_of_plan, parts_to_undo
@@ -27,6 +27,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.base import Rows
 from ckpt_cli.views.bulk import BulkView, RowCount, ThreadLine
 from ckpt_cli.views.plan import LOG_ROW
+from ckpt_cli.views.thread_refusals import refusal_of
 
 Expand = Callable[[Plan], Iterator[RowChange]]
 """Gives the row changes of a plan."""
@@ -156,15 +157,6 @@ def _measured_part(saver: Saver, part: Part) -> ThreadPlan:
     except Refused as error:
         return ThreadPlan(part.thread_id, None, f"{error.reason}{error.hint and f' (hint: {error.hint})'}")
     return ThreadPlan(part.thread_id, shown, "", size, rows)
-
-
-def refusal_of(error: CkptError) -> str:
-    """Why one of many threads is refused, with the option that helps, if the error's hint begins with one.
-
-    Other hints have commands for that thread alone.
-    """
-    option = error.hint.partition(";")[0] if error.hint.startswith("--") else ""
-    return f"{error.reason}{option and f' ({option})'}"
 
 
 def log_bytes(size: int, rows: Iterable[RowCount]) -> int:

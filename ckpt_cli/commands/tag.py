@@ -64,7 +64,7 @@ def tag(
     session.same_database = same_database
     if many_name is not None or selector != NOTHING_TYPED or many != ONE_THREAD:
         if (thread, rev, name, delete) != (None, None, None, None) or list_tags:
-            raise UsageError("--name, --at and the options that choose threads are for many threads, without THREAD")
+            raise _not_for_many(thread, delete)
         return _tag_many(
             session, parse_target(session, (None, None), selector, many, ns=ns, asks=False), many_name, force=force
         )
@@ -93,6 +93,15 @@ def _tag_one(session: Session, thread: str, rev: str | None, name: str | None, n
     if old_refs and old_refs != [row.ref]:
         session.say(f"tag:{name} was on {old_refs[0].checkpoint_id}")
     return _view("added", session, [new_tag])
+
+
+def _not_for_many(thread: str | None, delete: str | None) -> UsageError:
+    if thread is not None:
+        return UsageError("--name, --at and the options that choose threads are for many threads, without THREAD")
+    if delete is not None:
+        hint = "`ckpt tag THREAD --delete NAME`; `ckpt tag --list` shows which threads have it"
+        return UsageError("--delete removes a name from one thread, and the options choose many", hint=hint)
+    return UsageError("--list takes no options that choose threads", hint="`ckpt tag THREAD --list` lists one thread's")
 
 
 def _tag_many(session: Session, target: Target, name: str | None, *, force: bool) -> TagView:

@@ -42,8 +42,9 @@ class KnownNodes:
             near = get_close_matches(node, self._names, n=3, cutoff=0.5)
             others = sorted(self._names - {*near}, key=lambda name: (name.startswith("__"), name))
             hint = f"did you mean {near[0]}?" if near else ""
+            listed = "; these are:" if self._names else ""
             raise UsageError(
-                f"no node {node!r} is known in this thread; these are:", hint=hint, candidates=[*near, *others]
+                f"no node {node!r} is known in this thread{listed}", hint=hint, candidates=[*near, *others]
             )
         return node
 

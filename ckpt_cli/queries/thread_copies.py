@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from ckpt_cli.bulk_change import Planned, change_many, refusal_of
+from ckpt_cli.bulk_change import Planned, change_many
 from ckpt_cli.copying.payload_changes import NO_CHANGES, PayloadChanges, must_be_sealable
 from ckpt_cli.copying.thread_copy import ThreadCopy
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
@@ -23,6 +23,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
+from ckpt_cli.views.thread_refusals import refusal_of
 
 _PAGE, _HASHED = 25, 500  # rows that are read back together, whole and as the server's digests …
 _BYTES = 4 << 20  # … and not many more bytes

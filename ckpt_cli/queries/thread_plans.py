@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ckpt_cli.bulk_change import Planned, change_many, refusal_of
+from ckpt_cli.bulk_change import Planned, change_many
 from ckpt_cli.errors import AmbiguousRevision, CkptError, DatabaseUnreachable, Failed, UsageError
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Thread
 from ckpt_cli.parameters.target import Target
@@ -13,6 +13,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.values.same import same
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
+from ckpt_cli.views.thread_refusals import refusal_of
 
 _AT_ONCE = 20  # threads that are planned in one moment
 _DONE = "the head is that state already"

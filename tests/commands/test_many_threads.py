@@ -14,6 +14,9 @@ from ckpt_cli.app import run
 from ckpt_cli.operations import bulk
 from ckpt_cli.operations.log_file import LogFile
 from ckpt_cli.output import talk
+from ckpt_cli.output.line import Page
+from ckpt_cli.output.text.bulk import plan_lines
+from ckpt_cli.views.bulk import BulkView, ThreadLine
 
 Ckpt = Callable[..., Any]
 MANY = ["--match", "support-*"]
@@ -182,6 +185,50 @@ def test_a_refused_thread_names_the_option_that_helps(ckpt: Ckpt) -> None:
     assert "(--create " in problems["support-42"]
     assert "(--rerun " in problems["support-41"]
     assert "`" not in problems["support-41"]
+
+
+def test_a_refused_thread_lists_what_exists(ckpt: Ckpt) -> None:
+    """The reason is a whole sentence: it ends with the existing names, at most eight of them."""
+    for words, end in (
+        (["--as-node", "nix", "--values", "{}"], "these are: agent, answer, tools, triage, __start__"),
+        (["--as-node", "tools", "--values", '{"nix": 1}'], "these are: messages, order_id, route (--reducer nix=NAME "),
+    ):
+        threads = ckpt("update", *MANY, *words, "--dry-run")["threads"]
+        problems = {one["thread_id"]: one["problem"] for one in threads}
+        assert len(problems) == 4 and end in problems["support-40"]
+        assert not any(": (" in problem or problem.endswith(":") for problem in problems.values())
+    assert ckpt("update", *MANY, "--as-node", "nix", "--values", "{}", "--dry-run")["threads"][3]["problem"].endswith(
+        ", … 1 more"
+    )
+
+
+def test_a_pipe_has_each_warning_once(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below rows of three columns: what only a few steps show, with the number of threads for which it is so."""
+    words = ["update", *MANY, "--as-node", "tools", "--values", '{"route": "x"}', "--dry-run", "-d", str(database)]
+    assert run(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    warned = [line for line in lines if "few steps" in line]
+    assert [line.partition(" show ")[0] for line in warned] == ["  2 threads: only a few steps"]
+    assert [line.count("\t") for line in lines if line.startswith("support-")] == [2] * 4
+    assert any("cleared: approve_refund (waiting)" in line for line in lines)
+
+
+def test_a_narrow_terminal_has_whole_warnings() -> None:
+    """Nothing of a note is cut, below few threads and below many."""
+    note = "only a few steps show what route makes of writes: if your reducer does more, name it with --reducer C=NAME"
+    for count, times in ((2, 2), (30, 1)):
+        threads = tuple(ThreadLine(f"t{place}", "planned", "of 1", notes=(note,)) for place in range(count))
+        view = BulkView("update", "", selected=count, changes=count, threads=threads)
+        lines = ["".join(text for _, text in line) for line in plan_lines(view, Page(80, 0.0))]
+        assert max(map(len, lines)) <= 80
+        assert " ".join(" ".join(lines).split()).count(note) == times
+
+
+def test_a_name_is_removed_from_one_thread(ckpt: Ckpt) -> None:
+    """The refusal says so, and no more that there was a THREAD, where there was none."""
+    error = ckpt("tag", *MANY, "--delete", "x", code=2)["error"]
+    assert error["message"] == "--delete removes a name from one thread, and the options choose many"
+    assert ckpt("tag", *MANY, "--list", code=2)["error"]["message"].startswith("--list takes no options")
 
 
 def test_a_part_that_a_later_operation_changed_is_named(ckpt: Ckpt, database: Path) -> None:

@@ -1,6 +1,7 @@
 """Shows a plan for many threads: totals, a line for each thread, and what became of it."""
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -8,12 +9,11 @@ from ckpt_cli.output.cells import break_between_spans, fit, flow, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.refused_threads import by_reason
+from ckpt_cli.output.text.thread_notes import ThreadNotes, notes_of
 from ckpt_cli.output.theme import MORE, ROW_CHANGES
 from ckpt_cli.output.visible_names import visible
 from ckpt_cli.views.bulk import BulkView, ThreadLine
 
-_EXPECTED = "the thread continues from the new checkpoint"
-"""How a note begins that says of each thread what the title says of all."""
 _SHOWN = 20  # on a terminal at most so many threads have a line
 _QUESTION_ID = re.compile(r" \([0-9a-f]{32}\)")
 _UNDOES = re.compile(r"of operation \d+ \((.*)\)", re.DOTALL)
@@ -35,12 +35,16 @@ def render(view: BulkView, page: Page) -> Iterator[Line]:
 def plan_lines(view: BulkView, page: Page) -> Iterator[Line]:
     """The lines that show what the plan does."""
     yield from _titled(view, page)
-    planned = (line for line in view.threads if line.state != "refused" or line.summary)
+    notes = ThreadNotes()
+    planned = notes.counted(line for line in view.threads if line.state != "refused" or line.summary)
     yield from _thread_lines(planned, view.changes, page)
+    deque(planned, maxlen=0)  # count the notes of the threads that have no line, too
     if view.refused:
         yield [("bad", f"{_of(view.refused, view.selected)} refused:")]
         refused = (line for line in view.threads if line.state == "refused" and not line.summary)
         yield from _thread_lines(refused, view.refused, page) if page.width is None else by_reason(refused, page)
+    if page.width is None or view.changes > _SHOWN:
+        yield from notes.lines(page)
     for note in view.notes:
         yield from _flowed("", note, page, 2)
     for one in view.side_effects:
@@ -68,8 +72,8 @@ def _thread_lines(lines: Iterable[ThreadLine], count: int, page: Page) -> Iterat
         return
     for one in islice(lines, _SHOWN):
         yield from _thread(one, page.width)
-        notes = [note for note in one.notes if not one.problem and not note.startswith(_EXPECTED)]
-        yield from (fit([("", "      "), ("muted", note)], page.width) for note in notes)
+        for note in notes_of(one) if count <= _SHOWN else ():
+            yield from ([("", "      "), ("muted", part)] for part in flow(visible(note), max(page.width - 6, 20)))
     if count > _SHOWN:
         yield [("muted", f"  {MORE} and {count - _SHOWN:,} more (--json lists all)")]
 
