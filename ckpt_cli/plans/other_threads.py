@@ -3,29 +3,20 @@
 The newest threads are read first, and of each only its newest steps. Nothing is read until it is needed.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 
-from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.learning import Tally, add_up
 from ckpt_cli.history.state.channels import target
-from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.evidence_window import STEPS_OF_THREAD, EvidenceWindow, ReadEnough
 from ckpt_cli.plans.same_graph import Shape, Shapes, may_be_of_same_graph, shape_of
-from ckpt_cli.plans.thread_history import ThreadHistory, read_history
+from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.state import State, TaskWrite
 
 THREADS = 50
 """Of at most this many threads the head is read, the newest first."""
-STEPS = 300
-"""At most this many checkpoints of other threads are read."""
-STEPS_OF_THREAD = 100
-"""At most this many checkpoints of one thread are read, the newest ones."""
-_PAGE = 25  # checkpoints that are read together, each with its writes
-_MOST_BYTES = 16_000_000  # bytes of checkpoints and writes that are read; a page may go beyond it
-_LARGEST_WRITE = 1_000_000  # bytes; a thread is read up to the first longer write
 
 
 class OtherThreads:
@@ -105,7 +96,7 @@ class OtherThreads:
         threads = list(islice(self._reader.saver.threads(), THREADS + 2))
         self.is_cut |= len(threads) > THREADS + 1
         refs = [one.head for one in threads if one.thread_id != self._thread_id and one.head.ns == self._ns]
-        return {state.ref: shape_of(state) for state in _Window(self._reader, self._ns).headers(refs[:THREADS])}
+        return {state.ref: shape_of(state) for state in EvidenceWindow(self._reader, self._ns).headers(refs[:THREADS])}
 
     @cached_property
     def _likely_heads(self) -> dict[Ref, Shape]:
@@ -117,89 +108,13 @@ class OtherThreads:
         return {head: one for head, one in self._heads.items() if newest.is_within(one) or shapes.have(one)}
 
     def _read(self, heads: Mapping[Ref, Shape]) -> Iterator[ThreadHistory]:
-        window = _Window(self._reader, self._ns)
+        window = EvidenceWindow(self._reader, self._ns)
         for head, shape in heads.items():
             history = ThreadHistory()
             try:
                 window.fill(history, head.thread_id, self._counted)
-            except _Enough:
+            except ReadEnough:
                 self.is_cut = True
             self.is_cut |= window.last_rows(head.thread_id) >= STEPS_OF_THREAD
             history.shapes.newest = shape  # also if the head itself wasn't read any more
             yield history
-
-
-class _Enough(Exception):
-    """As much of other threads was read as is allowed."""
-
-
-class _Window(Reader):
-    """Reads the newest checkpoints of one namespace of each thread, until as much was read as is allowed."""
-
-    def __init__(self, reader: Reader, ns: str) -> None:
-        super().__init__(reader.saver, reader.codec, reader.clock)
-        self.saver = reader.saver
-        self._ns = ns
-        self._steps_left, self._bytes_left = STEPS, _MOST_BYTES
-        self._newest: dict[str, list[CheckpointRow]] = {}
-
-    def fill(self, history: ThreadHistory, thread_id: str, counted: set[str]) -> None:
-        """Read the history of a thread; the checkpoints in `counted` are no steps of it, and its own are added there.
-
-        Raises:
-            _Enough: the history has a part of the steps.
-        """
-        if self._steps_left <= 0 or self._bytes_left <= 0:
-            raise _Enough
-        ids = [row.checkpoint_id for row in self.rows(thread_id)]
-        self._steps_left -= len(ids)
-        known = counted.intersection(ids)
-        counted.update(ids)
-        read_history(self, thread_id, self._ns, history, page=_PAGE, counted=known)
-
-    def last_rows(self, thread_id: str) -> int:
-        """The number of checkpoints that were read of this thread if it was the last one; 0 if it wasn't read."""
-        return len(self._newest.get(thread_id, ()))
-
-    def headers(self, refs: Iterable[Ref]) -> Iterator[State]:
-        """These checkpoints as far as they can be read, without channels that are stored apart."""
-        for checkpoint in self.saver.headers(refs):
-            with suppress(PayloadCorrupt):
-                yield self.decode(checkpoint)
-            if self._bytes_left <= 0:
-                return
-
-    def rows(self, thread_id: str) -> list[CheckpointRow]:
-        """See `Reader.rows`; only the newest rows of the namespace."""
-        if thread_id not in self._newest:
-            rows = self.saver.newest(thread_id, self._ns, min(STEPS_OF_THREAD, self._steps_left))
-            self._newest = {thread_id: rows[::-1]}
-        return self._newest[thread_id]
-
-    def decode(self, checkpoint: Checkpoint) -> State:
-        """See `Reader.decode`.
-
-        Raises:
-            _Enough: too many bytes were read before.
-        """
-        if self._bytes_left <= 0:
-            raise _Enough
-        channels = (checkpoint.channels or {}).values()
-        self._bytes_left -= sum(len(payload.data) for payload in (checkpoint.body, checkpoint.metadata, *channels))
-        return super().decode(checkpoint)
-
-    def writes_by_checkpoint(
-        self, thread_id: str, ns: str, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None
-    ) -> dict[str, list[TaskWrite]]:
-        """See `Reader.writes_by_checkpoint`.
-
-        Raises:
-            _Enough: a write is very long, or too many bytes were read.
-        """
-        limit = _LARGEST_WRITE if values is None else values
-        by_checkpoint = super().writes_by_checkpoint(thread_id, ns, checkpoint_ids, values=limit)
-        rows = [write.row for writes in by_checkpoint.values() for write in writes]
-        self._bytes_left -= sum(len(row.payload.data) for row in rows if row.payload is not None)
-        if self._bytes_left <= 0 or (values is None and any(row.payload is None for row in rows)):
-            raise _Enough
-        return by_checkpoint
