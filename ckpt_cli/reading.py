@@ -39,12 +39,15 @@ class Reader(RowReader):
         super().__init__(saver, clock, tags)
         self.codec = codec
         self._states: OrderedDict[Ref, State] = OrderedDict()
+        self.of_moment: dict[object, Any] = {}
+        """What others computed of this moment and want to have again, by keys of theirs; emptied with the caches."""
 
     def moment(self, read: Callable[[], T]) -> T:
         """The result of `read`, which sees the database at one moment; the caches are emptied first."""
 
         def fresh() -> T:
             self._states.clear()
+            self.of_moment.clear()
             return read()
 
         return super().moment(fresh)

@@ -1,10 +1,16 @@
-"""`EvidenceWindow`: reads the newest steps of other threads, until as much was read as is allowed."""
+"""`EvidenceWindow`: reads the newest steps of other threads, until as much was read as is allowed.
 
-from collections.abc import Collection, Iterable, Iterator
+Plans for many threads that are made in one moment need nearly the same other threads, so each is read once. It counts
+for each plan: a thread has the same plan alone and among many.
+"""
+
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
+from ckpt_cli.plans.same_graph import Shape, shape_of
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
@@ -18,8 +24,36 @@ _MOST_BYTES = 16_000_000  # bytes of checkpoints and writes that are read; a pag
 _LARGEST_WRITE = 1_000_000  # bytes; a thread is read up to the first longer write
 
 
-class ReadEnough(Exception):
+class _Enough(Exception):
     """As much of other threads was read as is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadThread:
+    """A history that was read whole, with what it took from the limits.
+
+    Attributes:
+        ids: its newest checkpoints, at `most` so many.
+        size: the bytes of these checkpoints and their writes.
+    """
+
+    history: ThreadHistory
+    ids: Collection[str]
+    most: int
+    size: int
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read of other threads in this moment.
+
+    Attributes:
+        shapes: head to its shape, and the bytes of the head.
+        threads: namespace and thread id to the thread's history.
+    """
+
+    shapes: dict[Ref, tuple[Shape, int]] = field(default_factory=dict)
+    threads: dict[tuple[str, str], _ReadThread] = field(default_factory=dict)
 
 
 class EvidenceWindow(Reader):
@@ -31,32 +65,62 @@ class EvidenceWindow(Reader):
         self._ns = ns
         self._steps_left, self._bytes_left = STEPS, _MOST_BYTES
         self._newest: dict[str, list[CheckpointRow]] = {}
+        self._read: _Read = reader.of_moment.setdefault(EvidenceWindow, _Read())
+        self.last_count = 0
+        """The number of checkpoints of the thread that was read last."""
 
-    def fill(self, history: ThreadHistory, thread_id: str, counted: set[str]) -> None:
-        """Read the history of a thread; the checkpoints in `counted` are no steps of it, and its own are added there.
+    def history(self, thread_id: str, counted: set[str]) -> tuple[ThreadHistory, bool]:
+        """The history of a thread, and whether it was read to its end.
 
-        Raises:
-            ReadEnough: the history has a part of the steps.
+        The checkpoints in `counted` are no steps of it, and its own are added there.
         """
-        if self._steps_left <= 0 or self._bytes_left <= 0:
-            raise ReadEnough
+        most, left = min(STEPS_OF_THREAD, self._steps_left), self._bytes_left
+        self.last_count = 0
+        if most <= 0 or left <= 0:
+            return ThreadHistory(), False
+        if (known := self._known(thread_id, counted, most)) is not None:
+            self._bytes_left -= known.size
+            self._count(known.ids, counted)
+            return known.history, True
         ids = [row.checkpoint_id for row in self.rows(thread_id)]
+        copied, history = counted.intersection(ids), ThreadHistory()
+        self._count(ids, counted)
+        try:
+            read_history(self, thread_id, self._ns, history, page=_PAGE, counted=copied)
+        except _Enough:
+            return history, False
+        if not copied:
+            self._read.threads[self._ns, thread_id] = _ReadThread(history, ids, most, left - self._bytes_left)
+        return history, True
+
+    def _known(self, thread_id: str, counted: set[str], most: int) -> _ReadThread | None:
+        """The thread as it was read for another plan, if these limits would give the same."""
+        known = self._read.threads.get((self._ns, thread_id))
+        if known is None or known.size >= self._bytes_left or not counted.isdisjoint(known.ids):
+            return None
+        return known if known.most == most or len(known.ids) < min(known.most, most) else None
+
+    def _count(self, ids: Collection[str], counted: set[str]) -> None:
+        self.last_count = len(ids)
         self._steps_left -= len(ids)
-        known = counted.intersection(ids)
         counted.update(ids)
-        read_history(self, thread_id, self._ns, history, page=_PAGE, counted=known)
 
-    def last_rows(self, thread_id: str) -> int:
-        """The number of checkpoints that were read of this thread if it was the last one; 0 if it wasn't read."""
-        return len(self._newest.get(thread_id, ()))
-
-    def headers(self, refs: Iterable[Ref]) -> Iterator[State]:
-        """These checkpoints as far as they can be read, without channels that are stored apart."""
-        for checkpoint in self.saver.headers(refs):
+    def shapes(self, refs: Collection[Ref]) -> dict[Ref, Shape]:
+        """The shapes of these checkpoints, in their order, as far as they can be read."""
+        known = self._read.shapes
+        for checkpoint in self.saver.headers([ref for ref in refs if ref not in known]):
+            before = self._bytes_left
             with suppress(PayloadCorrupt):
-                yield self.decode(checkpoint)
+                shape = shape_of(self.decode(checkpoint))
+                known[checkpoint.row.ref] = shape, before - self._bytes_left
             if self._bytes_left <= 0:
-                return
+                break
+        shapes, left = dict[Ref, Shape](), _MOST_BYTES
+        for ref in refs:
+            if ref in known and left > 0:
+                shapes[ref] = known[ref][0]
+                left -= known[ref][1]
+        return shapes
 
     def rows(self, thread_id: str) -> list[CheckpointRow]:
         """See `Reader.rows`; only the newest rows of the namespace."""
@@ -69,10 +133,10 @@ class EvidenceWindow(Reader):
         """See `Reader.decode`.
 
         Raises:
-            ReadEnough: too many bytes were read before.
+            _Enough: too many bytes were read before.
         """
         if self._bytes_left <= 0:
-            raise ReadEnough
+            raise _Enough
         channels = (checkpoint.channels or {}).values()
         self._bytes_left -= sum(len(payload.data) for payload in (checkpoint.body, checkpoint.metadata, *channels))
         return super().decode(checkpoint)
@@ -83,12 +147,12 @@ class EvidenceWindow(Reader):
         """See `Reader.writes_by_checkpoint`.
 
         Raises:
-            ReadEnough: a write is very long, or too many bytes were read.
+            _Enough: a write is very long, or too many bytes were read.
         """
         limit = _LARGEST_WRITE if values is None else values
         by_checkpoint = super().writes_by_checkpoint(thread_id, ns, checkpoint_ids, values=limit)
         rows = [write.row for writes in by_checkpoint.values() for write in writes]
         self._bytes_left -= sum(len(row.payload.data) for row in rows if row.payload is not None)
         if self._bytes_left <= 0 or (values is None and any(row.payload is None for row in rows)):
-            raise ReadEnough
+            raise _Enough
         return by_checkpoint

@@ -10,8 +10,8 @@ from itertools import islice
 from ckpt_cli.history.reducers.learning import Tally, add_up
 from ckpt_cli.history.state.channels import target
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.evidence_window import STEPS_OF_THREAD, EvidenceWindow, ReadEnough
-from ckpt_cli.plans.same_graph import Shape, Shapes, may_be_of_same_graph, shape_of
+from ckpt_cli.plans.evidence_window import STEPS_OF_THREAD, EvidenceWindow
+from ckpt_cli.plans.same_graph import Shape, Shapes, may_be_of_same_graph
 from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.reading import Reader
 
@@ -96,7 +96,7 @@ class OtherThreads:
         threads = list(islice(self._reader.saver.threads(), THREADS + 2))
         self.is_cut |= len(threads) > THREADS + 1
         refs = [one.head for one in threads if one.thread_id != self._thread_id and one.head.ns == self._ns]
-        return {state.ref: shape_of(state) for state in EvidenceWindow(self._reader, self._ns).headers(refs[:THREADS])}
+        return EvidenceWindow(self._reader, self._ns).shapes(refs[:THREADS])
 
     @cached_property
     def _likely_heads(self) -> dict[Ref, Shape]:
@@ -110,11 +110,7 @@ class OtherThreads:
     def _read(self, heads: Mapping[Ref, Shape]) -> Iterator[ThreadHistory]:
         window = EvidenceWindow(self._reader, self._ns)
         for head, shape in heads.items():
-            history = ThreadHistory()
-            try:
-                window.fill(history, head.thread_id, self._counted)
-            except ReadEnough:
-                self.is_cut = True
-            self.is_cut |= window.last_rows(head.thread_id) >= STEPS_OF_THREAD
+            history, is_whole = window.history(head.thread_id, self._counted)
+            self.is_cut |= not is_whole or window.last_count >= STEPS_OF_THREAD
             history.shapes.newest = shape  # also if the head itself wasn't read any more
             yield history
