@@ -224,6 +224,15 @@ def test_a_narrow_terminal_has_whole_warnings() -> None:
         assert " ".join(" ".join(lines).split()).count(note) == times
 
 
+def test_a_note_that_a_thread_has_twice_is_of_one_thread() -> None:
+    """As for two questions that get the same answer."""
+    threads = tuple(ThreadLine(f"t{place}", "planned", "of 1", notes=('answer: "yes"',) * 2) for place in range(2))
+    for count, name in ((1, "t0"), (2, "2 threads")):
+        view = BulkView("resume", "", selected=count, changes=count, threads=threads[:count])
+        lines = ["".join(text for _, text in line) for line in plan_lines(view, Page(None, 0.0))]
+        assert [line for line in lines if "answer" in line] == [f'  {name}: answer: "yes"']
+
+
 def test_a_name_is_removed_from_one_thread(ckpt: Ckpt) -> None:
     """The refusal says so, and no more that there was a THREAD, where there was none."""
     error = ckpt("tag", *MANY, "--delete", "x", code=2)["error"]

@@ -49,9 +49,12 @@ class ThreadNotes:
     def counted(self, lines: Iterable[ThreadLine]) -> Iterator[ThreadLine]:
         """The same threads."""
         for one in lines:
+            own = dict[str, str]()  # a thread may have a note twice, as for two questions
             for note in notes_of(one):
                 key = note if note.startswith(_WEAK) else _VARYING.sub(MORE, note.replace(one.thread_id, MORE))
-                self._add(key, visible(note), one.thread_id)
+                own.setdefault(key, visible(note))
+            for key, text in own.items():
+                self._add(key, text, one.thread_id)
             yield one
 
     def _add(self, key: str, text: str, thread_id: str) -> None:
