@@ -4,12 +4,14 @@ No database stores a reducer: `history.reducers.delta` learns it from the writes
 has it in the graph, and needs none of this.
 """
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import takewhile
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.delta import AHEAD
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
@@ -62,15 +64,63 @@ class ReducerEvidence:
     def further(self, ns: str, pruned: Lineage, snapshots: Snapshots | None = None) -> Iterator[str]:
         """All that a value is learned from now, where the `pruned` tree would show another value.
 
-        Of the checkpoints that are rebuilt from the same stored value, only the last of each branch are compared. With
-        `snapshots`, such a checkpoint stores its value instead, which may show the reducer to those before it.
+        Of the checkpoints that are rebuilt from the same stored value, only the last of each branch are compared, and
+        the last whose value is proven and needs the reducer. With `snapshots`, such a checkpoint stores its value
+        instead, which may show the reducer to those before it.
         """
         channels = self._chains.channels(ns)
         for checkpoint_id in reversed(pruned.rows) if channels else ():
             rebuilt = self._rebuilt(ns, checkpoint_id, snapshots)
             children = pruned.children.get(checkpoint_id, ())
             if rebuilt and not any(rebuilt <= self._rebuilt(ns, child, snapshots) for child in children):
-                yield from self._lost(Ref(self._thread_id, ns, checkpoint_id), pruned, snapshots)
+                ref = Ref(self._thread_id, ns, checkpoint_id)
+                for one in (ref, *self._decisive(ref, pruned, snapshots)):
+                    yield from self._lost(one, pruned, snapshots)
+
+    def _decisive(self, ref: Ref, pruned: Lineage, snapshots: Snapshots | None) -> Sequence[Ref]:
+        """For each channel, the last on a checkpoint's line whose value needs the reducer and is proven; not itself.
+
+        A value that nothing proves can't get lost, nor one that no writes make. Both are looked for by halves, as what
+        is true of a checkpoint's value is mostly true of the values after it.
+        """
+        reader = self._reader if snapshots is None else snapshots.reader()
+        last = set[str]()
+        for channel in self._rebuilt(ref.ns, ref.checkpoint_id, snapshots):
+            line = self._rebuilt_line(ref, channel, pruned, snapshots)
+
+            def is_proven(one: Ref, channel: str = channel) -> bool:
+                now = self._deltas(self._reader, one).get(channel)
+                return now is None or not is_unproven(now.value)
+
+            def is_made(one: Ref, channel: str = channel) -> bool:
+                if self._is_unwritten(one, channel):
+                    return True
+                then = self._deltas(reader, one, pruned).get(channel)
+                return then is not None and not (then.is_whole and then.is_settled)
+
+            place = bisect_left(line, True, key=is_proven)
+            place = bisect_left(line, True, lo=place, key=is_made)
+            last.update(one.checkpoint_id for one in line[place : place + 1])
+        return [ref._replace(checkpoint_id=one) for one in sorted(last - {ref.checkpoint_id}, reverse=True)]
+
+    def _is_unwritten(self, ref: Ref, channel: str) -> bool:
+        try:
+            return channel not in self._reader.state(ref).versions
+        except PayloadCorrupt:
+            return False
+
+    def _rebuilt_line(self, ref: Ref, channel: str, pruned: Lineage, snapshots: Snapshots | None) -> list[Ref]:
+        """A checkpoint and its ancestors, newest first, up to one that stores the channel."""
+        line = pruned.line(ref.checkpoint_id)
+        rebuilt = takewhile(lambda one: channel in self._rebuilt(ref.ns, one, snapshots), line)
+        return [ref._replace(checkpoint_id=one) for one in rebuilt]
+
+    @staticmethod
+    def _deltas(reader: Reader, ref: Ref, lineage: Lineage | None = None) -> Mapping[str, Rebuilt]:
+        try:
+            return Inspection(reader, ref, lineage).deltas()
+        except PayloadCorrupt:
+            return {}
 
     def _rebuilt(self, ns: str, checkpoint_id: str, snapshots: Snapshots | None) -> Set[str]:
         """The delta channels that a checkpoint doesn't store, and won't."""

@@ -121,6 +121,15 @@ class Snapshots:
         for channel in sorted(self.of(ref)):
             yield channel, as_snapshot(channel, self._value(ref, channel))
 
+    def values_at(self, state: State) -> Iterator[tuple[str, Node]]:
+        """The snapshots in other checkpoints of the namespace that have the version of a channel that a state names."""
+        for ref, channels in self.channels.items():
+            if ref.ns == state.ref.ns:
+                versions = self._reader.state(ref).versions
+                for channel in channels:
+                    if channel not in state.values and versions.get(channel) == state.versions.get(channel):
+                        yield channel, as_snapshot(channel, self._value(ref, channel))
+
     def record(self, stored: Checkpoint, row_like: Checkpoint) -> Checkpoint:
         """The checkpoint `stored` with its snapshots, as the row of `row_like`; without any, byte for byte.
 
@@ -171,5 +180,8 @@ class _Ahead(Reader):
 
     def decode(self, checkpoint: Checkpoint) -> State:
         """See `Reader.decode`."""
-        state, values = super().decode(checkpoint), dict[str, Any](self._snapshots.values(checkpoint.row.ref))
+        state = super().decode(checkpoint)
+        values = dict[str, Any](self._snapshots.values(checkpoint.row.ref))
+        if checkpoint.channels is not None:  # a value that is stored apart is found by its version, wherever it was
+            values = {**dict(self._snapshots.values_at(state)), **values}
         return state._replace(values={**state.values, **values}) if values else state

@@ -240,7 +240,7 @@ def _unlisted(reader: Reader, ref: Ref) -> set[str]:
 
 def mine(task: Task) -> str:
     asked = [[rendered(interrupt.value), interrupt.id] for interrupt in task.interrupts]
-    return canonical([task.id, task.node, task.error, asked])
+    return canonical([task.id, task.node, rendered(task.error), asked])
 
 
 def theirs(task: Any) -> str:

@@ -49,10 +49,18 @@ def look(backend: Backend, official: BaseCheckpointSaver[Any], graphs: Mapping[s
 
 
 def learned(was: Seen, now: Seen, ref: Ref) -> bool:
-    """Whether ckpt only knows a delta channel that it didn't know before: a checkpoint with its version stores it."""
+    """Whether ckpt only knows more of a delta channel now: its value, or a nearer stored value and fewer writes.
+
+    A checkpoint with its version stores it now, or one before it does.
+    """
     (before, *others), (after, *same) = was.ours[ref], now.ours[ref]
-    unknown = isinstance(before.get("seq"), dict)
-    return unknown and others == same and after == {**before, "seq": now.rebuilt[ref]}
+    unknown, value = before.get("seq"), after.get("seq")
+    if not isinstance(unknown, dict) or others != same or after != {**before, "seq": value}:
+        return False
+    if not isinstance(value, dict):
+        return bool(value == now.rebuilt[ref])
+    writes = value["writes"]
+    return value["seed"] in now.rebuilt.values() and unknown["writes"][-len(writes) :] == writes
 
 
 def _tuple(official: BaseCheckpointSaver[Any], ref: Ref) -> str:
