@@ -73,7 +73,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         change.notes.append(f"{unnamed:,} more still wait" if unnamed > 1 else "1 more still waits")
     change.notes += _runs_too(Inspection(reader, head).snapshot())
     names = ", ".join(describe_question(question) for question, _ in chosen)
-    count = "1 answer" if len(chosen) == 1 else f"{len(chosen)} answers"
+    count, them = ("1 answer", "it") if len(chosen) == 1 else (f"{len(chosen)} answers", "them")
     return Plan(
         reason="",
         add=tuple(change.add),
@@ -82,7 +82,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         basis=_basis(reader, head, chosen),
         recent=recently_written(reader, [reader.head(thread_id)]),
         verb="resume",
-        summary=f"{count} recorded for {names}; the next graph.invoke(None, config) continues with it",
+        summary=f"{count} recorded for {names}; the next graph.invoke(None, config) continues with {them}",
         details=_details(answered_by, [value for _, value in chosen], (*change.add, *change.replace)),
         notes=tuple(change.notes),
         result=Ref(thread_id, "", ""),
