@@ -2,14 +2,14 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from ckpt_cli.output.cells import break_between_spans, fit, flow, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.refused_threads import by_reason
-from ckpt_cli.output.text.thread_notes import ThreadNotes, notes_of
+from ckpt_cli.output.text.thread_notes import ThreadNotes
 from ckpt_cli.output.theme import MORE, ROW_CHANGES
 from ckpt_cli.output.visible_names import visible
 from ckpt_cli.views.bulk import BulkView, ThreadLine
@@ -36,15 +36,16 @@ def plan_lines(view: BulkView, page: Page) -> Iterator[Line]:
     """The lines that show what the plan does."""
     yield from _titled(view, page)
     notes = ThreadNotes()
-    planned = notes.counted(line for line in view.threads if line.state != "refused" or line.summary)
-    yield from _thread_lines(planned, view.changes, page)
+    planned: Iterable[ThreadLine] = (line for line in view.threads if line.state != "refused" or line.summary)
+    are_few = page.width is not None and view.changes <= _SHOWN
+    planned = list(notes.counted(planned)) if are_few else notes.counted(planned)
+    yield from _thread_lines(planned, view.changes, page, notes.own if are_few else None)
     deque(planned, maxlen=0)  # count the notes of the threads that have no line, too
     if view.refused:
         yield [("bad", f"{_of(view.refused, view.selected)} refused:")]
         refused = (line for line in view.threads if line.state == "refused" and not line.summary)
         yield from _thread_lines(refused, view.refused, page) if page.width is None else by_reason(refused, page)
-    if page.width is None or view.changes > _SHOWN:
-        yield from notes.lines(page)
+    yield from notes.lines(page, least=2 if are_few else 1)
     for note in view.notes:
         yield from _flowed("", note, page, 2)
     for one in view.side_effects:
@@ -64,7 +65,10 @@ def _titled(view: BulkView, page: Page) -> Iterator[Line]:
     yield from ([("", part)] for part in more)
 
 
-def _thread_lines(lines: Iterable[ThreadLine], count: int, page: Page) -> Iterator[Line]:
+def _thread_lines(
+    lines: Iterable[ThreadLine], count: int, page: Page, notes: Callable[[ThreadLine], list[str]] | None = None
+) -> Iterator[Line]:
+    """A line for each thread; on a terminal for the first of them, with its own `notes` below."""
     if page.width is None:
         yield from (
             row([[("title", one.thread_id)], [("", one.state)], [("", one.problem or one.summary)]]) for one in lines
@@ -72,7 +76,7 @@ def _thread_lines(lines: Iterable[ThreadLine], count: int, page: Page) -> Iterat
         return
     for one in islice(lines, _SHOWN):
         yield from _thread(one, page.width)
-        for note in notes_of(one) if count <= _SHOWN else ():
+        for note in notes(one) if notes is not None else ():
             yield from ([("", "      "), ("muted", part)] for part in flow(visible(note), max(page.width - 6, 20)))
     if count > _SHOWN:
         yield [("muted", f"  {MORE} and {count - _SHOWN:,} more (--json lists all)")]

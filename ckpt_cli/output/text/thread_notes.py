@@ -39,6 +39,11 @@ def notes_of(one: ThreadLine) -> list[str]:
     return [note for note in one.notes if not one.problem and not note.startswith(_EXPECTED)]
 
 
+def _key(note: str, one: ThreadLine) -> str:
+    """What notes have in common that count as one."""
+    return note if note.startswith(_WEAK) else _VARYING.sub(MORE, note.replace(one.thread_id, MORE))
+
+
 class ThreadNotes:
     """Counts the notes of threads whose rows are printed meanwhile."""
 
@@ -51,11 +56,14 @@ class ThreadNotes:
         for one in lines:
             own = dict[str, str]()  # a thread may have a note twice, as for two questions
             for note in notes_of(one):
-                key = note if note.startswith(_WEAK) else _VARYING.sub(MORE, note.replace(one.thread_id, MORE))
-                own.setdefault(key, visible(note))
+                own.setdefault(_key(note, one), visible(note))
             for key, text in own.items():
                 self._add(key, text, one.thread_id)
             yield one
+
+    def own(self, one: ThreadLine) -> list[str]:
+        """The notes of a counted thread that no other counted thread has."""
+        return [note for note in notes_of(one) if self._notes[_key(note, one)].threads == 1]
 
     def _add(self, key: str, text: str, thread_id: str) -> None:
         if key not in self._notes and len(self._notes) >= _KEPT:
@@ -65,9 +73,10 @@ class ThreadNotes:
         note.threads += 1
         note.differs = note.differs or text != note.text
 
-    def lines(self, page: Page) -> Iterator[Line]:
-        """The notes: those of weak evidence first, then those of most threads."""
-        notes = sorted(self._notes.values(), key=lambda one: (not one.text.startswith(_WEAK), -one.threads))
+    def lines(self, page: Page, least: int = 1) -> Iterator[Line]:
+        """The notes of so many threads at least: those of weak evidence first, then those of most threads."""
+        counted = [one for one in self._notes.values() if one.threads >= least]
+        notes = sorted(counted, key=lambda one: (not one.text.startswith(_WEAK), -one.threads))
         weak = sum(one.text.startswith(_WEAK) for one in notes)
         shown = notes[: max(_SHOWN, weak)]
         for note in shown:
