@@ -28,30 +28,52 @@ def continued_tasks(reader: Reader, ref: Ref, *, goto: bool = False) -> Snapshot
     return Inspection(reader, ref).snapshot(goto=goto)
 
 
-def why_not_continued(reader: Reader, ref: Ref) -> str | None:
-    """Why the next run doesn't continue the graph of this checkpoint; None if it does, or if that isn't known."""
+class OuterTasks:
+    """The tasks at the head of a graph, by id, which may be asked for many subgraphs."""
+
+    def __init__(self, reader: Reader, outer: Ref) -> None:
+        self.snapshot = Inspection(reader, outer).snapshot()
+        self._by_id: dict[str | None, list[Task]] = {}
+        for task in self.snapshot.tasks:
+            self._by_id.setdefault(task.id, []).append(task)
+
+    def may_call(self, ns: str) -> bool:
+        """Whether one may still run and continue this subgraph, or whether that isn't known."""
+        caller_id = caller_task(ns)
+        some = [*self._by_id.get(caller_id, ()), *self._by_id.get(None, ())] if caller_id else self.snapshot.tasks
+        return not self.snapshot.complete or any(_may_call(task, ns) for task in some)
+
+
+def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | None = None) -> str | None:
+    """Why the next run doesn't continue the graph of this checkpoint; None if it does, or if that isn't known.
+
+    `outers` keeps the tasks of the graphs above, for others that are asked about in the same moment.
+    """
+    outers = {} if outers is None else outers
     stored = set(reader.namespaces(ref.thread_id)) if ref.ns else set()
     for outer, inner in pairwise(levels(ref.ns)):
         if (not outer or outer in stored) and inner in stored:
-            reason = _read_reason(reader, reader.head(ref.thread_id, outer).ref, reader.head(ref.thread_id, inner).ref)
+            head = reader.head(ref.thread_id, outer).ref
+            tasks = outers.get(head) or outers.setdefault(head, OuterTasks(reader, head))
+            reason = _read_reason(reader, tasks, reader.head(ref.thread_id, inner).ref)
             if reason is not None:
                 return reason
     return None
 
 
-def _read_reason(reader: Reader, outer: Ref, inner: Ref) -> str | None:
-    """Why the graph with the head `outer` doesn't continue the subgraph with the head `inner`; None if it may."""
-    name, outer_tasks = graph_of(inner.ns).replace("|", " › "), Inspection(reader, outer).snapshot()
-    if not outer_tasks.complete or any(_may_call(task, inner.ns) for task in outer_tasks.tasks):
+def _read_reason(reader: Reader, outer: OuterTasks, inner: Ref) -> str | None:
+    """Why the graph above doesn't continue the subgraph with the head `inner`; None if it may."""
+    name = graph_of(inner.ns).replace("|", " › ")
+    if outer.may_call(inner.ns):
         return None
     if not caller_task(inner.ns):
-        if any(task.status not in (Status.FINISHED, Status.LEFT) for task in outer_tasks.tasks):
+        if any(task.status not in (Status.FINISHED, Status.LEFT) for task in outer.snapshot.tasks):
             return (
                 f"the next run doesn't begin with {name}: its next call starts anew, with the input added to this state"
             )
-        return f"the call of {name} has finished: its next call starts anew, with the input added to this state"
+        return f"the call of {name} is over: its next call starts anew, with the input added to this state"
     if Inspection(reader, inner).returned():
-        return f"the call of {name} has finished, so the next run doesn't continue from there"
+        return f"the call of {name} is over, so the next run doesn't continue from there"
     return f"the call of {name} is out of date: the next run of the graph above can only call it anew"
 
 

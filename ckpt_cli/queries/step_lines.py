@@ -1,8 +1,10 @@
 """Lines about checkpoints in `log` and `tree`: status, tags, tasks, changes; `step_reads` reads them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, START
 from ckpt_cli.history.tasks.metadata_notes import Note
@@ -140,7 +142,18 @@ class StepLines:
             input_id=self.input_taken(checkpoint_id),
             command=self._command(checkpoint_id),
             unstored_steps=unstored_steps(self.attribution, checkpoint_id),
+            not_continued=self._not_continued if self.ns and tasks else None,
         )
+
+    @cached_property
+    def _not_continued(self) -> str | None:
+        """Why the next run doesn't continue this subgraph; None if it may, or if that can't be read."""
+        from ckpt_cli.plans.continued_calls import OuterTasks, why_not_continued
+
+        outers: dict[Ref, OuterTasks] = self.reader.of_moment.setdefault(OuterTasks, {})
+        with suppress(PayloadCorrupt, CheckpointNotFound):
+            return why_not_continued(self.reader, self._reads.ref(self.lineage.head or ""), outers)
+        return None
 
     def _command(self, checkpoint_id: str) -> CommandView | None:
         is_tip = checkpoint_id not in self.lineage.children

@@ -149,6 +149,7 @@ class StepView(NamedTuple):
         unstored_steps: the number of steps between its parent and itself, or before a first checkpoint, that aren't
             stored: they were pruned or deleted, or a run stored only its last step. `changes` are theirs too. null if
             steps with these numbers follow the parent on another branch: its own, if its parent was changed.
+        not_continued: for a tip of a subgraph with tasks, why the next run doesn't continue it; null if it may.
     """
 
     checkpoint_id: str
@@ -174,3 +175,4 @@ class StepView(NamedTuple):
     input_id: str | None = None
     command: CommandView | None = None
     unstored_steps: int | None = 0
+    not_continued: str | None = None

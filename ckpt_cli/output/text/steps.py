@@ -20,6 +20,7 @@ STOPPED = "running, stopped, killed or copied"
 """What a due task may be: a breakpoint, a kill and a copy leave the same data."""
 FAILED_TOO = "failed too, before or after it asked"
 """Of a task that waits and ended with an error: nothing stored shows which came first."""
+_NOT_CONTINUED = "left nothing here; no run continues this call"
 _COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
@@ -92,7 +93,7 @@ def halts(step: StepView, short: Mapping[str, str] | None = None) -> Line:
     waiting = {task.node for task in step.tasks if task.status == "waiting"}
     failed, asks, failed_then, asked = list[HaltView](), list[HaltView](), list[HaltView](), list[HaltView]()
     for halt in step.halts:
-        over = halt.over or bool(step.children)
+        over = halt.over or bool(step.children) or step.not_continued is not None
         if halt.kind != "interrupt":
             (failed_then if over or halt.handler else failed).append(halt)
         else:
@@ -194,7 +195,9 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
     for task in tasks:
         kind = (task.status, task.node)
         count = kinds[kind]
-        if task.status in ("waiting", "answered", "failed") or count <= (_TASKS if task.status == "finished" else 1):
+        if task.status == "waiting" and step.not_continued is not None:
+            yield from _asked_lines(task, short, cells)
+        elif task.status in ("waiting", "answered", "failed") or count <= (_TASKS if task.status == "finished" else 1):
             yield from _task_lines(task, short, cells, _due_word(due, task))
         elif kind not in counted:
             counted.add(kind)
@@ -206,12 +209,24 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
             ]
 
 
+def _asked_lines(task: TaskView, names: Mapping[str, str], cells: int | None) -> Iterator[Line]:
+    """The questions of a task that no run continues: nobody can answer them any more."""
+    name = names[nested(numbered(task.node or "?", task.send), task.inside)]
+    start: Line = [("muted", f"{DUE} "), ("node", name), ("muted", "  asked, and no run continues this call")]
+    yield start
+    room = None if cells is None else max(cells - 4, 20)
+    for interrupt in task.interrupts:
+        yield from ([("", "  "), *line] for line in short_lines(interrupt, room))
+
+
 def _due_words(step: StepView) -> str:
     """The words for tasks that are due at a tip.
 
     After an update or a fork nothing need have run, but a run that was killed in its first step leaves the same data.
     What other tasks left there may be carried from the checkpoint before.
     """
+    if step.not_continued is not None:
+        return _NOT_CONTINUED
     if step.source not in ("update", "fork"):
         return f"{STOPPED}; would run next"
     is_untouched = all(task.status == "due" for task in step.tasks)
