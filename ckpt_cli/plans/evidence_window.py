@@ -66,22 +66,19 @@ class EvidenceWindow(Reader):
         self._steps_left, self._bytes_left = STEPS, _MOST_BYTES
         self._newest: dict[str, list[CheckpointRow]] = {}
         self._read: _Read = reader.of_moment.setdefault(EvidenceWindow, _Read())
-        self.last_count = 0
-        """The number of checkpoints of the thread that was read last."""
 
     def history(self, thread_id: str, counted: set[str]) -> tuple[ThreadHistory, bool]:
-        """The history of a thread, and whether it was read to its end.
+        """The history of a thread, and whether no limit left a part of it unread.
 
         The checkpoints in `counted` are no steps of it, and its own are added there.
         """
         most, left = min(STEPS_OF_THREAD, self._steps_left), self._bytes_left
-        self.last_count = 0
         if most <= 0 or left <= 0:
             return ThreadHistory(), False
         if (known := self._known(thread_id, counted, most)) is not None:
             self._bytes_left -= known.size
             self._count(known.ids, counted)
-            return known.history, True
+            return known.history, len(known.ids) < STEPS_OF_THREAD
         ids = [row.checkpoint_id for row in self.rows(thread_id)]
         copied, history = counted.intersection(ids), ThreadHistory()
         self._count(ids, counted)
@@ -91,7 +88,7 @@ class EvidenceWindow(Reader):
             return history, False
         if not copied:
             self._read.threads[self._ns, thread_id] = _ReadThread(history, ids, most, left - self._bytes_left)
-        return history, True
+        return history, len(ids) < STEPS_OF_THREAD
 
     def _known(self, thread_id: str, counted: set[str], most: int) -> _ReadThread | None:
         """The thread as it was read for another plan, if these limits would give the same."""
@@ -101,7 +98,6 @@ class EvidenceWindow(Reader):
         return known if known.most == most or len(known.ids) < min(known.most, most) else None
 
     def _count(self, ids: Collection[str], counted: set[str]) -> None:
-        self.last_count = len(ids)
         self._steps_left -= len(ids)
         counted.update(ids)
 

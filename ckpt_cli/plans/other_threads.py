@@ -10,7 +10,7 @@ from itertools import islice
 from ckpt_cli.history.reducers.learning import Tally, add_up
 from ckpt_cli.history.state.channels import target
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.evidence_window import STEPS_OF_THREAD, EvidenceWindow
+from ckpt_cli.plans.evidence_window import EvidenceWindow
 from ckpt_cli.plans.same_graph import Shape, Shapes, may_be_of_same_graph
 from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.reading import Reader
@@ -111,6 +111,6 @@ class OtherThreads:
         window = EvidenceWindow(self._reader, self._ns)
         for head, shape in heads.items():
             history, is_whole = window.history(head.thread_id, self._counted)
-            self.is_cut |= not is_whole or window.last_count >= STEPS_OF_THREAD
+            self.is_cut |= not is_whole
             history.shapes.newest = shape  # also if the head itself wasn't read any more
             yield history

@@ -19,7 +19,7 @@ from langgraph.types import Command, Send
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.model import Ref
-from ckpt_cli.plans import other_threads
+from ckpt_cli.plans import evidence_window, other_threads
 from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
 from tests.cross.corrected import CORRECTED, deciders
@@ -356,8 +356,8 @@ class Travel:
     ) -> None:
         """Twice as many long threads cost no more reads; where a read is a round trip, it takes a page."""
         monkeypatch.setattr(other_threads, "THREADS", 4)
-        monkeypatch.setattr(other_threads, "STEPS", 40)
-        monkeypatch.setattr(other_threads, "STEPS_OF_THREAD", 20)
+        monkeypatch.setattr(evidence_window, "STEPS", 40)
+        monkeypatch.setattr(evidence_window, "STEPS_OF_THREAD", 20)
         words = ["update", MINE, "--values", '{"score": 0.2}', "--as-node", "judge", "-d", backend.url, "--dry-run"]
         costs = []
         with backend.official() as official, closing(backend.saver()) as saver:
