@@ -218,8 +218,9 @@ def _credited(walk: _Walk, question: Question, waiting: Sequence[Gone]) -> Itera
     origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
     for one in waiting:
         is_replaced = one.after is not ABSENT
-        path = spell([question.steps[0], *one.path])
-        yield GoneLine(path, one.value, next(origins[one.until]), is_replaced, one.after if is_replaced else None)
+        path, *elsewhere = (spell([question.steps[0], *place]) for place in (one.path, *one.elsewhere))
+        after = one.after if is_replaced else None
+        yield GoneLine(path, one.value, next(origins[one.until]), is_replaced, after, elsewhere)
 
 
 def _past_values(session: Session, question: Question, walk: _Walk, moments: Sequence[Became]) -> Iterator[PastValue]:

@@ -67,6 +67,7 @@ class GoneLine(NamedTuple):
         gone: where and by whom it was removed; null if it still stands.
         replaced: whether another value took its place.
         after: that value.
+        elsewhere: where equal parts were that stayed; the values don't show which of them went.
     """
 
     path: str
@@ -74,6 +75,7 @@ class GoneLine(NamedTuple):
     gone: Origin | None
     replaced: bool = False
     after: Any = None
+    elsewhere: Sequence[str] = ()
 
 
 class PastValue(NamedTuple):

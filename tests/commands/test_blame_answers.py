@@ -214,7 +214,7 @@ def test_json_lines_are_streamed(database: Database, capsys: pytest.CaptureFixtu
     assert {tuple(row) for row in rows} == {
         ("path", "value", "since", "unread", "unread_before"),
         ("path", "value", "since", "version"),
-        ("path", "value", "gone", "replaced", "after"),
+        ("path", "value", "gone", "replaced", "after", "elsewhere"),
     }
 
 

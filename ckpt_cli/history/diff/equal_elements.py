@@ -73,6 +73,14 @@ def alike_at_both_ends(old: Sequence[Any], new: Sequence[Any]) -> Iterator[Alike
         yield Alike(before, places_new[key], Alternative(When.PREPENDED))
 
 
+def equal_places(old: Sequence[Any], removed: Collection[int]) -> dict[int, list[int]]:
+    """For each of these places of a list: where equal elements are, if not all of them are removed with it."""
+    keys, _ = content_keys(old, ())
+    places = _places(keys)
+    equal = {place: places[key] for place in removed if (key := keys[place]) is not None}
+    return {place: [one for one in some if one != place] for place, some in equal.items() if not {*some} <= {*removed}}
+
+
 def ends_with(new: Sequence[Any], old: Sequence[Any]) -> bool:
     """Whether the end of a list is another, shorter list."""
     more = len(new) - len(old)

@@ -10,7 +10,16 @@ from operator import is_not
 from typing import Any
 
 from ckpt_cli.history.diff.align import Alignment, align, align_sets, id_of
-from ckpt_cli.history.diff.equal_elements import Alike, Alternative, When, alike, alike_at_both_ends, ends_with, newest
+from ckpt_cli.history.diff.equal_elements import (
+    Alike,
+    Alternative,
+    When,
+    alike,
+    alike_at_both_ends,
+    ends_with,
+    equal_places,
+    newest,
+)
 from ckpt_cli.history.diff.part_kinds import Kind, kind_of
 from ckpt_cli.history.diff.part_moments import ABSENT, NO_OTHERS, Alternatives, Became, Gone, Path, Standing
 from ckpt_cli.history.state.paths import find
@@ -86,11 +95,13 @@ class Part:
             self._note(path, walk)
         return changed
 
-    def end(self, path: Path, walk: Walk, after: Any = ABSENT) -> None:
-        """Report the parts below as gone; the value is `after` from now on."""
+    def end(self, path: Path, walk: Walk, after: Any = ABSENT, equal: Sequence[int] = ()) -> None:
+        """Report the parts below as gone: the value is `after` from now on, `equal` elements were at these places."""
         if walk.gone is not None:
             replaced = after if self.kind is Kind.WHOLE else ABSENT
-            walk.gone.extend(Gone(*one[:3], walk.number, replaced) for one in self.standing(path, every=True))
+            for one in self.standing(path, every=True):
+                elsewhere = [(*path[:-1], place, *one.path[len(path) :]) for place in equal]
+                walk.gone.append(Gone(*one[:3], walk.number, replaced, elsewhere))
         self.kind, self.elements, self.keyed = Kind.NOTHING, [], {}
 
     def standing(self, path: Path, *, every: bool = False) -> Iterator[Standing]:
@@ -219,8 +230,10 @@ class Part:
             last = part.since, part.others
             if part.take(new[first + j], (*path, first + i), walk):
                 edited[first + i] = last
-        for i in alignment.removed:
-            before[i].end((*path, first + i), walk)
+        removed = [first + i for i in alignment.removed]
+        equal = equal_places(old, removed) if removed and walk.gone is not None and not is_set else {}
+        for place in removed:
+            self.elements[place].end((*path, place), walk, equal=equal.get(place, ()))
         for j in alignment.added:
             tail[j] = self._new(new[first + j], (*path, first + j), walk)
         is_clear = is_set or is_doubtful or walk.gone is not None  # nobody asks when a part that went may have come

@@ -1,6 +1,6 @@
 """The moments of parts of a value: since when one stands, when it became another, when it went."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ class Gone(NamedTuple):
         path: where it was last.
         until: the number of the first checkpoint without it.
         after: the value that replaced it; ABSENT if none did.
+        elsewhere: where equal parts were; it may be one of these that went.
     """
 
     path: Path
@@ -50,3 +51,4 @@ class Gone(NamedTuple):
     since: int
     until: int
     after: Any
+    elsewhere: Sequence[Path] = ()

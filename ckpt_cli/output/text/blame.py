@@ -13,6 +13,7 @@ from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, Origi
 
 _UNKNOWN = "?"
 _THERE = "still there"
+_EQUAL = "equal parts: the values don't show which of them went"
 _WHO = (18, 32)  # cells for who made it, on a narrow terminal and on a wide one
 _PATH = (16, 40)
 _NARROW = 100
@@ -33,6 +34,7 @@ def render(view: BlameView | GoneView | PastView, page: Page) -> Iterator[Line]:
         number += len(some)
         yield from _Table(some, view.path, page).lines()
         reasons.update((one.why, None) for one in map(_origin, some) if one is not None and one.why)
+        reasons.update((_EQUAL, None) for one in some if isinstance(one, GoneLine) and one.elsewhere)
     if not number:
         yield [("muted", "nothing was removed or replaced")]
     yield from (line for why in reasons for line in _wrapped(f"{_UNKNOWN} {why}", page))
@@ -107,7 +109,8 @@ class _Table:
         if one.path is None:
             return ""
         shared = self._path.rpartition("[")[0] if ":" in self._path.rpartition("[")[2] else self._path
-        return one.path[len(shared) :].removeprefix(".") if one.path.startswith(shared) else one.path
+        label = one.path[len(shared) :].removeprefix(".") if one.path.startswith(shared) else one.path
+        return f"{label}{_UNKNOWN}" if isinstance(one, GoneLine) and one.elsewhere else label
 
     def _value(self, one: Row, room: int) -> Line:
         reveal = self._page.reveal
@@ -159,7 +162,9 @@ def _plain(one: Row, page: Page) -> Line:
 
 
 def _doubt(one: Row) -> str:
-    """That a value may be older than the checkpoint since which it is seen."""
+    """That a value may be older than the checkpoint since which it is seen, or that an equal one may have gone."""
+    if isinstance(one, GoneLine) and one.elsewhere:
+        return f"or {', '.join(one.elsewhere)}: {_EQUAL}"
     before = one.unread_before if isinstance(one, BlameLine) else 0
     return f"{before} checkpoint{'' if before == 1 else 's'} before it can't be read" if before else ""
 
