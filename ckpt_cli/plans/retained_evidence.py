@@ -5,7 +5,7 @@ has it in the graph, and needs none of this.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import takewhile
 
 from ckpt_cli.errors import PayloadCorrupt
@@ -98,8 +98,7 @@ class ReducerEvidence:
                 then = self._deltas(reader, one, pruned).get(channel)
                 return then is not None and not (then.is_whole and then.is_settled)
 
-            place = bisect_left(line, True, key=is_proven)
-            place = bisect_left(line, True, lo=place, key=is_made)
+            place = _first(line, is_made, _first(line, is_proven, 0))
             last.update(one.checkpoint_id for one in line[place : place + 1])
         return [ref._replace(checkpoint_id=one) for one in sorted(last - {ref.checkpoint_id}, reverse=True)]
 
@@ -138,3 +137,10 @@ class ReducerEvidence:
         if snapshots is not None:
             differing = [channel for channel in differing if not snapshots.add(ref, channel)]
         return read if differing else ()
+
+
+def _first(line: Sequence[Ref], fits: Callable[[Ref], bool], start: int) -> int:
+    """The place from which on checkpoints fit; mostly it is `start`, which is looked at first."""
+    if start >= len(line) or fits(line[start]):
+        return start
+    return bisect_left(line, True, lo=start + 1, key=fits)
