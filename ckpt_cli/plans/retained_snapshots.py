@@ -18,7 +18,7 @@ from ckpt_cli.plans.new_checkpoint import encode_checkpoint, make_origin
 from ckpt_cli.reading import Reader
 from ckpt_cli.row_reading import bound
 from ckpt_cli.values.node import Node
-from ckpt_cli.values.state import State
+from ckpt_cli.values.state import State, Version
 
 _MSGPACK = Payload("msgpack", b"\xc0")
 _KEPT = 8  # checkpoints whose rebuilt channels are in memory
@@ -42,6 +42,7 @@ class Snapshots:
         self._rebuilt = OrderedDict[Ref, Mapping[str, Rebuilt]]()
         self._sizes: dict[tuple[Ref, str], int | None] = {}
         self._beside: set[tuple[Ref, str]] = set()
+        self._versions: dict[Ref, Mapping[str, Version]] = {}
         self.channels: dict[Ref, set[str]] = {}
         self.unknown: set[str] = set()
         self.unordered: set[str] = set()
@@ -125,10 +126,15 @@ class Snapshots:
         """The snapshots in other checkpoints of the namespace that have the version of a channel that a state names."""
         for ref, channels in self.channels.items():
             if ref.ns == state.ref.ns:
-                versions = self._reader.state(ref).versions
+                versions = self._versions_at(ref)
                 for channel in channels:
                     if channel not in state.values and versions.get(channel) == state.versions.get(channel):
                         yield channel, as_snapshot(channel, self._value(ref, channel))
+
+    def _versions_at(self, ref: Ref) -> Mapping[str, Version]:
+        if ref not in self._versions:
+            self._versions[ref] = self._reader.state(ref).versions
+        return self._versions[ref]
 
     def record(self, stored: Checkpoint, row_like: Checkpoint) -> Checkpoint:
         """The checkpoint `stored` with its snapshots, as the row of `row_like`; without any, byte for byte.

@@ -233,6 +233,17 @@ def test_a_note_that_a_thread_has_twice_is_of_one_thread() -> None:
         assert [line for line in lines if "answer" in line] == [f'  {name}: answer: "yes"']
 
 
+def test_more_notes_than_are_counted_are_shown() -> None:
+    """Twenty threads may have hundreds of notes of their own."""
+    threads = tuple(
+        ThreadLine(f"t{place}", "planned", "of 1", notes=tuple(f"note {chr(97 + place)}{at}x" for at in range(40)))
+        for place in range(20)
+    )
+    view = BulkView("resume", "", selected=20, changes=20, threads=threads)
+    lines = ["".join(text for _, text in line) for line in plan_lines(view, Page(80, 0.0))]
+    assert sum(line.startswith("      note ") for line in lines) == 800
+
+
 def test_a_name_is_removed_from_one_thread(ckpt: Ckpt) -> None:
     """The refusal says so, and no more that there was a THREAD, where there was none."""
     error = ckpt("tag", *MANY, "--delete", "x", code=2)["error"]

@@ -62,8 +62,9 @@ class ThreadNotes:
             yield one
 
     def own(self, one: ThreadLine) -> list[str]:
-        """The notes of a counted thread that no other counted thread has."""
-        return [note for note in notes_of(one) if self._notes[_key(note, one)].threads == 1]
+        """The notes of a counted thread that no other counted thread has, as far as they were counted."""
+        shared = {key for key, note in self._notes.items() if note.threads > 1}
+        return [note for note in notes_of(one) if _key(note, one) not in shared]
 
     def _add(self, key: str, text: str, thread_id: str) -> None:
         if key not in self._notes and len(self._notes) >= _KEPT:
