@@ -115,7 +115,7 @@ def test_what_the_next_run_does_with_the_change(database: tuple[str, Any], ckpt:
         assert plan["summary"].endswith("next: i2") and "the call of" not in notes
     else:
         assert "nothing runs next" in plan["summary"] and "continues from" not in notes
-        assert ("is out of date" if kind == "asks updated" else "has finished") in notes
+        assert ("is out of date" if kind == "asks updated" else "is over") in notes
 
 
 def test_a_new_call_of_a_subgraph_with_its_own_memory(database: tuple[str, Any], ckpt: Ckpt) -> None:
