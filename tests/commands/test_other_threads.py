@@ -13,7 +13,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from ckpt_cli.app import run
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.model import Checkpoint
-from ckpt_cli.plans import other_threads
+from ckpt_cli.plans import evidence_window, other_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite.saver import SqliteSaver as OurSaver
 from ckpt_cli.session import Session
@@ -130,15 +130,15 @@ def test_what_is_read_of_other_threads_is_bounded(
     for number in range(8):
         threads(f"other {number}", *[0.5, 0.4] * 6)
     monkeypatch.setattr(other_threads, "THREADS", 6)
-    monkeypatch.setattr(other_threads, "STEPS", 50)
-    monkeypatch.setattr(other_threads, "STEPS_OF_THREAD", 20)
+    monkeypatch.setattr(evidence_window, "STEPS", 50)
+    monkeypatch.setattr(evidence_window, "STEPS_OF_THREAD", 20)
     reads.clear()
     assert "score last value (from 4 threads, 18 steps)" in update(path, capsys)
     others = {name: count for name, count in reads.items() if "other" in name}
     assert {name for name in others if name.startswith("rows")} == set()
     assert set(others) == {f"other {number}" for number in range(2, 8)}
     assert sum(others.values()) <= 6 + 2 * 50  # a state is read again if it is the parent of one read later
-    monkeypatch.setattr(other_threads, "_MOST_BYTES", 12_000)
+    monkeypatch.setattr(evidence_window, "_MOST_BYTES", 12_000)
     reads.clear()
     assert "from 2 threads" in update(path, capsys)
     assert sum(count for name, count in reads.items() if "other" in name) < 6 + 20
