@@ -233,10 +233,9 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "tasks")]
     names = (nested(numbered(task.node or "", task.send), task.inside) for task in view.tasks)
     column = max(map(cell_len, names), default=0)
+    is_over = view.consumed or view.not_continued is not None
     for task in view.tasks:
-        yield from task_lines(
-            task, page, column, consumed=view.consumed or view.not_continued is not None, full=view.full
-        )
+        yield from task_lines(task, page, column, consumed=is_over, full=view.full)
     for remark in [*([view.not_continued] if view.not_continued else []), *view.own_memory]:
         room = max((page.width or len(remark) + 2) - 2, 20)
         yield from ([("", "  "), ("waiting", part)] for part in wrap(remark, room))

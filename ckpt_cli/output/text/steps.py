@@ -212,8 +212,7 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
 def _asked_lines(task: TaskView, names: Mapping[str, str], cells: int | None) -> Iterator[Line]:
     """The questions of a task that no run continues: nobody can answer them any more."""
     name = names[nested(numbered(task.node or "?", task.send), task.inside)]
-    start: Line = [("muted", f"{DUE} "), ("node", name), ("muted", "  asked, and no run continues this call")]
-    yield start
+    yield [("muted", f"{DUE} "), ("node", name), ("muted", "  asked, and no run continues this call")]
     room = None if cells is None else max(cells - 4, 20)
     for interrupt in task.interrupts:
         yield from ([("", "  "), *line] for line in short_lines(interrupt, room))
