@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -19,9 +20,11 @@ class State(TypedDict, total=False):
 
 
 def ask(state: State) -> Any:
-    """A node that asks, or leaves the subgraph."""
+    """A node that asks, fails, or leaves the subgraph."""
     if state["log"][-1] == "leave":
         return Command(graph=Command.PARENT, goto="end", update={"log": ["left"]})
+    if state["log"][-1] == "fail":
+        raise ValueError("no desk")
     return {"log": [interrupt("which one?")]}
 
 
@@ -41,7 +44,9 @@ def saver(tmp_path: Path) -> Iterator[SqliteSaver]:
 def play(graph: Any, how: str) -> None:
     """Bring a thread to its end so that the subgraph's newest checkpoint has a task that no run continues."""
     durability = "exit" if "exit" in how else "async"
-    graph.invoke({"log": ["leave" if "left" in how else "in"]}, on(how), durability=durability)
+    with suppress(ValueError):
+        given = "leave" if "left" in how else "fail" if "failed" in how else "in"
+        graph.invoke({"log": [given]}, on(how), durability=durability)
     if "answered" in how:
         graph.invoke(Command(resume="this"), on(how), durability=durability)
     if "updated" in how:
@@ -52,11 +57,13 @@ def play(graph: Any, how: str) -> None:
     assert graph.get_state(on(how)).next == ()
 
 
-@pytest.mark.parametrize("how", ["left exit", "answered exit", "updated", "new input"])
+@pytest.mark.parametrize(
+    "how", ["left exit", "answered exit", "updated", "new input", "failed, updated", "failed, new input"]
+)
 def test_nothing_of_it_is_open(
     how: str, saver: SqliteSaver, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """As `get_state` says: nothing is next, nothing waits."""
+    """As `get_state` says: nothing is next, nothing waits or has failed now."""
     play(made(saver), how)
     database = str(tmp_path / "t.sqlite")
     [inner] = [
@@ -70,7 +77,7 @@ def test_nothing_of_it_is_open(
     for words in (["tree", how, "--full"], ["log", how, "--ns", inner], ["show", how, "--ns", inner]):
         assert run([*words, "-d", database]) == 0
     said = capsys.readouterr().out
-    assert "⏸" not in said and "would run next" not in said
+    assert "⏸" not in said and "✗ ask" not in said and "would run next" not in said
     assert "over" in said or "out of date" in said or "gone on" in said
 
 

@@ -195,8 +195,8 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
     for task in tasks:
         kind = (task.status, task.node)
         count = kinds[kind]
-        if task.status == "waiting" and step.not_continued is not None:
-            yield from _asked_lines(task, short, cells)
+        if task.status in ("waiting", "failed") and step.not_continued is not None:
+            yield from _past_lines(task, short, cells)
         elif task.status in ("waiting", "answered", "failed") or count <= (_TASKS if task.status == "finished" else 1):
             yield from _task_lines(task, short, cells, _due_word(due, task))
         elif kind not in counted:
@@ -209,13 +209,16 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
             ]
 
 
-def _asked_lines(task: TaskView, names: Mapping[str, str], cells: int | None) -> Iterator[Line]:
-    """The questions of a task that no run continues: nobody can answer them any more."""
-    name = names[nested(numbered(task.node or "?", task.send), task.inside)]
-    yield [("muted", f"{DUE} "), ("node", name), ("muted", "  asked, and no run continues this call")]
+def _past_lines(task: TaskView, names: Mapping[str, str], cells: int | None) -> Iterator[Line]:
+    """The questions or the error of a task that no run continues: nobody can answer or mend them any more."""
+    name: Line = [("node", names[nested(numbered(task.node or "?", task.send), task.inside)])]
+    did = "asked" if task.status == "waiting" else "asked and failed, in some order" if task.failed_too else "failed"
+    yield [("muted", f"{DUE} "), *name, ("muted", f"  {did}, and no run continues this call")]
     room = None if cells is None else max(cells - 4, 20)
-    for interrupt in task.interrupts:
+    for interrupt in task.interrupts if task.status == "waiting" else ():
         yield from ([("", "  "), *line] for line in short_lines(interrupt, room))
+    if task.status == "failed" or task.failed_too:
+        yield [("", "  "), ("muted", error(task.error, room))]
 
 
 def _due_words(step: StepView) -> str:
