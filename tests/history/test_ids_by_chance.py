@@ -25,7 +25,7 @@ _RENAMES = (
 def _numbered(checkpoint_id: str) -> tuple[str, str]:
     """A checkpoint id of the same time and step, and the id of its ``__start__``, which begins like a step's number.
 
-    The step isn't one of the next thousand: without paths, such an id can't be told from a run's.
+    The step isn't one of the next thousand: without paths, such an id looks like a run's.
     """
     for node in count():
         changed = str(UUID(int=UUID(checkpoint_id).int >> 48 << 48 | node))
