@@ -145,7 +145,8 @@ def _node(node: NodeView) -> Line:
     runs = node.runs or node.unrecorded
     sent = f", {node.sent:,} by Send" if node.sent else ""
     if runs and not node.name.startswith("__start"):
-        facts.append([("muted", f"{count(runs, 'run')}{sent}")])
+        finished = " finished" if node.runs and (node.failed or node.asked) else ""
+        facts.append([("muted", f"{count(runs, 'run')}{finished}{sent}")])
     facts += [[("muted", f"left no trace {node.left:,}{TIMES}")]] if node.left else []
     facts += [] if node.ran or node.left else [[("muted", "no run stored")]]
     facts += [[("waiting", f"asked {node.asked:,}{TIMES}")]] if node.asked else []
