@@ -16,7 +16,7 @@ from ckpt_cli.history.tasks.answers import taken_answers
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
-from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso

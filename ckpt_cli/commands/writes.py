@@ -13,7 +13,7 @@ from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
 from ckpt_cli.history.tasks.task_ids import Place, caller, with_id
-from ckpt_cli.history.tasks.write_attribution import is_call, is_update
+from ckpt_cli.history.tasks.write_makers import is_call, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.parameters.options import Ns, Rev, Thread

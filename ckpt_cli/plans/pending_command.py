@@ -7,7 +7,7 @@ from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
 from ckpt_cli.history.tasks.step_changes import is_output
 from ckpt_cli.history.tasks.task_names import task_names
-from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.reading import Reader

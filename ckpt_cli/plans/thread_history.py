@@ -30,7 +30,7 @@ from ckpt_cli.history.state.channels import (
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.history.tasks.pending_goto import goto_writes
 from ckpt_cli.history.tasks.task_ids import pulled
-from ckpt_cli.history.tasks.write_attribution import is_command, is_update
+from ckpt_cli.history.tasks.write_makers import is_command, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.node_writes import node_writes

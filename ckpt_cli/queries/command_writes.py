@@ -6,7 +6,7 @@ from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.pending_goto import goto_nodes, has_unread_sends
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import TaskWrite

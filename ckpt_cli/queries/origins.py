@@ -14,7 +14,7 @@ from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit
-from ckpt_cli.history.tasks.write_attribution import is_command, is_update, path
+from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso

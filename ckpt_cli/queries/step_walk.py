@@ -20,7 +20,8 @@ from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution, is_command, is_update, path
+from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution
+from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Checkpoint, Ref
 from ckpt_cli.plans.node_writes import node_writes

@@ -13,7 +13,7 @@ from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally, has_usage, takes_input
-from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries.command_writes import pending_command

@@ -11,7 +11,7 @@ from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import BRANCH_TO, ERROR, INTERRUPT, RESUME, TASKS, is_control, target
 from ckpt_cli.history.tasks.next_tasks import held_back
 from ckpt_cli.history.tasks.task_ids import pulled, sent
-from ckpt_cli.history.tasks.write_attribution import is_command
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.state import State, TaskWrite

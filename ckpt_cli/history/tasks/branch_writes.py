@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.tasks.write_attribution import is_of_run, is_update
+from ckpt_cli.history.tasks.write_makers import is_of_run, is_update
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import State, TaskWrite
 

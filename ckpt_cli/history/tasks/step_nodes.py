@@ -17,7 +17,8 @@ from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.possible_nodes import PossibleNodes
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
 from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, handler_path, pulled, sent, trigger_sets
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_call, is_command, path
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.history.tasks.write_makers import is_call, is_command, path
 from ckpt_cli.values.langgraph_values import interrupts, js_send
 from ckpt_cli.values.state import State, TaskWrite
 

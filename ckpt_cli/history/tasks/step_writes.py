@@ -8,7 +8,8 @@ from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.history.tasks.metadata_writes import values_by_channel
 from ckpt_cli.history.tasks.step_changes import is_output
 from ckpt_cli.history.tasks.task_ids import caller, pulled
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command, path
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.history.tasks.write_makers import is_command, path
 from ckpt_cli.values.state import TaskWrite
 
 

@@ -20,7 +20,8 @@ from ckpt_cli.history.tasks.step_changes import (
     step_changes,
 )
 from ckpt_cli.history.tasks.step_writes import StepWrites
-from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_command
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.values.same import alike
 from ckpt_cli.values.state import State, TaskWrite
 

@@ -9,7 +9,7 @@ from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.snapshot import Status, status_of
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller, sent
-from ckpt_cli.history.tasks.write_attribution import is_call, is_command, is_update, path
+from ckpt_cli.history.tasks.write_makers import is_call, is_command, is_update, path
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
 
