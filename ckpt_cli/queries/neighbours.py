@@ -5,7 +5,9 @@ from contextlib import suppress
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.metadata_notes import note
+from ckpt_cli.history.tasks.seen_nodes import last_to_see
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.model import CheckpointRow, Ref
@@ -39,14 +41,17 @@ class Neighbours:
 
     def _name_nodes(self, reader: Reader, row: CheckpointRow) -> None:
         """Use the checkpoint, and the one before it if that is needed, to name the nodes that made the checkpoint."""
-        state, checkpoint_id = reader.state(row.ref), row.checkpoint_id
-        self._step_nodes.learn(state)
-        before = (
-            self._step_nodes.attribution.start_of(checkpoint_id) if self._step_nodes.is_unnamed(checkpoint_id) else None
-        )
-        if before is not None:
-            older = reader.state(row.ref._replace(checkpoint_id=before)) if before else None
-            self._step_nodes.learn_step(state, older)
+        state, nodes = reader.state(row.ref), self._step_nodes
+        nodes.learn(state)
+        is_unnamed = nodes.is_unnamed(row.checkpoint_id)
+        if not is_unnamed and (state.source != "loop" or last_to_see(state) <= {START, *self.nodes}):
+            return
+        before = nodes.attribution.start_of(row.checkpoint_id)
+        older = reader.state(row.ref._replace(checkpoint_id=before)) if before else None
+        if is_unnamed and before is not None:
+            nodes.learn_step(state, older)
+        elif older is not None:
+            nodes.learn_traceless(state, older)
 
     @property
     def nodes(self) -> dict[str, int]:

@@ -13,7 +13,7 @@ from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside
 from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
@@ -155,6 +155,9 @@ class Origins:
         if begins_late or attribution.spans_steps(checkpoint_id):
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
         writers = self._writers_of(checkpoint_id)
+        unstored = reads.step_nodes.unstored_results.of(checkpoint_id, ran)
+        if unstored:
+            return credit_beside(writers, explains, unstored)
         if writers.all:
             return credit(writers, explains, partial(self._proved.made, reads.reader, number))
         if attribution.takes_input(checkpoint_id):

@@ -20,6 +20,7 @@ from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.unstored_results import unstored_words
 from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
 from ckpt_cli.inspection import Inspection
@@ -113,6 +114,8 @@ class StepWalk:
             return WalkedStep(ref, None, before, None, doubt=error.message)
         step_writes = attribution.credited(ref.checkpoint_id)
         made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
+        if made_by_run and (unstored := step_nodes.unstored_results.between(self._parent, state)):
+            made_by_run, doubt = False, doubt or unstored_words(unstored)
         taken = (
             BranchWrites(stored)
             if self._parent is None or not self.line.has_deltas

@@ -7,7 +7,7 @@ from ckpt_cli.history.state.channels import NOT_NODES, TASKS
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.values.langgraph_values import js_send
-from ckpt_cli.values.state import State
+from ckpt_cli.values.state import State, TaskWrite
 
 
 class PossibleNodes:
@@ -67,3 +67,9 @@ class PossibleNodes:
         for node, seen in self.seen.items():
             triggers.setdefault(node, {f"branch:to:{node}"}).update(seen)
         return triggers
+
+
+def called(sends: Iterable[TaskWrite]) -> list[str | None]:
+    """The nodes of Sends, None for each whose value was not read."""
+    read = [js_send(write.value) if write.read else None for write in sends]
+    return [send.node if send is not None else None for send in read]

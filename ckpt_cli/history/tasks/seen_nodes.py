@@ -4,7 +4,7 @@ langgraph 0.0 stored no writes, and up to 0.0.48 no outputs in metadata. When a 
 that its triggers have at that moment (0.0.48 ``pregel/__init__.py: _apply_writes``).
 """
 
-from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS
+from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS, order
 from ckpt_cli.values.state import State, Version
 
 
@@ -31,6 +31,15 @@ def nodes_by_seen(state: State, before: State | None) -> dict[str, int]:
             return {}
         ran[node] = 1
     return {START: 1} if START in ran else ran
+
+
+def last_to_see(state: State) -> set[str]:
+    """The nodes that saw the newest version that any node has seen; those that ran last are among them."""
+    newest = {
+        node: max(map(order, seen.values())) for node, seen in state.seen.items() if seen and node not in NOT_NODES
+    }
+    last = max(newest.values(), default=None)
+    return {node for node, version in newest.items() if version == last}
 
 
 def _version(channel: str, state: State, before: State | None) -> Version | None:

@@ -14,12 +14,13 @@ from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, RETURN, START, TASKS
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
-from ckpt_cli.history.tasks.possible_nodes import PossibleNodes
+from ckpt_cli.history.tasks.possible_nodes import PossibleNodes, called
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
 from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, handler_path, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.unstored_results import UnstoredResults
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_call, is_command, path
-from ckpt_cli.values.langgraph_values import interrupts, js_send
+from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import State, TaskWrite
 
 _NO_OUTPUT = CONTROL_WRITES | {RETURN}
@@ -41,6 +42,7 @@ class StepNodes:
         self._namespaces = namespaces
         self._names = PossibleNodes(attribution)
         self._by_seen: dict[str, dict[str, int]] = {}
+        self._traceless: dict[str, list[str]] = {}
         self.handlers = attribution.remembered(self._read_handlers)
         """Gives the tasks of error handlers at a checkpoint, by task id."""
         self._pushed = attribution.remembered(self._read_pushed)
@@ -50,6 +52,7 @@ class StepNodes:
         self._possible_ids = attribution.remembered(self._compute_possible_ids)
         self.nodes = attribution.remembered(self._nodes)
         """Gives the nodes that made a checkpoint and how many tasks each had, by its id; see `_nodes`."""
+        self.unstored_results = UnstoredResults(attribution, self.handlers, self.node)
         attribution.path_of = self.path_of
 
     def learn(self, state: State) -> None:
@@ -59,12 +62,20 @@ class StepNodes:
     def forget(self) -> None:
         """Drop the metadata and writes that were read; the names of possible nodes are kept."""
         self._by_seen.clear()
+        self._traceless.clear()
         self._names.forget()
 
     def learn_step(self, state: State, before: State | None) -> None:
         """Learn from two decoded checkpoints which nodes made the newer one; see `nodes_by_seen`."""
         if ran := nodes_by_seen(state, before):
             self._by_seen[state.ref.checkpoint_id] = ran
+            self.attribution.fill({}, {})
+
+    def learn_traceless(self, state: State, before: State | None) -> None:
+        """Learn from two decoded checkpoints which nodes ran in the step between them and left nothing."""
+        known = self.nodes(state.ref.checkpoint_id)
+        if traceless := [one for one in self.unstored_results.between(before, state) if one not in known]:
+            self._traceless[state.ref.checkpoint_id] = traceless
             self.attribution.fill({}, {})
 
     def is_unnamed(self, checkpoint_id: str) -> bool:
@@ -102,6 +113,8 @@ class StepNodes:
             if not is_call(writes) and any(write.channel not in _NO_OUTPUT for write in writes):
                 name = self.node(writes[0]) or unnamed
                 nodes[name] = nodes.get(name, 0) + 1
+        for name in (*self.unstored_results.late(checkpoint_id), *self._traceless.get(checkpoint_id, ())):
+            nodes[name] = nodes.get(name, 0) + 1
         return nodes
 
     def node(self, write: TaskWrite) -> str | None:
@@ -169,12 +182,12 @@ class StepNodes:
     def _read_packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
         started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
-        return _called([write for write in started if is_command(write)] or started)
+        return called([write for write in started if is_command(write)] or started)
 
     def _read_replaced_packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a Command's Sends replaced; [] if none did."""
         started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
-        return _called(w for w in started if not is_command(w)) if any(map(is_command, started)) else []
+        return called(w for w in started if not is_command(w)) if any(map(is_command, started)) else []
 
     def _starting_writes(self, checkpoint_id: str) -> list[TaskWrite]:
         """The writes that started the tasks of a checkpoint: of the previous step, and of a Command given there.
@@ -280,12 +293,6 @@ class StepNodes:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
         targets = (channels.target(write.channel) for write in self._starting_writes(checkpoint_id))
         return list(dict.fromkeys(target for target in targets if target is not None))
-
-
-def _called(sends: Iterable[TaskWrite]) -> list[str | None]:
-    """The nodes of Sends, None for each whose value was not read."""
-    read = [js_send(write.value) if write.read else None for write in sends]
-    return [send.node if send is not None else None for send in read]
 
 
 def _task_key(write: TaskWrite) -> str:

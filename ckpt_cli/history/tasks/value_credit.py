@@ -5,7 +5,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.tasks.write_signs import Explains, is_open, part_signs, write_signs
+from ckpt_cli.history.tasks.unstored_results import unstored_words
+from ckpt_cli.history.tasks.write_signs import Explains, is_open, is_open_to_any, part_signs, write_signs
 
 _SEVERAL = "several tasks wrote the channel in this step"
 _OTHERWISE = (
@@ -111,6 +112,15 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
     if left.are_one:
         return Credit(first.by, first.node, first.task or None if len(left.all) == 1 else None)
     return Credit(candidates=left.names, why=_SEVERAL)
+
+
+def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str]) -> Credit:
+    """The same in a step in which nodes ran of which no result is stored: `unstored`, at least one."""
+    fitting = Writers([one for one in writers.possible(explains) if explains(one.values or ())])
+    if fitting.all and fitting.are_one and not is_open_to_any(explains, list(_values(fitting.all))):
+        first = fitting.all[0]
+        return Credit(first.by, first.node, first.task or None if len(fitting.all) == 1 else None)
+    return Credit(candidates=tuple(dict.fromkeys([*writers.names, *unstored])), why=unstored_words(unstored))
 
 
 def _values(writers: Sequence[Writer]) -> Iterator[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ckpt_cli.history.diff.align import digest, id_of
 from ckpt_cli.history.diff.part_moments import ABSENT
+from ckpt_cli.history.tasks.step_changes import are_numbers
 from ckpt_cli.history.tasks.written_parts import are_joined, give, overwrites, reaches, remove, removes_by_name
 from ckpt_cli.values.langgraph_values import items, message, overwrite, spelled_out
 from ckpt_cli.values.parts import fields, inside
@@ -34,6 +35,12 @@ class Gives:
         if any(not isinstance(step, str) for step in self.steps) or overwrites(own) or not reaches(others, self.steps):
             return False
         return are_joined(own, others, self.steps, self.value, self.before)
+
+    def is_open_to_any(self, own: Sequence[Any]) -> bool:
+        """Whether writes that nobody knows may have had a part in it."""
+        if any(not isinstance(step, str) for step in self.steps) or overwrites(own):
+            return False
+        return are_numbers([self.value]) or are_joined(own, (), self.steps, self.value, self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,10 @@ class Takes:
             return True
         return self.given.is_open(own, others)
 
+    def is_open_to_any(self, own: Sequence[Any]) -> bool:
+        """Whether writes that nobody knows may have done it."""
+        return not removes_by_name(own, self.steps, self.value)
+
 
 def is_open(explains: Explains, own: Sequence[Any], others: Sequence[Any]) -> bool:
     """Whether the writes of other tasks may have had a part in what one task's writes explain.
@@ -75,6 +86,11 @@ def is_open(explains: Explains, own: Sequence[Any], others: Sequence[Any]) -> bo
         others: what the others wrote, but for writes that the question's signs leave out.
     """
     return isinstance(explains, Gives | Takes) and explains.is_open(own, others)
+
+
+def is_open_to_any(explains: Explains, own: Sequence[Any]) -> bool:
+    """Whether writes that aren't stored may have had a part in what one task's writes explain."""
+    return isinstance(explains, Gives | Takes) and explains.is_open_to_any(own)
 
 
 def part_signs(explains: Explains) -> set[Hashable] | None:

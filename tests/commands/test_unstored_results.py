@@ -1,0 +1,140 @@
+"""Steps that a run with ``durability="exit"`` ended: of tasks that had asked, failed or been killed, nothing is stored.
+
+LangGraph gives the same state with each durability; each node writes its own name, so the state shows who wrote what.
+"""
+
+import json
+import operator
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from ckpt_cli.app import run
+from tests.graphs.building import on
+
+_THREAD = "t"
+_ENDS = {
+    "asked": ("asks", {"resume": "yes"}),
+    "failed": ("fails", None),
+    "killed": ("dies", None),
+}
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    total: Annotated[int, operator.add]
+
+
+def _has_early(path: str) -> bool:
+    """Whether what the other node wrote is stored."""
+    with closing(sqlite3.connect(path)) as connection:
+        [(tasks,)] = connection.execute(
+            "SELECT count(DISTINCT task_id) FROM writes WHERE task_path LIKE '%early' AND checkpoint_id ="
+            " (SELECT max(checkpoint_id) FROM checkpoints)"
+        )
+    return bool(tasks)
+
+
+def late(how: str) -> Any:
+    """The node that ends only in the second run."""
+
+    def node(_: State) -> Any:
+        if how == "asks":
+            interrupt("really?")
+        elif how != "":
+            if how == "dies":
+                while not _has_early(os.environ["CKPT_TEST_FIRST"]):
+                    time.sleep(0.01)
+                os._exit(9)
+            raise ValueError(how)
+        return {"log": ["late"], "total": 10}
+
+    return node
+
+
+def made(saver: SqliteSaver, how: str) -> Any:
+    """A graph in which `early` and `late` run in one step."""
+    graph = StateGraph(State).add_node("plan", lambda _: {"log": ["plan"], "total": 1})
+    graph.add_node("early", lambda _: {"log": ["early"], "total": 1}).add_node("late", late(how))
+    graph.add_edge(START, "plan").add_edge("plan", "early").add_edge("plan", "late")
+    return graph.compile(checkpointer=saver)
+
+
+def turns(path: str, how: str, given: Any, durability: Any, *, count: int = 1) -> None:
+    """Bring the thread on, in a process that may be killed."""
+    with SqliteSaver.from_conn_string(path) as saver:
+        for _ in range(count):
+            try:
+                made(saver, how).invoke(given, on(_THREAD), durability=durability)
+            except ValueError:
+                return
+
+
+def play(path: Path, how: str) -> dict[str, Any]:
+    """Eight honest turns, one that ends in the middle of a step, and one that ends this step; gives the state."""
+    turns(str(path), "", {"log": ["go"]}, "sync", count=8)
+    node, resume = _ENDS[how]
+    script = f"from {__name__} import turns; turns({str(path)!r}, {node!r}, {{'log': ['go']}}, 'sync')"
+    environment = os.environ | {"CKPT_TEST_FIRST": str(path)}
+    ended = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, env=environment)
+    assert ended.returncode == (9 if how == "killed" else 0), ended.stderr
+    turns(str(path), "asks" if how == "asked" else "", None if resume is None else Command(**resume), "exit")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        state: dict[str, Any] = made(saver, "").get_state(on(_THREAD)).values
+    assert state["log"][-2:] == ["early", "late"] and state["total"] == 9 * 12
+    return state
+
+
+@pytest.fixture(scope="module", params=list(_ENDS))
+def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    path = tmp_path_factory.mktemp("unstored") / f"{request.param}.sqlite"
+    play(path, request.param)
+    yield request.param, path
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    """What a command prints as JSON."""
+    capsys.readouterr()
+    assert run([*words, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_both_nodes_made_the_step(ended: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """`log`, `tree` and `show` name the node of which nothing is stored."""
+    where = ("-d", str(ended[1]))
+    assert asked(capsys, "log", _THREAD, "-n", "1", *where)["steps"][0]["nodes"] == {"early": 1, "late": 1}
+    assert asked(capsys, "show", _THREAD, *where)["nodes"] == {"early": 1, "late": 1}
+    assert run(["tree", _THREAD, "--full", *where]) == 0
+    assert "early, late" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_nobody_else_is_blamed(ended: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Who may have written what the stored writes don't have: the late node is among them, and no reason is wrong."""
+    for at, path in (("log[-1]", "log"), ("total", "total")):
+        line = asked(capsys, "blame", _THREAD, path, "-d", str(ended[1]))["lines"][-1]["since"]
+        assert line["by"] == "" and "late" in line["candidates"], at
+        assert line["why"] == "late ran there, and no result of it is stored" or ended[0] != "killed"
+        assert "altered" not in line["why"]
+    [early] = [one["since"] for one in asked(capsys, "blame", _THREAD, "log[-2]", "-d", str(ended[1]))["lines"]]
+    assert early["node"] == "early"
+
+
+def test_the_step_is_not_called_wrong(ended: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """`verify` and `replay` don't judge it, whether the reducer was given or learned; the other steps stay proved."""
+    where = ("-d", str(ended[1]))
+    for options in ((), ("--strict",), ("--reducer", "log=append")):
+        [thread] = asked(capsys, "verify", _THREAD, *options, *where)["threads"]
+        assert thread["verdicts"] == {"agrees": thread["steps"] - 1, "unknown": 1}, thread
+    for word in ("log=append", "total=sum"):
+        asked(capsys, "replay", _THREAD, "@^", "--to", "@", "--reducer", word, *where)
