@@ -12,6 +12,7 @@ from ckpt_cli.queries.origins import Origins
 from ckpt_cli.views.blame import Origin
 
 _NAMED = 5  # steps that the reason names
+_EQUAL = "equal elements can't be distinguished"
 
 
 class Arrival(NamedTuple):
@@ -32,7 +33,10 @@ def part_origins(origins: Origins, arrivals: Sequence[Arrival]) -> Iterator[Orig
         for number in some:
             wanted.setdefault(number, []).append(one.explains)
     found = {number: iter(some) for number, some in origins.read(wanted)}
-    return (_joined([next(found[number]) for number in some]) for some in numbers)
+    return (
+        _joined([next(found[number]) for number in some], one.others)
+        for one, some in zip(arrivals, numbers, strict=True)
+    )
 
 
 def _possible(origins: Origins, arrivals: Sequence[Arrival]) -> list[list[int]]:
@@ -57,7 +61,7 @@ def _possible(origins: Origins, arrivals: Sequence[Arrival]) -> list[list[int]]:
     return possible
 
 
-def _joined(some: Sequence[Origin]) -> Origin:
+def _joined(some: Sequence[Origin], others: Alternatives) -> Origin:
     newest = some[-1]
     if len(some) == 1:
         return newest
@@ -65,6 +69,8 @@ def _joined(some: Sequence[Origin]) -> Origin:
     steps = [one.short if one.step is None else str(one.step) for one in some]
     older = ", or of an older one" if len(steps) > _NAMED else ""
     at = f"{', '.join(steps[-_NAMED:-1])} or {steps[-1]}{older}"
-    why = f"equal elements can't be distinguished: it is of step {at}"
+    is_unseen = any(other.when is When.UNSEEN for other in others.values())
+    reason = "it may have gone and come again in steps that aren't stored" if is_unseen else _EQUAL
+    why = f"{reason}: it is of step {at}"
     or_at = [one.checkpoint_id for one in some[:-1]]
     return newest._replace(by="", node=None, task=None, candidates=[*names], why=why, copied_from=None, or_at=or_at)

@@ -77,8 +77,8 @@ def test_nothing_is_found_wrong(path: Path) -> None:
     assert {step.step: step.verdict for step in steps if step.step in (4, 6)} == {4: "unknown", 6: "unknown"}
 
 
-def test_equal_elements_on_both_sides_of_a_gap_are_not_the_same(tmp_path: Path) -> None:
-    """A capped list has equal texts again; after steps that aren't stored none of them is that of an older step.
+def test_equal_elements_on_both_sides_of_a_gap_need_not_be_the_same(tmp_path: Path) -> None:
+    """A capped list has equal texts again; after steps that aren't stored each may be that of an older step, or not.
 
     The last step wrote one of which there was an equal one, which it may have moved.
     """
@@ -103,7 +103,36 @@ def test_equal_elements_on_both_sides_of_a_gap_are_not_the_same(tmp_path: Path) 
         ("a", head - 1, None),
         ("b", head, None),
     ]
-    assert [len(part.since.or_at) for part in view.lines] == [0, 0, 1]
+    assert [len(part.since.or_at) for part in view.lines] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("how", ["prepended", "sorted"])
+def test_an_element_on_both_sides_of_a_gap_may_have_stayed(how: str, tmp_path: Path) -> None:
+    """Its own step and node are among those that are named, and nothing says that it went."""
+
+    def prepend(old: list[str], new: list[str]) -> list[str]:
+        return [*new, *old] if how == "prepended" else sorted([*old, *new])
+
+    class Noted(TypedDict, total=False):
+        log: Annotated[list[str], prepend]
+        first: str
+
+    path = tmp_path / "noted.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        builder = StateGraph(Noted)
+        for node in ("a", "b", "c"):
+            builder.add_node(node, lambda _, node=node: {"log": [f"by {node}"]})
+        builder.add_conditional_edges(START, lambda state: state["first"], ["a", "b"]).add_edge("a", "c")
+        graph = builder.compile(checkpointer=SqliteSaver(connection))
+        graph.invoke({"first": "b"}, on("t"))
+        before = graph.get_state(on("t"))
+        assert before.values["log"] == ["by b"]
+        graph.invoke({"first": "a"}, on("t"), durability="exit")
+    since = {part.value: part.since for part in at(path, blame, "t", "log").lines}
+    assert since["by b"].or_at == [before.config["configurable"]["checkpoint_id"]]
+    assert "b" in since["by b"].candidates and since["by b"].by == ""
+    assert not since["by a"].or_at and {"a", "c"} <= set(since["by a"].candidates)
+    assert at(path, blame, "t", "log", reverse=True).lines == []
 
 
 def test_a_drawn_tree_shows_each_gap(path: Path) -> None:

@@ -22,6 +22,8 @@ class When(Enum):
     """Only if the list grows at its beginning: the elements that were there are its beginning and its end."""
     WRITTEN = auto()
     """Only if the step wrote the element, and not the whole list with it: then an equal one went in the same step."""
+    UNSEEN = auto()
+    """If it went and came again in steps that aren't stored."""
 
 
 class Alternative(NamedTuple):

@@ -172,6 +172,14 @@ class Part:
         for part in (*self.elements, *self.keyed.values()):
             part.doubt(others)
 
+    def doubt_over_gap(self, number: int) -> None:
+        """Note that the value may have gone and come again in the steps before this checkpoint, which aren't stored."""
+        self.others = newest({**self.others, number: Alternative(When.UNSEEN)})
+        if self.past:
+            self.past[-1] = self.past[-1]._replace(others=self.others)
+        for part in (*self.elements, *self.keyed.values()):
+            part.doubt_over_gap(number)
+
     def _new(self, value: Any, path: Path, walk: Walk) -> "Part":
         rest = self.steps[1:] if self.steps and not isinstance(self.steps[0], slice) else None
         part = Part(rest)
@@ -219,14 +227,16 @@ class Part:
         alignment = (align_sets if is_set else align)(old[first:], new[first:])
         changed = bool(alignment.moved or alignment.removed or alignment.added)
         tail: list[Part | None] = [None] * (len(new) - first)
-        edited, before = dict[int, tuple[int, Alternatives]](), self.elements[first:]
+        edited, before, unseen = dict[int, tuple[int, Alternatives]](), self.elements[first:], list[Part]()
         for i, j in [*alignment.pairs, *alignment.moved]:
-            if is_doubtful and id_of(new[first + j]) is None:
+            is_unseen = is_doubtful and id_of(new[first + j]) is None
+            if is_unseen and not same(before[i].value, new[first + j]):
                 before[i].end((*path, first + i), walk)
                 tail[j] = self._new(new[first + j], (*path, first + j), walk)
                 changed = True
                 continue
             tail[j] = part = before[i]
+            unseen += [part] if is_unseen else []
             last = part.since, part.others
             if part.take(new[first + j], (*path, first + i), walk):
                 edited[first + i] = last
@@ -236,7 +246,7 @@ class Part:
             self.elements[place].end((*path, place), walk, equal=equal.get(place, ()))
         for j in alignment.added:
             tail[j] = self._new(new[first + j], (*path, first + j), walk)
-        is_clear = is_set or is_doubtful or walk.gone is not None  # nobody asks when a part that went may have come
+        is_clear = is_set or walk.gone is not None  # nobody asks when a part that went may have come
         mixed = () if is_clear else _alike(old, new, alignment.shifted(first), edited, walk)
         doubts = [(one, self._alternatives(one, edited, walk)) for one in mixed]
         self.elements[first:] = [part for part in tail if part is not None]
@@ -244,6 +254,8 @@ class Part:
             for place in one.new:
                 part = self.elements[place]
                 part.doubt({**others, **part.others} if one.now.when is When.PREPENDED else others)
+        for part in unseen:
+            part.doubt_over_gap(walk.number)
         return changed or bool(edited)
 
     def _alternatives(self, one: Alike, edited: Mapping[int, tuple[int, Alternatives]], walk: Walk) -> Alternatives:
