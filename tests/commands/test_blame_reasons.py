@@ -30,3 +30,17 @@ def test_the_reason_names_all_that_may_have_made_it(tmp_path: Path) -> None:
     first, second = view.lines
     assert (first.since.by, second.since.by) == ("input", "")
     assert "code that alters values in place" in second.since.why
+
+
+def test_the_reason_is_the_same_where_several_tasks_wrote(tmp_path: Path) -> None:
+    """Neither of two nodes wrote the item that the reducer made."""
+    with SqliteSaver.from_conn_string(str(path := tmp_path / "t.sqlite")) as saver:
+        graph = StateGraph(_State).add_node("a", lambda _: {"out": ["a"]}).add_node("b", lambda _: {"out": ["b"]})
+        graph.add_edge(START, "a").add_edge(START, "b")
+        graph.compile(checkpointer=saver).invoke({"n": 1}, {"configurable": {"thread_id": "t"}})
+    view, _ = look(path, lambda session: blame(session, "t", "out"))
+    assert isinstance(view, BlameView)
+    given = {line.value: line.since for line in view.lines}
+    assert (given["a"].node, given["b"].node) == ("a", "b")
+    assert list(given["by hand"].candidates) == ["a", "b"]
+    assert "code that alters values in place" in given["by hand"].why

@@ -9,10 +9,11 @@ from ckpt_cli.history.tasks.unstored_results import unstored_words
 from ckpt_cli.history.tasks.write_signs import Explains, is_open, is_open_to_any, part_signs, write_signs
 
 _SEVERAL = "several tasks wrote the channel in this step"
-_OTHERWISE = (
-    "what it wrote isn't this; a reducer of the graph's own or code that alters values in place may make it, or "
-    "somebody altered the database"
+_MADE_OTHERWISE = (
+    "a reducer of the graph's own or code that alters values in place may make it, or somebody altered the database"
 )
+_OTHERWISE = f"what it wrote isn't this; {_MADE_OTHERWISE}"
+_ALL_OTHERWISE = f"{_SEVERAL}, and what they wrote isn't this; {_MADE_OTHERWISE}"
 
 
 class Writer(NamedTuple):
@@ -107,8 +108,8 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
         others = [one for one in possible if id(one) not in own]
         if is_open(explains, list(_values(fitting)), list(_values(others))):
             return Credit(candidates=writers.names, why=_SEVERAL)
-    if left.are_one and writers.is_exact and not fitting and not explains(list(_values(possible))) and not is_made():
-        return Credit(candidates=(name(first),), why=_OTHERWISE)
+    if writers.is_exact and not fitting and not explains(list(_values(possible))) and not is_made():
+        return Credit(candidates=left.names, why=_OTHERWISE if left.are_one else _ALL_OTHERWISE)
     if left.are_one:
         return Credit(first.by, first.node, first.task or None if len(left.all) == 1 else None)
     return Credit(candidates=left.names, why=_SEVERAL)
