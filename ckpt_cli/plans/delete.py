@@ -94,13 +94,15 @@ def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanActi
         notes.append(f"deleted with these writes: {', '.join(taken)}")
     memory_notes = list(_describe_memories(reader, row, plan, due))
     if new_head != row.checkpoint_id:
-        notes.append(
-            f"the head becomes {short(new_head)}, on another branch: "
-            "the next run continues there unless its config names a checkpoint"
-        )
+        notes.append(_new_head(short(new_head)))
     names_checkpoint = new_head != row.checkpoint_id or bool(memory_notes)
     result = row.ref if names_checkpoint else row.ref._replace(checkpoint_id="")
     return plan._replace(notes=(*notes, *memory_notes, *plan.notes), result=result)
+
+
+def _new_head(short: str) -> str:
+    where = f"the head becomes {short}, on another branch"
+    return f"{where}: the next run continues there unless its config names a checkpoint"
 
 
 def _describe_memories(reader: Reader, row: CheckpointRow, plan: Plan, due: Snapshot) -> Iterable[str]:
@@ -147,6 +149,8 @@ def branch(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAct
     plan = _plan_for_part(reader, row.thread_id, {row.ns: set(own)}, orphans, what)
     left = lineage.parent(own[-1])
     notes = [f"it branches off {short(left)}, which stays"] if left else []
+    if lineage.head in own:
+        notes.append(_new_head(short(max(set(lineage.rows).difference(own)))))
     return plan._replace(notes=(*notes, *plan.notes), result=Ref(row.thread_id, row.ns, ""))
 
 
