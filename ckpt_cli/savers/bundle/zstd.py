@@ -9,10 +9,12 @@ from ckpt_cli.errors import DatabaseDamaged, MissingExtra
 WINDOW_LOG = 25
 """The largest window of a frame, as a power of two: what a decoder must hold beside the frame itself."""
 _LEVEL = 3
+_BUCKET_LOG = 1
+"""Two places to look for a long match: a state repeats the states before it, and each place is compared to its end."""
 _PIECE = 1 << 20  # bytes that are decompressed at once
 
 
-def compress(data: bytes | bytearray) -> bytes:
+def compress(data: bytes | bytearray | memoryview) -> bytes:
     """One frame, with its length and a checksum of its contents."""
     zstd = _library()
     name = zstd.CompressionParameter
@@ -20,6 +22,7 @@ def compress(data: bytes | bytearray) -> bytes:
         name.compression_level: _LEVEL,
         name.window_log: WINDOW_LOG,
         name.enable_long_distance_matching: 1,
+        name.ldm_bucket_size_log: _BUCKET_LOG,
         name.checksum_flag: 1,
     }
     compressed: bytes = zstd.compress(data, options=options)
