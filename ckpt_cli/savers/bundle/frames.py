@@ -54,17 +54,18 @@ class FrameWriter:
         """`append` writes at the end of the file and returns the offset; `frames` are those the file has."""
         self.frames = frames
         self._append = append
-        self._open: dict[Kind, tuple[int, bytearray]] = {}
+        self._open: dict[Kind, tuple[int, int]] = {}  # the frame's number, and how many bytes it has
+        self._buffers = {kind: bytearray() for kind in Kind}  # used again: new memory costs as much as the copying
 
     def add(self, kind: Kind, data: bytes | memoryview) -> Segment:
         """Add some bytes; they are in the file once the frame is full, or after `flush`."""
-        number, buffer = self._open.get(kind) or self._new(kind)
-        if buffer and len(buffer) + len(data) > _FULL[kind]:
+        number, end = self._open.get(kind) or self._new(kind)
+        if end and end + len(data) > _FULL[kind]:
             self._close(kind)
-            number, buffer = self._new(kind)
-        offset = len(buffer)
-        buffer += data
-        return Segment(number, offset, len(data))
+            number, end = self._new(kind)
+        self._put(self._buffers[kind], end, data)
+        self._open[kind] = number, end + len(data)
+        return Segment(number, end, len(data))
 
     def flush(self) -> list[Frame]:
         """Write the frames that are not full, and return all frames."""
@@ -72,16 +73,31 @@ class FrameWriter:
             self._close(kind)
         return [frame for frame in self.frames if frame is not None]
 
-    def _new(self, kind: Kind) -> tuple[int, bytearray]:
+    def _new(self, kind: Kind) -> tuple[int, int]:
         self.frames.append(None)
-        self._open[kind] = len(self.frames) - 1, bytearray()
+        self._open[kind] = len(self.frames) - 1, 0
         return self._open[kind]
 
+    @staticmethod
+    def _put(buffer: bytearray, start: int, data: bytes | memoryview) -> None:
+        """Copy some bytes into a buffer; a view copies them once, an assignment to a slice of the buffer twice."""
+        end = start + len(data)
+        if start == len(buffer):
+            buffer += data
+            return
+        if end > len(buffer):
+            buffer += bytes(end - len(buffer))
+        with memoryview(buffer) as view:
+            view[start:end] = data
+
     def _close(self, kind: Kind) -> None:
-        number, buffer = self._open.pop(kind)
-        data = compress(buffer)
+        number, end = self._open.pop(kind)
+        with memoryview(self._buffers[kind])[:end] as contents:
+            data = compress(contents)
+        if len(self._buffers[kind]) > _FULL[kind]:
+            self._buffers[kind] = bytearray()
         digest = hashlib.sha256(data).digest()[:DIGEST]
-        self.frames[number] = Frame(self._append(data), len(data), len(buffer), digest)
+        self.frames[number] = Frame(self._append(data), len(data), end, digest)
 
 
 class FrameReader:

@@ -124,6 +124,18 @@ def test_states_that_grow_are_compressed_against_each_other(tmp_path: Path) -> N
     assert sum(len(one.data) for one in states) / path.stat().st_size > 100
 
 
+def test_frames_have_their_own_bytes(tmp_path: Path) -> None:
+    """Frames that are full, shorter or longer than those before them have no bytes of these."""
+    sizes = [5 << 20, 3 << 20, 1 << 16, 9 << 20, 1 << 16, 17 << 20, 1 << 17, 5 << 20]  # a frame of long values has 4 MB
+    values = [os.urandom(64) * (size // 64) for size in sizes]
+    states = [Payload("msgpack", b"\xc6" + len(one).to_bytes(4, "big") + one) for one in values]
+    path = make_bundle(tmp_path / "some.ckpt", [checkpoint("t", str(n), body=one) for n, one in enumerate(states)])
+    saver = open_path(path)
+    assert [one.body for one in saver.checkpoints(row.ref for row in saver.rows("t"))] == states
+    saver.close()
+    assert [one[4] for one in read_bundle(path)["t"]] == states
+
+
 def test_a_bundle_is_a_zstandard_file(tmp_path: Path) -> None:
     """The whole file, header and footers included, can be decompressed by any program that knows zstandard."""
     path = make_bundle(tmp_path / "some.ckpt", [checkpoint("t", "1")])
