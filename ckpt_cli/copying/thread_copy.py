@@ -68,8 +68,10 @@ class ThreadCopy:
         WRITES_IDX_MAP``). Where the target has gone on by itself, its own are left, and differ.
         """
         source, target = self._source.saver, self._target
-        own = {name_of(one) for one in source.writes(self._thread_id, values=0)}
         theirs = {name_of(one) for one in target.writes(self._thread_id, values=0)}
+        if not theirs:
+            return []
+        own = {name_of(one) for one in source.writes(self._thread_id, values=0)}
         both = {name.ref for name in own & theirs if isinstance(name, WriteKey) and _is_special(name)}
         if not both:
             return []

@@ -131,7 +131,8 @@ class Copies:
         saver = self._target.reader.saver
         self._must_fit(self._source.reader.saver, saver, thread_id)
         basis = basis_of(saver, Ref(thread_id, ANY_NS, ""))
-        self._seen[thread_id] = self._state_of_source(thread_id).digest
+        if self._notices_changes:
+            self._seen[thread_id] = self._state_of_source(thread_id).digest
         copy = self._copy(thread_id)
         counts: Counter[tuple[str, str]] = Counter()
         size, newest = 0, ""
@@ -231,7 +232,7 @@ class Copies:
             if saver.moment(partial(self._differing, line.thread_id)) or self._is_another(line.thread_id):
                 what = f"thread {line.thread_id!r} was copied, but a row isn't what was written"
                 raise Failed(what, hint=f"`{view.undo}` takes the copy back")
-            if not self._options.follows and self._seen[line.thread_id] != self._state_of_source(line.thread_id).digest:
+            if self._notices_changes and self._seen[line.thread_id] != self._state_of_source(line.thread_id).digest:
                 note = "went on meanwhile; the same command again copies what is new"
                 self._target.say(f"thread {line.thread_id!r} {note}")
         self._target.progress("")
@@ -254,6 +255,11 @@ class Copies:
             return any(True for _ in self._copy(thread_id).missing())
         except Refused:
             return True
+
+    @property
+    def _notices_changes(self) -> bool:
+        """Whether `check` says that a thread of the source went on meanwhile."""
+        return self._options.check and not self._options.follows
 
     def _state_of_source(self, thread_id: str) -> Seen:
         reader = self._source.reader
