@@ -1,13 +1,13 @@
 """Writes operations into the log in an open transaction: row, images, what becomes of phases."""
 
 import json
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.operations.changed_threads import ThreadCounts
 from ckpt_cli.operations.operation import Heading, Phase
 from ckpt_cli.operations.origin import find_origin
-from ckpt_cli.operations.row_images import Change, store, to_sqlite
+from ckpt_cli.operations.row_images import Change, images_of, key_text, to_sqlite
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,8 +59,15 @@ def store_changes(
 ) -> int:
     """Store the images of an operation, which are read one by one, and give their size in bytes."""
     rows = size = 0
-    for rows, change in enumerate(changes if threads is None else threads.count(changes), 1):
-        size += store(connection, number, rows, change)
+
+    def stored() -> Iterator[tuple[Any, ...]]:
+        nonlocal rows, size
+        for rows, change in enumerate(changes if threads is None else threads.count(changes), 1):
+            images = images_of(change)
+            size += sum(len(image) for image in images[:2] if image is not None)
+            yield number, rows, change.relation, key_text(change.key), *images
+
+    connection.executemany("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", stored())
     connection.execute("UPDATE operations SET rows = ?, bytes = ? WHERE number = ?", (rows, size, number))
     if threads is not None:
         threads.store(connection, number)

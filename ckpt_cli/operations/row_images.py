@@ -5,18 +5,16 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ckpt_cli.model import Row, RowChange, Scalar
 from ckpt_cli.savers.digests import Digest
-
-if TYPE_CHECKING:
-    import sqlite3
 
 BUNDLED = b"bundle\0"
 """How an image begins that is in a bundle; a compressed one begins with another byte."""
 _END = b"\x00"  # JSON in ASCII has no such byte
 _SHA256 = "sha256"
+_SORTED = json.JSONEncoder(sort_keys=True)
 _SHORT = 1000  # bytes of an image that isn't worth compressing
 
 
@@ -68,21 +66,15 @@ def unpack(image: bytes | None) -> Row | None:
 def key_text(key: Row) -> str:
     """A row's key as text; equal keys give equal texts."""
     columns = {k: [b64encode(v).decode()] if isinstance(v, bytes) else v for k, v in key.items()}
-    return json.dumps(columns, sort_keys=True)
+    return _SORTED.encode(columns)
 
 
-def store(connection: "sqlite3.Connection", number: int, position: int, change: "Change") -> int:
-    """Store the images of a row change in an operation, and give their size in bytes."""
+def images_of(change: "Change") -> Sequence[bytes | None]:
+    """Both images of a row change packed, then the digests of both."""
     if isinstance(change, Packed):
-        before, after, *hashes = change.images
-    else:
-        (before, old), (after, new) = pack_and_digest(change.before), pack_and_digest(change.after)
-        hashes = [old, new]
-    connection.execute(
-        "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (number, position, change.relation, key_text(change.key), before, after, *hashes),
-    )
-    return len(before or b"") + len(after or b"")
+        return change.images
+    (before, old), (after, new) = pack_and_digest(change.before), pack_and_digest(change.after)
+    return before, after, old, new
 
 
 class Packed:

@@ -42,6 +42,8 @@ def storage_problem(text: str, *, nul: bool = False) -> str:
         value = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         return str(error) if isinstance(error, _NoNumber) else "no JSON"
+    if "\\u" not in text and not _text_problem(text):  # a text inside has only characters that are in this one
+        return ""
     return next(
         (problem for problem in map(_text_problem, _texts(value)) if problem and (problem != _NUL or not nul)), ""
     )

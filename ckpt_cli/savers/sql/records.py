@@ -27,7 +27,7 @@ def record_of(relation: str, key: Row) -> Ref | WriteKey | None:
     """The record of a row, by its key; None for a blob, which is part of several records."""
     if relation not in (CHECKPOINTS, WRITES):
         return None
-    ref = Ref(*(str(key[name]) for name in KEYS[CHECKPOINTS]))
+    ref = Ref(str(key["thread_id"]), str(key["checkpoint_ns"]), str(key["checkpoint_id"]))
     return ref if relation == CHECKPOINTS else WriteKey(ref, str(key["task_id"]), int(key["idx"] or 0))
 
 

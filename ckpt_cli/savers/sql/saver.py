@@ -4,6 +4,7 @@ MySQL's subclass also lists and counts threads in its own way. The reading metho
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import TypeVar
 
@@ -92,9 +93,13 @@ class SqlSaver(MeasureMethods):
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """The record of a row; None for a blob, because it belongs to every checkpoint that names it."""
-        from ckpt_cli.savers.sql.records import record_of
+        return self._record_of(relation, key)
 
-        return record_of(relation, key)
+    @cached_property
+    def _record_of(self) -> Callable[[str, Row], Ref | WriteKey | None]:
+        from ckpt_cli.savers.sql.records import record_of  # looked up once: many rows come one after the other
+
+        return record_of
 
     def current(self, relation: str, key: Row) -> Row | None:
         """All columns of the row with this key."""

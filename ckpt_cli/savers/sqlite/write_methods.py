@@ -4,10 +4,11 @@ Every command imports this module, but only a change needs the modules that writ
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import Insertion, Plan, Record, Ref, Row, RowChange, Scalar, WriteKey, name_of
+from ckpt_cli.model import Insertion, Name, Plan, Record, Ref, Row, RowChange, Scalar, WriteKey, name_of
 from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite.connection import Connection
@@ -80,9 +81,13 @@ class WriteMethods(Saver):
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """The record of a row; every row of the two tables is a record."""
+        return self._record_of(relation, key, self._schema, self._name)
+
+    @cached_property
+    def _record_of(self) -> "Callable[[str, Row, Schema, Callable[[Scalar], str]], Name | None]":
         from ckpt_cli.savers.sqlite.records import record_of
 
-        return record_of(relation, key, self._schema, self._name)
+        return record_of
 
     def current(self, relation: str, key: Row) -> Row | None:
         """All columns of the row with this key."""
