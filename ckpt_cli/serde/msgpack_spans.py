@@ -136,14 +136,29 @@ def _code(byte: int) -> int:
     return byte - 256 if byte > 127 else byte
 
 
+def _length(byte: int) -> int:
+    if byte in _SIZED:
+        return 0
+    if byte in _FIXEXT:
+        return 2 + _FIXEXT[byte]
+    return 1 + (_NUMBERS[byte].size if byte in _NUMBERS else 0)
+
+
+_LENGTHS = [*[1] * 0x80, *[0] * 0x20, *range(1, 0x21), *map(_length, range(0xC0, 0xE0)), *[1] * 0x20]
+"""The bytes of an element by its first byte; 0 for containers, and where further bytes say it."""
+
+
 def end(data: bytes, at: int = 0) -> int:
     """Where the element at `at` ends.
 
     Raises:
         DamageError: the bytes end inside the element.
     """
-    left = 1
+    left, size = 1, len(data)
     while left:
+        if at < size and (length := _LENGTHS[data[at]]) and at + length <= size:
+            left, at = left - 1, at + length
+            continue
         element = head(data, at)
         left += element.children - 1
         at = element.end

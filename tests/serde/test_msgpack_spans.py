@@ -1,7 +1,11 @@
 """The walker over msgpack reads each header as the real decoder does."""
 
+from collections.abc import Callable
+
 import ormsgpack
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ckpt_cli.serde import msgpack_spans
 
@@ -34,3 +38,27 @@ def test_numbers_are_read_and_stepped_over(number: int) -> None:
     for data in (ormsgpack.packb(number), ormsgpack.packb(number + 0.5), b"\xca\x3f\x80\x00\x00"):
         found = msgpack_spans.head(data + b"\xc0", 0)
         assert (found.kind, found.value, found.end) == (msgpack_spans.NUMBER, ormsgpack.unpackb(data), len(data))
+
+
+@given(st.binary(max_size=40), st.integers(0, 3))
+@example(b"\xa3abc", 0)
+@example(b"\xa4abc", 0)
+@example(b"\x92\xc0\xd8" + bytes(17), 0)
+@example(b"\x92\xc0\xd8" + bytes(16), 0)
+def test_an_element_ends_where_its_headers_say(data: bytes, at: int) -> None:
+    """The end is the one that is found header by header, and bytes that end too soon are damaged at the same place."""
+
+    def walked() -> int:
+        place, left = at, 1
+        while left:
+            element = msgpack_spans.head(data, place)
+            place, left = element.end, left + element.children - 1
+        return place
+
+    def result(find: Callable[[], int]) -> int | tuple[str, int]:
+        try:
+            return find()
+        except msgpack_spans.DamageError as error:
+            return error.what, error.at
+
+    assert result(lambda: msgpack_spans.end(data, at)) == result(walked)
