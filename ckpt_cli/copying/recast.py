@@ -15,6 +15,7 @@ from ckpt_cli.model import NULL, Checkpoint, Payload, Write, in_words
 from ckpt_cli.savers.about import RecordFormat
 from ckpt_cli.serde import mongodb_metadata
 from ckpt_cli.serde.codec import Codec
+from ckpt_cli.serde.lcjson_write import JsonWire
 from ckpt_cli.serde.mongodb_metadata import has_encrypted
 from ckpt_cli.serde.msgpack_write import MsgpackWire, pack
 from ckpt_cli.serde.raw_channels import Raw
@@ -22,7 +23,6 @@ from ckpt_cli.serde.redisjson import TAG as REDIS
 
 _FIRST = ("v", "ts", "id", "channel_values", "channel_versions", "versions_seen")
 _KEYS = "--decrypt, or --encrypt-key-env NAME, copies it to any database"
-_JSON_HEADER = Payload("json", b"null")
 
 
 class Recast:
@@ -40,6 +40,7 @@ class Recast:
     ) -> None:
         self._codec, self._target, self._changes = codec, target, changes
         self._versions = VersionMap(target.versions) if source.versions != target.versions else None
+        self._json = JsonWire("")
         self._before: dict[str, Mapping[str, Raw]] = {}  # namespace to the encoded channels of the last checkpoint
 
     @property
@@ -128,8 +129,8 @@ class Recast:
         marked = self._target.marks_snapshots
         marks = {name: True for name, one in apart.items() if marked and is_mark(one, self._codec)}
         values = {"channel_values": inline | marks} if self._target.inline else {}
-        header = self._codec.encode(_ordered({**_rest(body), **values}), like=_JSON_HEADER)
-        return Checkpoint(stored.row, header, metadata, apart)
+        header = self._json.write(_ordered({**_rest(body), **values})).encode()
+        return Checkpoint(stored.row, Payload("json", header), metadata, apart)
 
 
 _EMPTY = {"json": b"{}", "msgpack": b"\x80", "mongo-pairs": json.dumps({}).encode()}

@@ -10,6 +10,7 @@ from ckpt_cli.operations.entry_file import EntryFile
 from ckpt_cli.operations.row_images import Packed, digest, pack_and_digest, unpack
 from ckpt_cli.savers.contract import Saver
 
+_SIZED = (str, bytes)
 _MOST = 256 << 20  # bytes of long values that are kept; the rows of further threads are made twice
 
 
@@ -57,9 +58,9 @@ class ChangeSpool:
         written = condensed(self._saver, change, digests)
         logged = written if image is None else condensed(self._saver, change._replace(after=image), digests)
         (before, old), (after, new) = pack_and_digest(logged.before), pack_and_digest(logged.after)
-        mark = new if logged is written else digest(written.after)
+        sent = None if logged is written else {**(written.after or {})}
         size = len(before or b"") + len(after or b"")
-        self._entries.add([change.relation, {**change.key}, [before, after, old, new], mark], size)
+        self._entries.add([change.relation, {**change.key}, [before, after, old, new], sent], size)
         return logged
 
     def logged(self, thread_id: str) -> "Logged":
@@ -94,13 +95,15 @@ class ChangeSpool:
             raise _changed(thread_id)
 
     def _is_entry(self, change: RowChange, entry: list[Any]) -> bool:
-        relation, key, images, mark = entry
+        relation, key, images, sent = entry
         if (relation, key, images[2]) != (change.relation, change.key, digest(change.before)):
             return False
-        return bool(mark == digest(condensed(self._saver, change).after))
+        now = condensed(self._saver, change).after
+        return bool(images[3] == digest(now) if sent is None else sent == now)
 
     def entries(self, thread_id: str) -> Iterator[list[Any]]:
-        """What the file has of a thread: relation, key, packed images with their digests, digest of what is written."""
+        """What the file has of a thread: relation, key, packed images with their digests; and, if it isn't the last
+        image, the row as it is sent, condensed."""
         return self._entries.read(self._places[thread_id])
 
 
@@ -115,7 +118,7 @@ class Logged:
 
 
 def _size(row: Row | None) -> int:
-    return sum(len(value) for value in (row or {}).values() if isinstance(value, str | bytes))
+    return sum([len(value) for value in (row or {}).values() if isinstance(value, _SIZED)])
 
 
 def _changed(thread_id: str) -> Refused:

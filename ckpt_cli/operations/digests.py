@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ckpt_cli.model import RowChange, Scalar
+from ckpt_cli.model import RowChange
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.digests import LONG, Digest, digest_of, text_of
 
+_LONG_KINDS = (str, bytes)
 _NONE: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -25,10 +26,8 @@ def condensed(saver: Saver, change: RowChange, digests: Mapping[str, bytes] = _N
         return change
     if saver.written_columns(change.relation) is None:
         return change
-    return change._replace(after={name: _short(value, digests.get(name)) for name, value in change.after.items()})
-
-
-def _short(value: Scalar, digest: bytes | None) -> Scalar:
-    if not isinstance(value, str | bytes) or len(value) <= LONG:
-        return value
-    return digest_of(text_of(value)) if digest is None else Digest(digest)
+    short = {**change.after}
+    for name, value in change.after.items():
+        if isinstance(value, _LONG_KINDS) and len(value) > LONG:
+            short[name] = Digest(digests[name]) if name in digests else digest_of(text_of(value))
+    return change._replace(after=short)

@@ -117,7 +117,7 @@ def _image(row: Row) -> bytes:
     """All columns, sorted: a JSON object in which lengths replace the bytes values, and then these bytes values."""
     columns = sorted(row.items())
     header = {name: _in_header(value) if isinstance(value, bytes) else value for name, value in columns}
-    own = (value for _, value in columns if isinstance(value, bytes) and not isinstance(value, Digest))
+    own = [value for _, value in columns if isinstance(value, bytes) and not isinstance(value, Digest)]
     return b"".join([json.dumps(header).encode(), _END, *own])
 
 

@@ -7,6 +7,8 @@ from ckpt_cli.model import RowChange
 from ckpt_cli.operations.row_images import BundledRow
 from ckpt_cli.operations.side_effects import kind_of
 
+_SIZED = (str, bytes)
+
 
 def count_rows(changes: Iterable[RowChange]) -> tuple[tuple[tuple[str, str, int], ...], int]:
     """The number of changed rows by kind and table, and the bytes of all their images."""
@@ -20,5 +22,6 @@ def count_rows(changes: Iterable[RowChange]) -> tuple[tuple[tuple[str, str, int]
 
 def size_of(image: object) -> int:
     """About how many bytes the log needs for an image; none for one that a bundle has."""
-    values = image.values() if isinstance(image, dict) and not isinstance(image, BundledRow) else ()
-    return sum(len(value) for value in values if isinstance(value, bytes | str))
+    if not isinstance(image, dict) or isinstance(image, BundledRow):
+        return 0
+    return sum([len(value) for value in image.values() if isinstance(value, _SIZED)])

@@ -155,11 +155,12 @@ class Copies:
 
     def _weighed(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[Insertion]:
         """The same insertions; the most bytes of a row that must be read back are noted."""
-        hashed = bytes if self._target.reader.saver.makes_digests else ()
+        counted = (str,) if self._target.reader.saver.makes_digests else (str, bytes)
+        largest = self._largest.setdefault(thread_id, 1)
         for one in insertions:
-            row = one.change.after or {}
-            size = size_of({name: value for name, value in row.items() if not isinstance(value, hashed)})
-            self._largest[thread_id] = max(self._largest.get(thread_id, 1), size)
+            size = sum([len(value) for value in (one.change.after or {}).values() if isinstance(value, counted)])
+            if size > largest:
+                self._largest[thread_id] = largest = size
             yield one
 
     def _new_head(self, thread_id: str, newest: str) -> str:

@@ -63,7 +63,7 @@ class JsonWire:
             )
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"JSON can't hold this: {error}") from error
-        return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+        return text if text.isascii() else _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
     def write_object(self, new: Node, old: Node, raw: str, levels: int) -> str:
         """An edited object in its old envelope; only changed arguments are written anew."""
