@@ -146,7 +146,7 @@ class ThreadCopy:
         sizes = ((write, write.size) for write in self._source.saver.writes(self._thread_id))
         for page in groups_of_few_bytes(sizes, _PAGE):
             made = [self._made(write, open_refs) for write in page]
-            there = self._stored_writes(name_of(one) for one in made if name_of(one) in names) if compared else {}
+            there = self._stored_writes(name for one in made if (name := name_of(one)) in names) if compared else {}
             for one in made:
                 name = name_of(one)
                 if name not in names:

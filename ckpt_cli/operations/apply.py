@@ -244,6 +244,5 @@ def _add_checkpoint(total: "hashlib.blake2b", checkpoint: Checkpoint) -> None:
 
 
 def _add(total: "hashlib.blake2b", *parts: str | bytes) -> None:
-    for part in parts:
-        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
-        total.update(len(data).to_bytes(8) + data)
+    encoded = [part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass") for part in parts]
+    total.update(b"".join([len(data).to_bytes(8) + data for data in encoded]))

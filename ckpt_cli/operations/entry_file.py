@@ -67,9 +67,10 @@ class EntryFile:
             parts.append(part)
             return {_BYTES_KEY: len(part)}
 
-        text, rest = json.dumps(block, default=length).encode(), b"".join(parts)
+        text = json.dumps(block, default=length).encode()
+        lengths = len(text).to_bytes(_LENGTH) + sum(map(len, parts)).to_bytes(_LENGTH)
         self._file.seek(0, 2)
-        self._file.write(b"".join([len(text).to_bytes(_LENGTH), len(rest).to_bytes(_LENGTH), text, rest]))
+        self._file.writelines([lengths, text, *parts])
 
 
 def _decoded(text: bytes, parts: bytes) -> list[list[Any]]:

@@ -41,7 +41,17 @@ def pack_and_digest(row: Row | None) -> tuple[bytes | None, bytes | None]:
     proof = blake2b(image, digest_size=16).digest()
     if isinstance(row, BundledRow):
         return row.reference, proof
-    return zlib.compress(image, 1 if len(image) > _SHORT else 0), proof
+    return zlib.compress(image, 1) if len(image) > _SHORT else _stored(image), proof
+
+
+def _stored(image: bytes) -> bytes:
+    """What zlib makes of a short image without compressing it: one stored block (RFC 1950, RFC 1951).
+
+    For each image zlib would first clear the memory that compressing needs.
+    """
+    size = len(image)
+    lengths = size.to_bytes(2, "little") + (size ^ 0xFFFF).to_bytes(2, "little")
+    return b"\x78\x01\x01" + lengths + image + zlib.adler32(image).to_bytes(4)
 
 
 def unpack(image: bytes | None) -> Row | None:

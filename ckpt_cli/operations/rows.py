@@ -10,8 +10,8 @@ def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) ->
 
     Values with the same text count as equal, because the type of a column may have been changed since.
     """
-    if row is None or image is None:
-        return row is image
+    if row is None or image is None or row == image:
+        return row == image
     written = saver.written_columns(relation)
     if written is None:
         return row == image

@@ -68,12 +68,12 @@ class Images:
         condition, parameters = self._engine.among(relation, list(keys[0]), [list(key.values()) for key in keys])
         source, lock = self._engine.table(relation), self._engine.lock_clause()
         statement = f"SELECT {', '.join(expressions)} FROM {source} WHERE {condition}{lock}"
+        names = [*keys[0]]
         for row in self._engine.query(statement, parameters, stream=len(keys) > 1):
             image = dict(zip(columns, row, strict=False))
             if hashed and row[-1] is not None:
                 image["blob"] = Digest(bytes.fromhex(row[-1]))
-            key_source = {**image, "checkpoint_ns": row[len(columns)]}
-            yield tuple(key_source[name] for name in keys[0]), image
+            yield tuple([row[len(columns)] if name == "checkpoint_ns" else image[name] for name in names]), image
 
     def _hashed_blob(self, expressions: list[str], at: int) -> list[str]:
         """Make the expression of the blob give only short ones, and give that of the digest of the others."""
