@@ -42,11 +42,9 @@ def storage_problem(text: str, *, nul: bool = False) -> str:
         value = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         return str(error) if isinstance(error, _NoNumber) else "no JSON"
-    if "\\u" not in text and not _text_problem(text):  # a text inside has only characters that are in this one
+    if "\\u" not in text and not _text_problem(text, nul):  # a text inside has only characters that are in this one
         return ""
-    return next(
-        (problem for problem in map(_text_problem, _texts(value)) if problem and (problem != _NUL or not nul)), ""
-    )
+    return next((problem for one in _texts(value) if (problem := _text_problem(one, nul))), "")
 
 
 _NUL = "the character U+0000"
@@ -75,8 +73,8 @@ def _texts(value: Any) -> list[str]:
     return texts
 
 
-def _text_problem(text: str) -> str:
-    if "\x00" in text:
+def _text_problem(text: str, nul: bool) -> str:
+    if not nul and "\x00" in text:
         return _NUL
     try:
         text.encode()
