@@ -166,15 +166,11 @@ def end(data: bytes, at: int = 0) -> int:
 
 
 def end_after(data: bytes, at: int, known: bytes) -> int:
-    """Like `end`; of a value that begins as the value `known` does, only what comes after it is walked over.
-
-    No encoded value is the beginning of another one. So `known` is found whole, or as the beginning of a longer array.
+    """Like `end`; of an array that begins with all elements of the array `known`, only what comes after is walked over.
 
     Raises:
         DamageError: the bytes end inside the element.
     """
-    if data.startswith(known, at):
-        return at + len(known)
     old = common_array(data, at, known)
     if old is None:
         return end(data, at)

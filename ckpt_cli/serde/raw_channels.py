@@ -93,6 +93,9 @@ def _members(data: bytes, at: int, before: Mapping[str, Raw]) -> tuple[dict[str,
             raise ValueError("not a text")
         name, start = data[key.start : key.end].decode(), key.end
         known = before.get(name)
+        if isinstance(known, bytes) and data.startswith(known, start):
+            members[name], at = known, start + len(known)  # no encoded value is the beginning of another one
+            continue
         at = msgpack_spans.end_after(data, start, known) if isinstance(known, bytes) else msgpack_spans.end(data, start)
         members[name] = data[start:at]
     if len(members) < found.size:
