@@ -1,17 +1,21 @@
-"""The threads that a selector chooses, for commands that take many; reads only undecided heads."""
+"""The threads that a selector chooses, for commands that take many; reads only undecided heads.
+
+What a head means is imported only where heads are read: a command that is given names needs none of it.
+"""
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from ckpt_cli.errors import NotFound
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.selector import ThreadSelection
 from ckpt_cli.queries.metadata_filter import OlderMatches, UnreadMetadata, threads_that_fit
-from ckpt_cli.queries.thread_prefilter import note_key, threads_that_may_fit
-from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
+
+if TYPE_CHECKING:
+    from ckpt_cli.queries.thread_status import ThreadStatus
 
 _FEW = 20  # named threads that are looked up one by one; more are found in one list of all threads
 
@@ -42,6 +46,8 @@ def selected_threads(
         threads = threads_that_fit(reader, threads, chosen.where, unread)
     if not chosen.judged:
         return threads
+    from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
+
     prefetched = prefetch_threads(reader, threads)
     return (thread for thread in prefetched if _fits(ThreadStatus(reader, thread), chosen, unread, on_misfit))
 
@@ -70,6 +76,8 @@ def selected_with_notes(reader: Reader, chosen: ThreadSelection) -> tuple[list[s
 def note_absent_key(reader: Reader, chosen: ThreadSelection) -> None:
     """After a search that found no thread: note in the filter whether any head has the key that was compared."""
     if chosen.where is not None and not chosen.any_checkpoint:
+        from ckpt_cli.queries.thread_prefilter import note_key
+
         note_key(reader, chosen.where)
 
 
@@ -96,8 +104,9 @@ def _ends(thread: Thread, chosen: ThreadSelection, when: float | None) -> bool:
 def _listed(reader: Reader, chosen: ThreadSelection, *, quick: bool) -> Iterator[Thread]:
     if not chosen.judged or not quick:
         return reader.saver.threads()
-    where: Filter | None = None if chosen.any_checkpoint else chosen.where
-    return threads_that_may_fit(reader, chosen.statuses, where)
+    from ckpt_cli.queries.thread_prefilter import threads_that_may_fit
+
+    return threads_that_may_fit(reader, chosen.statuses, None if chosen.any_checkpoint else chosen.where)
 
 
 def named_threads(reader: Reader, names: list[str]) -> Iterator[Thread]:
@@ -116,7 +125,7 @@ def named_threads(reader: Reader, names: list[str]) -> Iterator[Thread]:
 
 
 def _fits(
-    one: ThreadStatus, chosen: ThreadSelection, unread: UnreadMetadata, on_misfit: Callable[[str], None] | None
+    one: "ThreadStatus", chosen: ThreadSelection, unread: UnreadMetadata, on_misfit: Callable[[str], None] | None
 ) -> bool:
     if chosen.statuses and not chosen.statuses.fit(one.statuses, one.updated):
         return False

@@ -3,14 +3,16 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import IO
+from typing import IO, TYPE_CHECKING
 from weakref import finalize
 
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
-from ckpt_cli.views.threads import ThreadsView, ThreadView
+
+if TYPE_CHECKING:
+    from ckpt_cli.views.threads import ThreadsView, ThreadView
 
 _AT_ONCE = 500  # threads that are read in one moment
 _IN_MEMORY = 5000  # the heads of further threads are kept in a file without a name, which ends with the process
@@ -49,10 +51,10 @@ class Heads:
 
 def stream(
     session: Session,
-    view: ThreadsView,
+    view: "ThreadsView",
     wanted: Callable[[Reader], Iterable[Thread]],
-    listed: Callable[[Reader, Iterable[Thread]], ThreadsView],
-) -> Iterator[ThreadView]:
+    listed: "Callable[[Reader, Iterable[Thread]], ThreadsView]",
+) -> "Iterator[ThreadView]":
     """The threads of a long list. Each page is one moment; a thread that was deleted meanwhile is left out.
 
     `wanted` gives the threads of the list in their order, and `listed` the view of some of them. The counts of `view`
@@ -66,6 +68,6 @@ def stream(
 
 
 def _on(
-    listed: Callable[[Reader, Iterable[Thread]], ThreadsView], page: list[Thread]
-) -> Callable[[Reader], ThreadsView]:
+    listed: "Callable[[Reader, Iterable[Thread]], ThreadsView]", page: list[Thread]
+) -> "Callable[[Reader], ThreadsView]":
     return lambda reader: listed(reader, page)
