@@ -83,7 +83,7 @@ def _thread_lines(
 
 
 def _thread(one: ThreadLine, width: int) -> Iterator[Line]:
-    """A thread and what becomes of it: in one line, or below if that is too long; why it is refused is never cut."""
+    """A thread and what becomes of it, which is never cut: in one line, or below if that is too long."""
     text = visible(one.problem) if one.problem else visible(without_details(one.summary))
     style = "bad" if one.problem else ""
     line: Line = [("", "  "), ("title", visible(one.thread_id)), ("", "  "), (style, text)]
@@ -91,8 +91,7 @@ def _thread(one: ThreadLine, width: int) -> Iterator[Line]:
         yield line
         return
     yield fit(line[:2], width)
-    below = flow(text, max(width - 6, 20)) if one.problem else [text]
-    yield from (fit([("", "      "), (style, part)], None if one.problem else width) for part in below)
+    yield from ([("", "      "), (style, part)] for part in flow(text, max(width - 6, 20)))
 
 
 def without_details(summary: str) -> str:
