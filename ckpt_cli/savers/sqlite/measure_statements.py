@@ -84,14 +84,11 @@ FOUND = """
         CASE json_type(text, ?{at}) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE json_extract(text, ?{at}) END
     END
 """
-HEADS_BY = """, heads(id, head) AS (
-        SELECT id, (SELECT max({id}) FROM checkpoints WHERE thread_id = ids.id AND {ns} = '')
-        FROM ids WHERE id IS NOT NULL LIMIT -1
-    )
+HEADS_BY = """
     SELECT {found}, count(*) FROM (
         SELECT CAST((
-            SELECT {metadata} FROM checkpoints WHERE thread_id = heads.id AND {ns} = '' AND {id} = heads.head
-        ) AS TEXT) AS text FROM heads LIMIT -1
+            SELECT {metadata} FROM checkpoints WHERE thread_id = ids.id AND {ns} = '' ORDER BY {id} DESC LIMIT 1
+        ) AS TEXT) AS text FROM ids WHERE id IS NOT NULL LIMIT -1
     ) GROUP BY {places}
 """
 """The heads of root graphs; a thread without a root graph counts as one without the key."""
