@@ -9,6 +9,7 @@ from psycopg import DataError
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.about import SideEffect
+from ckpt_cli.savers.postgres.array_literal import array_literal
 from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.copy_format import ENCODERS, encoded
 from ckpt_cli.savers.postgres.faults import NEEDED_RIGHTS
@@ -225,11 +226,15 @@ class PostgresEngine(Engine):
         """The condition has an array for each column, so that the statement is the same for any number of rows."""
         names = [quoted(column) for column in columns]
         arrays = [f"%s::{self._kind(relation, column)}[]" for column in columns]
-        values = [[self.search_value(relation, column, row[n]) for row in rows] for n, column in enumerate(columns)]
+        values = [self._array(relation, column, [row[n] for row in rows]) for n, column in enumerate(columns)]
         if len(columns) == 1:
             return f"{names[0]} = ANY({arrays[0]})", [*values]
         value_rows = f"SELECT * FROM unnest({', '.join(arrays)})"  # noqa: S608 - types and placeholders
         return f"({', '.join(names)}) IN ({value_rows})", [*values]
+
+    def _array(self, relation: str, column: str, values: list[Scalar]) -> Scalar | list[Scalar]:
+        literal = array_literal(values) if self._kind(relation, column) != "uuid" else None
+        return [self.search_value(relation, column, value) for value in values] if literal is None else literal
 
     def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
         """The value; None for text with U+0000 or half a surrogate pair, and for text that a uuid column can't hold."""

@@ -58,6 +58,13 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return statements
 
 
+def names_in(value: object) -> int:
+    """How many values a parameter has; those of an array literal are in quotes."""
+    if isinstance(value, str) and value.startswith('{"'):
+        return value.count('","') + 1
+    return len(value) if isinstance(value, list) else 1
+
+
 @pytest.fixture
 def parameters(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of values that each statement takes."""
@@ -65,7 +72,7 @@ def parameters(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     execute = psycopg.Connection.execute
 
     def recorded(self: Any, query: str, values: Any = (), **options: Any) -> Any:
-        counts.append(sum(len(value) if isinstance(value, list) else 1 for value in values or ()))
+        counts.append(sum(map(names_in, values or ())))
         return execute(self, query, values, **options)
 
     monkeypatch.setattr(psycopg.Connection, "execute", recorded)
