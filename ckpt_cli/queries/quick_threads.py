@@ -32,13 +32,22 @@ _LONGEST = 1 << 16  # bytes of a question or an error; a thread with a longer on
 class QuickThread:
     """A thread that was read with many others, with the parts of `ThreadStatus` that a list needs."""
 
+    __slots__ = ("_view",)
     problem: str | None = None
     exists = True
 
     def __init__(self, view: ThreadView) -> None:
-        self.thread_id = view.thread_id
-        self.statuses = view.statuses
         self._view = view
+
+    @property
+    def thread_id(self) -> str:
+        """Its name."""
+        return self._view.thread_id
+
+    @property
+    def statuses(self) -> Sequence[str]:
+        """See `ThreadView`."""
+        return self._view.statuses
 
     @property
     def updated(self) -> float | None:

@@ -92,8 +92,9 @@ def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | 
     listing = None if candidates is not None else list_in_order(reader, request, unread_metadata)
     threads = candidates if listing is None else listing.threads
     statuses = _statuses(reader, request, threads or (), is_page=candidates is not None)
-    existing = statuses if listing is not None else (one for one in statuses if one.exists)
-    fitting_statuses = (one for one in existing if _fits(one, request, unread, unread_metadata))
+    fitting_statuses = statuses if listing is not None else (one for one in statuses if one.exists)
+    if request.judged:
+        fitting_statuses = (one for one in fitting_statuses if _fits(one, request, unread, unread_metadata))
     views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
     more = bool(request.limit) and next(fitting_statuses, None) is not None
     if not views and listing is not None:

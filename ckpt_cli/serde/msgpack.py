@@ -26,6 +26,7 @@ _PART = 4096  # bytes whose headers are counted at once
 _MEMO = 16 << 20  # bytes of payloads whose nodes are cached
 _MEMO_PAYLOAD = 64 << 10
 _LONG = 4096  # bytes; shorter payloads aren't checked for a growing list
+_SHORT_TEXT = 257  # bytes of a payload that may be a text of at most 255
 
 _PLAIN = frozenset({list, dict})
 _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC, 0xDD, 0xDE, 0xDF])
@@ -103,10 +104,13 @@ class Unpacker:
 
     def value(self, data: bytes) -> Any:
         """The value of one payload; never raises. A damaged part becomes a BROKEN node."""
-        if (text := _short_text(data)) is not None:
+        if len(data) <= _SHORT_TEXT and (text := _short_text(data)) is not None:
             return text
         if len(data) < _LONG and _is_shallow(data):
-            return self._value(data, None)
+            try:
+                return unpack(data, self._shallow)
+            except ValueError:
+                return self._value(data, None)
         room = _Room(LEVELS, 8 * len(data) + _COPIES)
         if len(data) < _LONG:
             return self._value(data, room)
