@@ -131,9 +131,12 @@ class FetchedRecords:
 def _weight(read: HeadRead) -> int:
     """The bytes of a head's body and writes."""
     size = 0 if read.checkpoint is None else _size(read.checkpoint)
-    return size + sum(write.size for write in read.writes or ())
+    return size + sum(write.size for write in read.writes) if read.writes else size
 
 
 def _size(checkpoint: Checkpoint) -> int:
     """The bytes of a checkpoint's body and channels."""
-    return sum(len(payload.data) for payload in (checkpoint.body, *(checkpoint.channels or {}).values()))
+    size = len(checkpoint.body.data)
+    for _, data in checkpoint.channels.values() if checkpoint.channels else ():
+        size += len(data)
+    return size

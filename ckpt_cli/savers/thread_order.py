@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
-from itertools import groupby
+from itertools import chain
 
 from ckpt_cli.model import Ref, Thread
 
@@ -17,16 +17,18 @@ def newest_first(
             come first.
         rootless: gives the threads with these ids, which have no root namespace, the highest head id first.
     """
-    new = tuple.__new__  # the tuples' own `__new__` would be a function of Python's
-    without: list[Thread] = []
-    for has_no_root, pairs in groupby(heads, key=lambda pair: pair[1] is None):
-        if has_no_root:
-            without = rootless([thread_id for thread_id, _ in pairs])
-        else:
-            with_root = (new(Thread, (thread_id, new(Ref, (thread_id, "", head or "")))) for thread_id, head in pairs)
-            yield from merge(without, with_root, key=head_id, reverse=True) if without else with_root
-            return
-    yield from without
+    new, rest, ids = tuple.__new__, iter(heads), list[str]()  # the tuples' own `__new__` would be one of Python's
+    first = next(rest, None)
+    while first is not None and first[1] is None:
+        ids.append(first[0])
+        first = next(rest, None)
+    without = rootless(ids) if ids else []
+    if first is None:
+        yield from without
+        return
+    named = chain([first], rest)
+    with_root = (new(Thread, (thread_id, new(Ref, (thread_id, "", head or "")))) for thread_id, head in named)
+    yield from merge(without, with_root, key=head_id, reverse=True) if without else with_root
 
 
 def head_id(thread: Thread) -> str:

@@ -44,11 +44,12 @@ def head_statement(engine: Engine, blobs: str) -> str:
 
 def read_heads(rows: Iterable[ResultRow], read: Callable[[list[Ref]], Iterator[Checkpoint]]) -> Iterator[HeadRead]:
     """The heads in the rows of the statement; `read` reads one that has a blob too long to be sent with others."""
+    new = tuple.__new__  # the tuple's own `__new__` would be a function of Python's
     for row in rows:
         thread_id, ns, own_id, *_, blobs, is_written, listed = row
         head, own_rows, root = Ref(thread_id, ns, own_id), list[CheckpointRow](), None
         for space, name, parent_id, metadata in sorted(json.loads(listed), key=itemgetter(0, 1)):
-            own_rows.append(CheckpointRow(thread_id, space, name, parent_id))
+            own_rows.append(new(CheckpointRow, (thread_id, space, name, parent_id, None)))
             if parent_id is None and root is None and space == ns:
                 root = metadata_of(metadata)
         is_long = any(blob[2] is None for blob in blobs or ())

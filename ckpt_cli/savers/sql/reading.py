@@ -238,8 +238,8 @@ class ReadMethods(ThreadMethods):
             condition, more = self._engine.among(WRITES, ("thread_id", "checkpoint_ns", "checkpoint_id"), page)
             given: dict[tuple[object, ...], LoneWrites | None] = {tuple(ref): [] for ref in page}
             rows = self._engine.query(self._sql_writes.named + condition + self._sql_writes.end, [values, *more])
-            for *name, path, _, _, channel, tag, size, value in rows:
-                own = given.get(key := tuple(name))
+            for thread_id, ns, own_id, path, _, _, channel, tag, size, value in rows:
+                own = given.get(key := (thread_id, ns, own_id))
                 if path != task_path:
                     given[key] = None
                 elif own is not None and not (channel or "").startswith(without):

@@ -8,7 +8,7 @@ from ckpt_cli.model import Ref, Scalar, Thread
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.near_numbers import may_equal
-from ckpt_cli.savers.spelling import text_of
+from ckpt_cli.savers.spelling import FIRST_CHARACTERS, text_of
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.columns import bound
 from ckpt_cli.savers.sqlite.connection import Connection
@@ -74,10 +74,19 @@ class ThreadMethods(Saver):
 
     def _newest_first(self, heads: Iterator[ResultRow]) -> Iterator[Thread]:
         null = [(None, None)] if None in self._odd.names else []
-        named = ((self._name(raw), None if head is None else text_of(head)) for raw, head in chain(null, heads))
         return newest_first(
-            named, lambda thread_ids: sorted(map(self._with_head, thread_ids), key=head_id, reverse=True)
+            self._named(chain(null, heads)),
+            lambda thread_ids: sorted(map(self._with_head, thread_ids), key=head_id, reverse=True),
         )
+
+    def _named(self, heads: Iterator[ResultRow]) -> Iterator[tuple[str, str | None]]:
+        """Ids as text; those of the usual row aren't looked at by functions."""
+        for pair in heads:
+            raw, head = pair
+            if type(raw) is type(head) is str and head[:1] not in FIRST_CHARACTERS:
+                yield raw, head
+            else:
+                yield self._name(raw), None if head is None else text_of(head)
 
     def _with_head(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
         """A thread with its head: the newest of the root namespace or, if that is empty, of all namespaces."""
