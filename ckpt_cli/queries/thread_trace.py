@@ -16,6 +16,7 @@ from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally, has_us
 from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso
+from ckpt_cli.queries import step_times
 from ckpt_cli.queries.command_writes import pending_command
 from ckpt_cli.queries.namespace_walk import NamespaceWalk
 from ckpt_cli.reading import Reader
@@ -49,6 +50,7 @@ class ThreadTrace:
         self.left = Counter[tuple[str, str]]()
         self.lost_starts = 0
         self._unshown = set[str]()  # namespaces whose line came to messages that no stored write shows
+        self._by_hand = set[str]()  # where steps began that an update or a fork began or ended
         self._by_task: dict[str, dict[str, list[str]]] = {}
         self._by_caller: dict[str, dict[str, list[tuple[str, list[str]]]]] = {}
         self._members: dict[str, list[str]] = {}
@@ -103,10 +105,14 @@ class ThreadTrace:
         tasks = [_task(run.node, run.kind, self.tally.add_run(path, run, depth)) for run in runs] + rest
         if made is None and not tasks:
             return
-        spent, seconds = _spent(walk, runs, made), _seconds(checkpoint_id, made)
+        spent, seconds = step_times.spent(walk, checkpoint_id, made, runs), step_times.seconds(checkpoint_id, made)
+        if step_times.is_by_hand(walk, checkpoint_id, made):
+            self._by_hand.add(checkpoint_id)
+        if spent == "running" and any(step.checkpoint_id in self._by_hand for step in self.steps[place:]):
+            spent = "between"  # its task was interrupted too: somebody changed the subgraph that it called
         if spent == "running":
             self.tally.add_time(path, runs, seconds)
-        recorded = made is None or not _is_unrecorded(walk, made)
+        recorded = made is None or not step_times.is_unrecorded(walk, made)
         self._unshown |= set() if recorded else {ns}
         step = walk.reads.attribution.note(made).step if made is not None else None
         started = iso(ids.unix_time(checkpoint_id))
@@ -183,32 +189,6 @@ def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str
         return made is not None and attribution.first_with_source(checkpoint_id, _UPDATES) == made
     first = attribution.first_with_source(checkpoint_id, _LOOPS)
     return first in (None, made)
-
-
-def _is_unrecorded(walk: NamespaceWalk, made: str) -> bool:
-    """Whether no stored writes show what made a checkpoint, although a run or an update did."""
-    attribution = walk.reads.attribution
-    is_update = attribution.note(made).source == "update"
-    return walk.is_unrecorded(made) or (is_update and attribution.unordered(made) is None)
-
-
-def _spent(walk: NamespaceWalk, runs: Sequence[TaskRun], made: str | None) -> str:
-    """What the time after a checkpoint went by with."""
-    if made is None:
-        return "pending"
-    if walk.reads.attribution.unstored_steps(made):
-        return "unstored"
-    if any(run.asked for run in runs):
-        return "waiting"
-    handled = {run.failed.task_id for run in runs if run.failed is not None}
-    if any(run.has_failed and run.task_id not in handled for run in runs):
-        return "stopped"
-    return "running" if walk.reads.attribution.note(made).source in _LOOPS else "between"
-
-
-def _seconds(checkpoint_id: str, made: str | None) -> float | None:
-    begin, end = ids.unix_time(checkpoint_id), ids.unix_time(made) if made is not None else None
-    return None if begin is None or end is None else max(end - begin, 0.0)
 
 
 @lru_cache(_SHARED)

@@ -6,6 +6,8 @@ from typing import ClassVar, NamedTuple
 from ckpt_cli.views.base import View
 from ckpt_cli.views.steps import CommandView
 
+_OF_NODES = frozenset({"task", "handler", "call"})
+
 
 class TaskLine(NamedTuple):
     """What one task left.
@@ -41,9 +43,9 @@ class TraceStep(NamedTuple):
         started: when the checkpoint was made (ISO 8601, UTC); null if its id contains no time.
         seconds: until the next one was made; null if it isn't known.
         spent: ``running``; ``waiting``: a task asked, and the time includes the wait for its answer; ``stopped``: a
-            task failed, and the time includes that until it ran again; ``between`` runs; ``unstored``: of this step
-            and those after it only the last checkpoint is stored, and the time is that of all; ``pending``: the line's
-            end.
+            task failed, and the time includes that until it ran again; ``between`` runs, or a step of a run that began
+            here when isn't recorded: the time includes that before the run; ``unstored``: of this step and those after
+            it only the last checkpoint is stored, and the time is that of all; ``pending``: the line's end.
         recorded: whether stored writes show what its tasks did.
         command: a Command that waits at this checkpoint: the next run applies it first. Null if there is none.
     """
@@ -60,6 +62,11 @@ class TraceStep(NamedTuple):
     recorded: bool
     tasks: tuple[TaskLine, ...]
     command: CommandView | None = None
+
+    @property
+    def ran_nodes(self) -> bool:
+        """Whether tasks of nodes started here, not only an update or a Command."""
+        return any(task.kind in _OF_NODES for task in self.tasks)
 
 
 class NodeSum(NamedTuple):

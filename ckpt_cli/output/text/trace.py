@@ -148,6 +148,7 @@ def _steps(view: TraceView, _: int) -> Iterator[Line]:
 def _who(step: TraceStep) -> str:
     names = counted(f"{name_of(step.path, task.node, task.kind)}{_mark(task)}" for task in step.tasks)
     wait = _WAITS.get(step.spent, "")
+    wait = f"includes the time {wait}" if step.spent == "between" and step.ran_nodes else wait
     lost = "" if step.recorded or step.spent == "unstored" else "left no writes"
     command = "" if step.command is None else f"pending Command: {command_words(step.command)}"
     return f" {BETWEEN} ".join(part for part in (names, wait, lost, command) if part)

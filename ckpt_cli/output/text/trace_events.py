@@ -75,7 +75,7 @@ def _step(step: TraceStep) -> Iterator[tuple[str, dict[str, Any]]]:
     about = {"checkpoint": step.checkpoint_id, "step": step.step}
     if step.spent != "running":
         yield _WAITS, {"name": step.spent, "cat": "wait", "args": about}
-    if step.spent != "between":
+    if step.spent != "between" or step.ran_nodes:
         for task in (one for one in step.tasks if one.kind != "none"):
             yield (
                 _TASKS,
