@@ -117,6 +117,7 @@ class TraceSums(NamedTuple):
     """The sums over all steps; times are those of the traced namespace, which contain those of its subgraphs.
 
     Attributes:
+        running: also 0 if no step's time is known.
         state_bytes: of the checkpoints of the line and of its subgraphs, as stored; null if the engine can't tell.
         unplaced_tokens: input and output tokens of messages that no node is known to have written: they came with an
             input, an update or an answer, or from tasks without stored writes.

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -184,3 +185,34 @@ def test_its_time_is_shown_apart(caller: Caller, file: Path) -> None:
     view = at(file, trace, "t", form=TraceFormat.PERFETTO)
     events = ["".join(text for _, text in line) for line in render(view, Page(None, golden.NOW))]
     assert sum('"name":"b","cat":"between"' in event for event in events) == 1
+
+
+def one_checkpoint(caller: Caller) -> None:
+    caller.run(row_of("a", saver=caller.saver), {"log": []}, durability="exit")
+
+
+def a_workflow_that_failed_at_once(caller: Caller) -> None:
+    def fail(_: str) -> str:
+        raise ValueError("no")
+
+    caller.run(entrypoint(checkpointer=caller.saver)(fail), "in")
+
+
+def an_update_after_one_checkpoint(caller: Caller) -> None:
+    graph = row_of("a", saver=caller.saver)
+    caller.run(graph, {"log": []}, durability="exit")
+    graph.update_state(on("t"), {"log": ["by hand"]}, as_node="a")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [one_checkpoint, a_workflow_that_failed_at_once, an_update_after_one_checkpoint],
+    ids=lambda run: run.__name__,
+)
+def test_no_known_time_is_not_zero(run: Callable[[Caller], None], caller: Caller, file: Path) -> None:
+    """Where nothing shows how long a step took, the first line has no time of it."""
+    run(caller)
+    view: TraceView = at(file, trace, "t")
+    first, *_ = ("".join(text for _, text in line) for line in render(view, Page(100, golden.NOW)))
+    assert first.startswith(f"t  {view.short}") and "ran " not in first
+    assert ("between runs" in first) == (run is an_update_after_one_checkpoint)

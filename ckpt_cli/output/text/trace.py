@@ -40,14 +40,15 @@ def render(view: TraceView, page: Page) -> Iterator[Line]:
 
 def _heading(view: TraceView, width: int) -> Iterator[Line]:
     sums = view.sums
-    times = [f"ran {elapsed(sums.running)}"]
+    is_known = any(step.spent == "running" and step.depth == 0 and step.seconds is not None for step in view.steps)
+    times = [f"ran {elapsed(sums.running)}"] if is_known else []
     times += [
         f"{word} {elapsed(spent)}" for spent, word in ((sums.waiting, "waited"), (sums.stopped, "stopped")) if spent
     ]
     times += [f"between runs {elapsed(sums.between)}"] if sums.between else []
-    times += [f"in steps that aren't stored {elapsed(sums.unstored)}"] if sums.unstored else []
+    times += [f"in or before steps that aren't stored {elapsed(sums.unstored)}"] if sums.unstored else []
     name: Line = [("title", truncate(view.thread_id, width // 2)), ("id", f"  {view.short}"), ("", "   ")]
-    first, *others = _together(times, width - line_len(name))
+    first, *others = _together(times, width - line_len(name)) if times else ("",)
     yield [*name, ("muted", first)]
     yield from ([("muted", f"  {text}")] for text in others)
     facts = [f"{sums.runs:,} runs", f"{sums.writes:,} writes {size(sums.bytes)}"]
