@@ -15,6 +15,7 @@ from tests.work import peak
 
 _FEW = 500
 _STEP = 800  # bytes of a checkpoint in the tree of ids, and of its step: when it began, and how long it took
+_TABLES = 60  # bytes of the interpreter's table of names, which may grow in each of the longer runs
 _VALUE = 900  # the same of a checkpoint at which a value became another: note, version and number; and its short id
 
 
@@ -28,7 +29,7 @@ def test_a_walk_keeps_little_of_each_checkpoint(words: list[str], most: int, tmp
     _run(tmp_path / "tiny.sqlite", words)  # imports
     few, many = (_twice(tmp_path / f"{count}.sqlite", count) for count in (_FEW, 3 * _FEW))
     taken = [min(peak(partial(_run, path, words)) for path in paths) for paths in (few, many)]
-    assert taken[1] - taken[0] < 2 * _FEW * most
+    assert taken[1] - taken[0] < 2 * _FEW * (most + _TABLES)
 
 
 def _run(path: Path, words: Sequence[str]) -> None:
