@@ -10,6 +10,7 @@ from ckpt_cli.history.tasks.task_runs import TaskRun, task_runs
 from ckpt_cli.history.tasks.task_status import Status
 from ckpt_cli.history.tasks.write_attribution import LOOPS
 from ckpt_cli.inspection import Inspection
+from ckpt_cli.queries.kept_results import KeptResults
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
@@ -27,6 +28,7 @@ class NamespaceWalk:
 
     def __init__(self, reader: Reader, thread_id: str, ns: str) -> None:
         self.reads = StepReads(reader, thread_id, ns)
+        self._kept = KeptResults(self.reads)
         self._reader = reader
         rows = self.reads.lineage.rows
         self.states = [
@@ -54,9 +56,19 @@ class NamespaceWalk:
         return stored
 
     def runs(self, checkpoint_id: str, stored: Sequence[TaskWrite] | None = None) -> list[TaskRun]:
-        """What the tasks that started at a checkpoint of the page left there; `stored` are the writes, if read."""
+        """What the tasks that started at a checkpoint of the page left there; `stored` are the writes, if read.
+
+        It says which of their writes ``edit --task`` kept from the checkpoint that it edited.
+        """
         writes = self.stored(checkpoint_id) if stored is None else stored
-        return list(task_runs(self.reads.step_nodes, checkpoint_id, writes))
+        runs = list(task_runs(self.reads.step_nodes, checkpoint_id, writes))
+        kept = self._kept.at(checkpoint_id)
+        return [run if kept is None else run._replace(kept=kept.of(run.writes)) for run in runs]
+
+    def edited_task_of(self, checkpoint_id: str) -> str | None:
+        """The checkpoint of which ``edit --task`` made a checkpoint of the page; None if it didn't."""
+        kept = self._kept.at(checkpoint_id)
+        return None if kept is None else kept.origin
 
     def made_by(self, checkpoint_id: str) -> str | None:
         """The checkpoint that the tasks of one of the page made; None if its step isn't the next, or wasn't read."""

@@ -72,7 +72,7 @@ def _add_step(graph: ObservedGraph, walk: NamespaceWalk, checkpoint_id: str, run
     source = attribution.note(checkpoint_id).source
     if source in ("loop", ""):
         graph.steps += 1
-    if source == "update" and attribution.unordered(checkpoint_id) is None:
+    if source == "update" and attribution.unordered(checkpoint_id) is None and not walk.edited_task_of(checkpoint_id):
         graph.add_edited(dict.fromkeys(run.node for run in runs if run.kind is RunKind.TASK))
     if walk.is_unrecorded(checkpoint_id):
         before = attribution.start_of(checkpoint_id)

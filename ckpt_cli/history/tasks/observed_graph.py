@@ -130,8 +130,11 @@ class ObservedGraph:
     def add_run(self, run: TaskRun, wiring: Wiring | None, *, old: bool) -> list[Edge]:
         """Add what one task left; gives the edges that it took, that to the end too, which isn't added yet.
 
-        `old`: edges may have the channel names of checkpoint formats before 3.
+        `old`: edges may have the channel names of checkpoint formats before 3. A task that ``edit --task`` kept counts
+        where it ran; here its edges are given alone.
         """
+        if run.is_kept:
+            return list(_ways(run, wiring, old=old)) if run.finished else []
         if run.kind is RunKind.CALL:
             self.entrypoint = True
             if run.node is not None:

@@ -1,6 +1,6 @@
 """`TaskRun`: what one task left at a checkpoint, with its node; calls, updates, Commands as input too."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ class TaskRun(NamedTuple):
         writes: in the order in which they are stored.
         failed: for an error handler, one of the writes of the task whose failure it handled.
         by_send: whether a Send started it.
+        kept: those of the writes that ``edit --task`` stored again, with what an earlier task left.
     """
 
     task_id: str
@@ -44,6 +45,7 @@ class TaskRun(NamedTuple):
     writes: Sequence[TaskWrite]
     failed: TaskWrite | None = None
     by_send: bool = False
+    kept: Collection[TaskWrite] = ()
 
     @property
     def finished(self) -> bool:
@@ -51,14 +53,24 @@ class TaskRun(NamedTuple):
         return self.kind in (RunKind.UPDATE, RunKind.COMMAND) or status_of(self.writes) is Status.FINISHED
 
     @property
+    def is_kept(self) -> bool:
+        """Whether it didn't run: all that it left is kept from an earlier checkpoint."""
+        return len(self.kept) == len(self.writes)
+
+    @property
+    def ran_again(self) -> bool:
+        """Whether a failure is recorded of a task that has finished here since."""
+        return self.finished and not self.is_kept and any(write.channel == ERROR for write in self.writes)
+
+    @property
     def asked(self) -> bool:
         """Whether it asked something, which may have been answered since; a next question replaces the one before."""
-        return any(write.channel == INTERRUPT for write in self.writes)
+        return any(write.channel == INTERRUPT and write not in self.kept for write in self.writes)
 
     @property
     def has_failed(self) -> bool:
         """Whether a failure of it is recorded; it may have finished when it ran again."""
-        return any(write.channel == ERROR for write in self.writes)
+        return any(write.channel == ERROR and write not in self.kept for write in self.writes)
 
 
 def task_runs(nodes: StepNodes, checkpoint_id: str, stored: Sequence[TaskWrite]) -> Iterator[TaskRun]:
