@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.state.channels import RESUME
+from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.tasks.task_runs import TaskRun
 from ckpt_cli.history.tasks.write_attribution import LOOPS
 from ckpt_cli.history.tasks.write_makers import is_command
@@ -21,7 +21,7 @@ def spent(walk: NamespaceWalk, checkpoint_id: str, made: str | None, runs: Seque
         return "pending"
     if attribution.unstored_steps(made):
         return "unstored"
-    if any(run.asked for run in runs):
+    if any(write.channel == INTERRUPT for run in runs if not run.is_kept for write in run.writes):
         return "waiting"
     handled = {run.failed.task_id for run in runs if run.failed is not None}
     if any(run.has_failed and run.task_id not in handled for run in runs):

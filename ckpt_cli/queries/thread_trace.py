@@ -93,6 +93,8 @@ class ThreadTrace:
         ns, path = walk.reads.ns, graph_of(walk.reads.ns)
         stored = walk.stored(checkpoint_id, whole=True)
         runs = [run for run in walk.runs(checkpoint_id, stored) if _is_in_line(walk, run, checkpoint_id, made)]
+        if not _counts_kept(walk, checkpoint_id):
+            runs = [run._replace(kept=()) for run in runs]
         place = len(self.steps)
         calls = list(self._calls(walk, checkpoint_id, runs))
         if (ns in self._unshown and (calls or has_usage(runs))) or takes_input(runs):
@@ -102,7 +104,7 @@ class ThreadTrace:
         rest = [_task(None, NO_TASK, self.tally.add_others(path, others))] if others else []
         for inner, called in calls:
             self._add(inner, called, depth + 1)  # before the tasks that called them, which return the same messages
-        tasks = [_task(run.node, run.kind, self.tally.add_run(path, run, depth)) for run in runs] + rest
+        tasks = [_task(run.node, run.kind, self.tally.add_run(path, run, depth), run.is_kept) for run in runs] + rest
         if made is None and not tasks:
             return
         spent, seconds = step_times.spent(walk, checkpoint_id, made, runs), step_times.seconds(checkpoint_id, made)
@@ -191,13 +193,23 @@ def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str
     return first in (None, made)
 
 
+def _counts_kept(walk: NamespaceWalk, checkpoint_id: str) -> bool:
+    """Whether the line counts already, at the checkpoint before, what ``edit --task`` kept at this one.
+
+    Where the edited checkpoint is on another branch, or a run went on from it, the line has only what is kept.
+    """
+    edited = walk.edited_task_of(checkpoint_id)
+    is_before = edited is not None and walk.reads.lineage.parent(checkpoint_id) == edited
+    return is_before and walk.reads.attribution.first_with_source(edited or "", _LOOPS) is None
+
+
 @lru_cache(_SHARED)
 def _shared(tasks: tuple[TaskLine, ...]) -> tuple[TaskLine, ...]:
     """The same lines; those of steps that repeat are in memory once."""
     return tasks
 
 
-def _task(node: str | None, kind: str, own: Tally) -> TaskLine:
+def _task(node: str | None, kind: str, own: Tally, is_kept: bool = False) -> TaskLine:
     return TaskLine(
         node,
         kind,
@@ -209,4 +221,5 @@ def _task(node: str | None, kind: str, own: Tally) -> TaskLine:
         bool(own.again),
         own.input_tokens,
         own.output_tokens,
+        is_kept,
     )

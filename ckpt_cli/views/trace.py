@@ -17,6 +17,7 @@ class TaskLine(NamedTuple):
         kind: ``task``, ``handler`` (of errors), ``call`` (of a ``@task`` function), ``update``, ``command``, ``none``.
         bytes: of all its writes, as they are stored.
         failed: whether a failure of it is recorded; `again`: it has finished since, so it ran again.
+        kept: whether it didn't run here: ``edit --task`` stored again what it left at the checkpoint before.
         input_tokens, output_tokens: of messages that it was the first to write, where they carry ``usage_metadata``.
     """
 
@@ -30,6 +31,7 @@ class TaskLine(NamedTuple):
     again: bool
     input_tokens: int
     output_tokens: int
+    kept: bool = False
 
 
 class TraceStep(NamedTuple):
@@ -66,7 +68,7 @@ class TraceStep(NamedTuple):
     @property
     def ran_nodes(self) -> bool:
         """Whether tasks of nodes started here, not only an update or a Command."""
-        return any(task.kind in _OF_NODES for task in self.tasks)
+        return any(task.kind in _OF_NODES and not task.kept for task in self.tasks)
 
 
 class NodeSum(NamedTuple):

@@ -1,4 +1,4 @@
-"""What ``edit --task`` kept counts once: its graph counts what its nodes did, and `graph` agrees."""
+"""What ``edit --task`` kept counts once: its graph counts what its nodes did, and `graph`, `trace`, `log` agree."""
 
 import contextlib
 import sqlite3
@@ -15,6 +15,9 @@ from langgraph.graph import END, START
 from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run as ckpt
+from ckpt_cli.commands.trace import trace
+from ckpt_cli.views.trace import TraceView
+from tests.commands.asking import at
 from tests.commands.test_graph import agree
 from tests.commands.test_graph import look as graph_of
 from tests.graphs.building import on
@@ -93,6 +96,11 @@ class Documents:
 
     def edit(self, *words: str) -> None:
         assert ckpt(["edit", "t", *words, "--yes", "-d", str(self.file)]) == 0
+
+    @property
+    def trace(self) -> TraceView:
+        view: TraceView = at(self.file, trace, "t")
+        return view
 
 
 @pytest.fixture
@@ -233,11 +241,25 @@ def test_without_paths(play: Callable[[Make], Documents], make: Make, tmp_path: 
     assert {name: node.failed for name, node in known.items() if node.failed} == run.one.failed
 
 
+@pytest.mark.parametrize("play", LINES, ids=lambda play: play.__name__)
+def test_the_trace_counts_what_ran(play: Callable[[Make], Documents], make: Make) -> None:
+    """The sums are those of the graph's own functions; the rows of writes are all counted, the kept ones too."""
+    run = play(make)
+    view = run.trace
+    nodes = {one.node: one for one in view.nodes if one.kind == "task" and one.node != START}
+    for name, counter in (("finished", run.one.runs), ("asked", run.one.asked), ("failed", run.one.failed)):
+        assert {node: getattr(one, name) for node, one in nodes.items() if getattr(one, name)} == counter, name
+    with closing(sqlite3.connect(run.file)) as plain:
+        assert view.sums.writes == plain.execute("select count(*) from writes").fetchone()[0]
+
+
 def test_another_branch_has_what_is_kept(make: Make) -> None:
-    """A branch that began with an edit has its results from the other one."""
+    """A branch that began with an edit counts the tasks whose results it kept: its line has them nowhere else."""
     run = make()
     run.start()
     run.edit("step:1", "--task", "read[1]", "--set", "n=10")
     run.go()
     agree(graph_of(run.file), run.one)
     assert run.one.runs == {"plan": 1, "read": 4, "beside": 1, "end": 2}
+    sums = {one.node: (one.runs, one.finished) for one in run.trace.nodes if one.kind == "task" and one.node != START}
+    assert sums == {"plan": (1, 1), "read": (3, 3), "beside": (1, 1), "end": (1, 1)}

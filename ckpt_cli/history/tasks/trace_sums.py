@@ -69,9 +69,8 @@ class TraceTally:
         """Add what a task left, and give it alone; `depth` is that of its graph below the traced one."""
         own = self._written(run.writes, run.node or run.kind)
         self._add_tokens(own, run, depth)
-        own.runs, own.finished = 1, int(run.finished)
-        own.asked, own.failed = int(run.asked), int(run.has_failed)
-        own.again = int(run.has_failed and run.finished)
+        own.runs, own.finished = int(not run.is_kept), int(run.finished and not run.is_kept)
+        own.asked, own.failed, own.again = int(run.asked), int(run.has_failed), int(run.ran_again)
         self._add((path, run.node, run.kind), own)
         return own
 

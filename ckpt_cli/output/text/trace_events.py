@@ -76,7 +76,7 @@ def _step(step: TraceStep) -> Iterator[tuple[str, dict[str, Any]]]:
     if step.spent != "running":
         yield _WAITS, {"name": step.spent, "cat": "wait", "args": about}
     if step.spent != "between" or step.ran_nodes:
-        for task in (one for one in step.tasks if one.kind != "none"):
+        for task in (one for one in step.tasks if one.kind != "none" and not one.kept):
             yield (
                 _TASKS,
                 {
