@@ -18,6 +18,7 @@ from ckpt_cli.output.text.changes import UNCUT
 from ckpt_cli.output.text.changes import one as change_line
 from ckpt_cli.queries.command_writes import pending_command
 from ckpt_cli.queries.failed_inside import failed_inside
+from ckpt_cli.queries.kept_results import KeptResults
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
@@ -39,6 +40,7 @@ class StepLines:
 
     def __init__(self, reader: Reader, thread_id: str, ns: str = "") -> None:
         self._reads = StepReads(reader, thread_id, ns)
+        self._kept = KeptResults(self._reads)
         self.reader, self.thread_id, self.ns = reader, thread_id, ns
         self.lineage = self._reads.lineage
         self.attribution = self._reads.attribution
@@ -208,10 +210,11 @@ class StepLines:
 
     def _halts(self, checkpoint_id: str, tasks: Sequence[TaskView]) -> list[HaltView]:
         halts, views = [], {task.id: task for task in tasks}
+        kept = self._kept_halts(checkpoint_id)
         for writes in self.attribution.tasks(checkpoint_id).values():
             channels = {write.channel for write in writes}
             for kind, channel in (("interrupt", INTERRUPT), ("error", ERROR)):
-                if channel in channels:
+                if channel in channels and (writes[0].task_id, channel) not in kept:
                     node, is_over = self.step_nodes.node(writes[0]), bool(channels - CONTROL_WRITES)
                     task = views.get(writes[0].task_id)
                     send = task.send if task is not None else None
@@ -220,6 +223,17 @@ class StepLines:
                         halt = halt._replace(inside=task.inside, handler=task.handler)
                     halts.append(halt)
         return halts
+
+    def _kept_halts(self, checkpoint_id: str) -> set[tuple[str, str]]:
+        """The failures and questions that ``edit --task`` kept, by task id and channel: no task halted there then.
+
+        At a tip they show how far its tasks have come.
+        """
+        if checkpoint_id not in self.lineage.children or not self.halted(checkpoint_id):
+            return set()
+        kept = self._kept.at(checkpoint_id)
+        stored = self.attribution.writes.get(checkpoint_id, ())
+        return {(write.task_id, write.channel) for write in kept.of(stored)} if kept is not None else set()
 
 
 def change_view(change: Change) -> ChangeView:

@@ -15,6 +15,7 @@ from langgraph.graph import END, START
 from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run as ckpt
+from ckpt_cli.commands.log import log
 from ckpt_cli.commands.trace import trace
 from ckpt_cli.views.trace import TraceView
 from tests.commands.asking import at
@@ -263,3 +264,20 @@ def test_another_branch_has_what_is_kept(make: Make) -> None:
     assert run.one.runs == {"plan": 1, "read": 4, "beside": 1, "end": 2}
     sums = {one.node: (one.runs, one.finished) for one in run.trace.nodes if one.kind == "task" and one.node != START}
     assert sums == {"plan": (1, 1), "read": (3, 3), "beside": (1, 1), "end": (1, 1)}
+
+
+def test_no_task_failed_where_the_failure_was_kept(make: Make) -> None:
+    """`log` names the failure where it happened, and at the tip, where it is due again; the steps name what is kept."""
+    run = an_edit_that_nothing_has_continued(make)
+    asked_and_failed = {("loop", "read", "error"), ("loop", "read", "interrupt")}
+    assert _halts(run) == asked_and_failed | {("update", node, kind) for _, node, kind in asked_and_failed}
+    run.bad = None
+    run.go(Command(resume="the last"))
+    assert _halts(run) == asked_and_failed
+    [kept] = [step for step in run.trace.steps if any(task.kept for task in step.tasks)]
+    assert sorted(task.node or "" for task in kept.tasks if task.kept) == ["beside"]
+    assert kept.spent == "waiting"
+
+
+def _halts(run: Documents) -> set[tuple[str, str | None, str]]:
+    return {(step.source, halt.node, halt.kind) for step in at(run.file, log, "t").steps for halt in step.halts}
