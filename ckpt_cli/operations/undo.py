@@ -22,7 +22,6 @@ from ckpt_cli.operations.undo_hints import (
     hint_make_room,
     hint_redo,
     hint_undo_first,
-    then_undo,
 )
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
@@ -170,7 +169,7 @@ def _must_not_be_orphans(saver: Saver, log: OperationLog, operation: Operation) 
             what = f"{operation.name} can't be taken back: it would bring back {ref.checkpoint_id}"
             raise Refused(
                 f"{what}, whose parent {parent.checkpoint_id} {later.name} removed; nothing was written",
-                hint=hint_undo_first(log, later, operation),
+                hint=hint_undo_first(saver, log, later, operation),
             )
 
 
@@ -212,7 +211,8 @@ def _changed_since(saver: Saver, log: OperationLog, operation: Operation, name: 
     if later := log.later_operations(operation.number):
         numbers = ", ".join(str(one.shown) for one in later)
         named = later[0].name if len(later) == 1 else f"operations {numbers}"
-        return Refused(f"{what}: {named} changed the same rows later", hint=then_undo(later[0].undo_command, operation))
+        hint = hint_undo_first(saver, log, later[0], operation)
+        return Refused(f"{what}: {named} changed the same rows later", hint=hint)
     why = f"{_describe_record(name)} was changed since by an agent or somebody else"
     return Refused(f"{what}: {why}; nothing was written", hint=_hint_changed(saver, operation, name))
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
+from ckpt_cli.errors import Refused
 from ckpt_cli.model import CheckpointRow, Ref, WriteKey
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.operation import Operation, Phase
+from ckpt_cli.operations.rehearsal import LogAfterUndo, RowsAfterUndo
 from ckpt_cli.operations.restoring import Clash, Restored
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.shell_words import command
@@ -131,7 +133,8 @@ def hint_later_operation(
     """The hint to first undo the newest later operation that made or restored one of these checkpoints; else "".
 
     With `with_writes`, an operation that made or restored a write on such a checkpoint counts too. An undo that brought
-    back what this operation had added doesn't count: without it, those records would be gone again.
+    back what this operation had added doesn't count: without it, those records would be gone again. Nor does the undo
+    of a later operation, which changed nothing on the whole, unless the rows as they were before it allow this undo.
     """
     own = _records(saver, log, operation)
     for later in log.later_on_threads(operation):
@@ -143,7 +146,9 @@ def hint_later_operation(
                 continue
             ref = name.ref if isinstance(name, WriteKey) else name
             if ref.thread_id == thread_id and ref.checkpoint_id in ids:
-                return hint_undo_first(log, later, operation)
+                if (later.undoes or 0) > operation.number and not _is_possible_after(saver, log, later, operation):
+                    break
+                return hint_undo_first(saver, log, later, operation)
     return ""
 
 
@@ -152,13 +157,46 @@ def _records(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref |
     return {name for change in log.changes(operation.number) for name in saver.added(change)}
 
 
-def hint_undo_first(log: OperationLog, later: Operation, operation: Operation) -> str:
-    """The hint to first undo a later operation."""
-    return then_undo(later.undo_command, operation, _describe_undo(log, later))
+def hint_undo_first(saver: Saver, log: OperationLog, later: Operation, operation: Operation) -> str:
+    """The hint to first undo a later operation; it promises the second undo only if that is possible then."""
+    if isinstance(log, LogAfterUndo):
+        return ""  # of a rehearsal only the message is used
+    if refused := _refusal(saver, log, later):
+        hint = f": {refused.hint}" if refused.hint else ""
+        return f"{later.name} is to be taken back first, and can't be now ({_why(refused, later)}){hint}"
+    aside = "" if later.undoes is None else f" (it took back {log.name_of(later.undoes)})"
+    if refused := _refusal_after(saver, log, later, operation):
+        then = f"`{operation.undo_command}` is refused then too ({_why(refused, operation)}), with its own hint"
+        return f"`{later.undo_command}` first{aside}; {then}"
+    return then_undo(later.undo_command, operation, aside)
 
 
-def _describe_undo(log: OperationLog, later: Operation) -> str:
-    return "" if later.undoes is None else f" (it brought back what {log.name_of(later.undoes)} had changed)"
+def _is_possible_after(saver: Saver, log: OperationLog, later: Operation, operation: Operation) -> bool:
+    """Whether an operation can be undone once a later one is; False within a rehearsal, where it isn't tried."""
+    if isinstance(log, LogAfterUndo) or _refusal(saver, log, later):
+        return False
+    return _refusal_after(saver, log, later, operation) is None
+
+
+def _refusal_after(saver: Saver, log: OperationLog, later: Operation, operation: Operation) -> Refused | None:
+    """Why an operation can't be undone once a later one is, which can be; None if it can."""
+    return _refusal(RowsAfterUndo(saver, log, later), LogAfterUndo(log, later), operation)
+
+
+def _refusal(saver: Saver, log: OperationLog, operation: Operation) -> Refused | None:
+    """Why an operation can't be undone; None if it can."""
+    from ckpt_cli.operations.undo import inverse  # which imports this module
+
+    try:
+        for _ in inverse(saver, log, operation):
+            pass
+    except Refused as error:
+        return error
+    return None
+
+
+def _why(refused: Refused, operation: Operation) -> str:
+    return refused.reason.removeprefix(f"{operation.name} can't be taken back: ")
 
 
 def _tip(rows: Sequence[CheckpointRow], checkpoint_id: str) -> str:

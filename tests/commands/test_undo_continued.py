@@ -117,17 +117,23 @@ def ckpt(path: Path, *words: str) -> int:
 
 
 def follow(path: Path, capsys: Captured, *undo: str) -> list[str]:
-    """Type what the hints say until the undo is done; the commands that are offered in its place if it can't be."""
+    """Type what the hints say until the undo is done; the commands that are offered in its place if it can't be.
+
+    A hint that doesn't say that the undo will be refused once more promises that it works.
+    """
+    is_promised = False
     for _ in range(8):
         capsys.readouterr()
         if ckpt(path, *undo) == 0:
             return []
         said = capsys.readouterr().err
+        assert not is_promised, said
+        is_promised = "is refused then too" not in said
         commands = re.findall("`ckpt ([^`]*)`", said.partition("hint: ")[2])
         if "no undo is possible any more" in said:
             return commands
         for words in map(shlex.split, commands[:-1]):
-            assert ckpt(path, *words) == 0
+            assert "NEW_THREAD" in words or ckpt(path, *words) == 0
     raise AssertionError("the hints go round in a circle")
 
 
@@ -262,5 +268,45 @@ def test_a_checkpoint_without_writes_of_its_own_is_still_taken_back(
     assert ckpt(path, *(str(steps) if word == "STEPS" else word for word in ELSEWHERE[verb])) == 0
     agent.broken = False
     agent.go()
+    assert follow(path, capsys, "undo", "1") == []
+    assert rows(path) == before
+
+
+def test_a_deletion_that_was_undone_between_is_no_reason(saver: SqliteSaver, path: Path, capsys: Captured) -> None:
+    """Whoever deletes a thread and brings it back isn't sent from one undo of it to the next."""
+    agent = Agent(saver, "graph")
+    agent.go("other", {"out": []})
+    agent.go(given={"out": []})
+    before = rows(path)
+    assert ckpt(path, "delete", "t", "--after", "@^") == 0
+    agent.broken = False
+    agent.go()
+    assert ckpt(path, "delete", "t") == 0
+    assert ckpt(path, "undo", "2") == 0
+    assert ckpt(path, "undo", "1") == 7
+    assert re.findall("`ckpt ([^ `]*)", capsys.readouterr().err) == ["delete", "fork", "undo"]
+    assert ckpt(path, "delete", "t") == 0
+    assert ckpt(path, "undo", "1") == 7
+    said = capsys.readouterr().err
+    assert "`ckpt undo 4` first; `ckpt undo 1` is refused then too (thread 't' has continued from" in said
+    assert ckpt(path, "undo", "4") == 0
+    assert follow(path, capsys, "undo", "1") == []
+    assert rows(path) == before
+
+
+def test_an_undo_that_will_be_refused_again_is_not_promised(saver: SqliteSaver, path: Path, capsys: Captured) -> None:
+    """The undo of a deletion brings back what was added later, which prevents the other undo."""
+    agent = Agent(saver, "graph")
+    agent.go("other", {"out": []})
+    agent.go(given={"out": []})
+    before = rows(path)
+    assert ckpt(path, "fork", "t", "@") == 0
+    agent.broken = False
+    agent.go()
+    assert ckpt(path, "delete", "t") == 0
+    assert ckpt(path, "undo", "1") == 7
+    said = capsys.readouterr().err
+    assert "`ckpt undo 2` first; `ckpt undo 1` is refused then too (thread 't' continued" in said
+    assert ckpt(path, "undo", "2") == 0
     assert follow(path, capsys, "undo", "1") == []
     assert rows(path) == before

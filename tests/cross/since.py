@@ -209,6 +209,24 @@ class Since:
             ckpt(backend, ["undo", "1"], capsys, thread=False)
             assert contents(backend) == before
 
+    def test_a_deletion_between_that_was_undone(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """It changed nothing on the whole, so the commands named are those that take the earlier one back."""
+        with backend.official() as official:
+            graph = stopping(official)
+            start(graph, "another", {"log": [], "n": 1})
+            start(graph, MINE, {"log": [], "n": 1})
+            before = contents(backend)
+            ckpt(backend, ["delete", "--after", "step:0"], capsys)
+            graph.update_state(on(MINE), {"n": 9}, as_node="b")
+            ckpt(backend, ["delete"], capsys)
+            assert "`ckpt undo 2` first; `ckpt undo 1` is refused then too" in refused_undo(backend, capsys, "1")
+            ckpt(backend, ["undo", "2"], capsys, thread=False)
+            commands = re.findall("`ckpt ([^`]*)`", refused_undo(backend, capsys, "1"))
+            assert [split(words)[0] for words in commands] == ["delete", "fork", "undo"]
+            for words in (commands[0], commands[2]):
+                assert run([*split(words), "--yes", "-d", backend.url]) == 0, capsys.readouterr().err
+            assert contents(backend) == before
+
     def test_what_an_operation_added_was_gone_on_from(
         self, backend: Backend, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -234,10 +252,10 @@ def talk(graph: Graph, thread_id: str, *texts: str) -> None:
         graph.invoke({"messages": [HumanMessage(text, id=text)]}, on(thread_id))
 
 
-def refused_undo(backend: Backend, capsys: pytest.CaptureFixture[str]) -> str:
+def refused_undo(backend: Backend, capsys: pytest.CaptureFixture[str], *number: str) -> str:
     """What ``ckpt undo`` says that refuses."""
     capsys.readouterr()
-    assert run(["undo", "-d", backend.url, "--yes"]) == 7
+    assert run(["undo", *number, "-d", backend.url, "--yes"]) == 7
     return capsys.readouterr().err
 
 

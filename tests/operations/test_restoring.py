@@ -85,7 +85,7 @@ def test_a_thread_brought_back_by_an_undo(log: OperationLog) -> None:
     assert undone(saver, log, 2) == 3
     with pytest.raises(Refused, match="was created again since") as refused:
         undone(saver, log, 1)
-    restored = "it brought back what operation 2 had changed"
+    restored = "it took back operation 2"
     assert refused.value.hint == f"`ckpt undo 3` first ({restored}), then `ckpt undo 1`"
     undone(saver, log, 3)
     undone(saver, log, 1)
