@@ -59,6 +59,7 @@ class Expansion:
         self._seen: set[Name] = set()
         self._written = {record.ref for record in plan.add if isinstance(record, Write)}
         self._with_writes: set[Ref] = set()
+        self._emptied: list[Ref] = []
 
     def rows(self) -> Iterator[RowChange]:
         """The changes of the plan, removals first.
@@ -69,8 +70,9 @@ class Expansion:
         """
         for page in pages(self._parts(), _PAGE):
             yield from self._record_changes(page)
-        yield from self._flag_changes()
+        yield from self._flag_changes(sorted(self._written - self._seen), has_writes=True)
         yield from self._registry_changes()
+        yield from self._flag_changes([ref for ref in self._emptied if ref not in self._seen], has_writes=False)
         yield from self._pointer_changes()
 
     def _parts(self) -> Iterator[_Part]:
@@ -125,15 +127,16 @@ class Expansion:
             self._expires[record.row.ref] = expires
         return expires
 
-    def _flag_changes(self) -> Iterator[RowChange]:
-        """Changes that set ``has_writes`` in existing checkpoints that get writes."""
-        refs = sorted(self._written - self._seen)
+    def _flag_changes(self, refs: list[Ref], *, has_writes: bool) -> Iterator[RowChange]:
+        """Changes of ``has_writes`` in existing checkpoints that get writes or lose the last of them.
+
+        LangGraph stores a checkpoint without writes as false (checkpoint-redis 0.5.2, ``__init__.py: put``).
+        """
         for ref, (_, before) in zip(refs, self._images.of(map(self._keys.checkpoint, refs)), strict=True):
             stored = document(before)
-            if before is not None and isinstance(stored, dict) and stored.get("has_writes") is not True:
-                yield RowChange(
-                    *self._row_key(ref), before, {**before, "value": canonical({**stored, "has_writes": True})}
-                )
+            if before is not None and isinstance(stored, dict) and stored.get("has_writes") is not has_writes:
+                changed = canonical({**stored, "has_writes": has_writes})
+                yield RowChange(*self._row_key(ref), before, {**before, "value": changed})
 
     def _registry_changes(self) -> Iterator[RowChange]:
         """Changes of the sorted sets; a write's score is its position in the batch of its task."""
@@ -158,6 +161,8 @@ class Expansion:
             ]
             expires = before["expires"] if before is not None else self._expires.get(ref)
             after = image("zset", canonical(members), expires) if members else None
+            if after is None:
+                self._emptied.append(ref)
             if after != before:
                 yield RowChange(REGISTRIES, {"key": key}, before, after)
 

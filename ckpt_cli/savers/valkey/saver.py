@@ -12,8 +12,9 @@ from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.server import NOBODY, threads_with_heads
 from ckpt_cli.savers.selection import FilterKind
+from ckpt_cli.savers.valkey import records
 from ckpt_cli.savers.valkey.base import ScannedSaver
-from ckpt_cli.savers.valkey.expand import CHECKPOINTS, THREADS, Expansion, records_in
+from ckpt_cli.savers.valkey.expand import CHECKPOINTS, THREADS, WRITES, Expansion, records_in
 from ckpt_cli.savers.valkey.reading import CheckpointReader, checkpoint_key, refs_of, thread_key
 
 if TYPE_CHECKING:
@@ -121,6 +122,14 @@ class ValkeySaver(ScannedSaver):
         """The checkpoint of a key; None for other keys, which hold several records or none."""
         columns: Any = key
         return Ref(columns["thread_id"], columns["ns"], columns["checkpoint_id"]) if relation == CHECKPOINTS else None
+
+    def fields(self, relation: str, row: Row) -> Row:
+        """The value of a key; the writes of a checkpoint by name: the library moves one that it stores again."""
+        own = super().fields(relation, row)
+        if relation != WRITES or row["type"] != "string":
+            return own
+        entries = sorted(records.entries(Ref("", "", ""), str(row["value"])), key=lambda one: str(one[0]))
+        return {**own, "value": records.text([entry for _, entry in entries])}
 
     def beside(self, ref: Ref) -> Iterator[tuple[str, Row]]:
         """The list of the namespace's checkpoints."""
