@@ -78,8 +78,10 @@ def delete(
     """Delete threads, or a part of one: checkpoints with their writes and the subgraphs they called, nothing else.
 
     THREAD may be - to read ids from stdin, one per line. --after takes a turn back: the named checkpoint becomes
-    what it was when it was made, and its tasks are due again. If other checkpoints continue from a deleted one, the
-    command is refused unless --with-children deletes them or --reparent keeps them. ckpt undo brings all back.
+    what it was when it was made, and its tasks are due again. Results that edit --task or fork --with-pending stored
+    with it stay if this user's operation log shows them, as the plan says; otherwise these tasks run again too. If
+    other checkpoints continue from a deleted one, the command is refused unless --with-children deletes them or
+    --reparent keeps them. ckpt undo brings all back.
 
     To make undo possible, the operation log keeps the deleted rows until ckpt operations N --prune forgets them.
     --forget keeps no rows, and also wipes what earlier operations on these threads kept in the log; ckpt asks for this
@@ -111,7 +113,7 @@ def delete(
 
 def _make_plan(session: Session, chosen: ThreadSelection, part: ThreadPart, ns: str, orphans: OrphanAction) -> Plan:
     if part.options:
-        return session.make_plan(lambda reader: plan_part(reader, next(iter(chosen.named or ())), part, ns, orphans))
+        return plan_part(session, next(iter(chosen.named or ())), part, ns, orphans)
     return session.make_plan(lambda reader: plan_threads(reader, chosen))
 
 

@@ -11,7 +11,7 @@ from ckpt_cli.model import CheckpointRow, Ref, WriteKey
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.operation import Operation
 from ckpt_cli.operations.restoring import ParentSearch, Restored
-from ckpt_cli.operations.undo_hints import hint_continued, hint_later_operation, hint_without_undo
+from ckpt_cli.operations.undo_hints import hint_continued, hint_later_operation, hint_written
 from ckpt_cli.savers.contract import Saver
 
 
@@ -26,7 +26,7 @@ def must_have_no_later_records(
         if written:
             written_ids = {ref.checkpoint_id for ref in written}
             later_hint = hint_later_operation(saver, log, operation, thread_id, written_ids, with_writes=True)
-            hint = later_hint or hint_without_undo(saver, operation, restored, written[0])
+            hint = later_hint or hint_written(saver, log, operation, restored, written[0])
             raise refuse_continued(operation, thread_id, written[0].checkpoint_id, hint)
 
 

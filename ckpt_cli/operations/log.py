@@ -249,6 +249,15 @@ class OperationLog(LogFile):
         )
         return [self.operation(row[0]) for row in rows]
 
+    def first_change(self, relation: str, key: Row) -> tuple[int, bool] | None:
+        """The number of the first operation that changed a row, and whether it added the row; None if there is none."""
+        rows = self.rows(
+            "SELECT c.operation, c.before_hash IS NULL FROM changes c JOIN operations o ON o.number = c.operation"
+            " WHERE c.relation = ? AND c.key = ? AND o.state IN (?, ?) ORDER BY c.operation, c.position LIMIT 1",
+            (relation, key_text(key), Phase.DONE, Phase.UNDONE),
+        )
+        return (rows[0][0], bool(rows[0][1])) if rows else None
+
     def undone_by(self, number: int) -> list[Operation]:
         """The operations that undid this operation or parts of it, newest first; none that was undone too."""
         return read_operations(self, "o.undoes = ? AND o.state = ?", (number, Phase.DONE))

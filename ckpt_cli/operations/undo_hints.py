@@ -5,7 +5,9 @@ from collections.abc import Collection, Sequence
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import CheckpointRow, Ref, WriteKey
 from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.makers import Makers
 from ckpt_cli.operations.operation import Operation, Phase
+from ckpt_cli.operations.own_branch import find_own_branch, tip_from
 from ckpt_cli.operations.rehearsal import LogAfterUndo, RowsAfterUndo
 from ckpt_cli.operations.restoring import Clash, Restored
 from ckpt_cli.savers.contract import Saver
@@ -43,40 +45,59 @@ def hint_make_room(clash: Clash, operation: Operation) -> str:
 def hint_continued(
     saver: Saver, log: OperationLog, operation: Operation, restored: Restored, children: Sequence[CheckpointRow]
 ) -> str:
-    """The hint to delete the descendants of checkpoints that an operation added, or to do without the undo.
-
-    `ckpt delete --after` makes a tip of a checkpoint by deleting its writes. If the operation added some of them, no
-    undo would find them afterwards.
-    """
+    """The hint to delete the descendants of checkpoints that an operation added, or to do without the undo."""
     child = children[0]
     rows = list(saver.rows(child.thread_id, child.ns))
     parent = child.ref._replace(checkpoint_id=child.parent_id or "")
     own = restored.added | restored.changed
     if any(row.ref in own and row.parent_id == child.parent_id for row in rows):
-        options = ["--branch", _tip(rows, child.checkpoint_id)]
-    elif parent in _added_writes(saver, log, operation):
-        return hint_without_undo(saver, operation, restored, parent)
-    else:
-        options = ["--after", parent.checkpoint_id]
-    return then_undo(command("ckpt delete", child.thread_id, options=[*options, *_ns_option(child.ns)]), operation)
+        options = ["--branch", tip_from(rows, child.checkpoint_id), *_ns_option(child.ns)]
+        return then_undo(command("ckpt delete", child.thread_id, options=options), operation)
+    return hint_written(saver, log, operation, restored, parent)
 
 
-def _added_writes(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref]:
-    """The checkpoints to which an operation added writes."""
-    return {name.ref for name in _records(saver, log, operation) if isinstance(name, WriteKey)}
+def hint_written(saver: Saver, log: OperationLog, operation: Operation, restored: Restored, ref: Ref) -> str:
+    """The hint to delete what came after a checkpoint that an operation added, or to do without the undo.
+
+    `ckpt delete --after` leaves on it what the operation that made it stored there. An undo that brought it back didn't
+    make it: if it brought back writes of tasks too, these would be deleted, and it couldn't be undone.
+    """
+    if not _stays(saver, log, operation, ref):
+        return hint_without_undo(saver, operation, restored, ref)
+    options = ["--after", ref.checkpoint_id, *_ns_option(ref.ns)]
+    return then_undo(command("ckpt delete", ref.thread_id, options=options), operation)
+
+
+def _stays(saver: Saver, log: OperationLog, operation: Operation, ref: Ref) -> bool:
+    """Whether ``ckpt delete --after`` a checkpoint leaves every record that an operation added."""
+    if isinstance(log, LogAfterUndo):
+        return False  # of a rehearsal only the message is used
+    inside = f"{ref.ns}|" if ref.ns else ""
+    own = set[Ref | WriteKey]()
+    for one in find_added(saver, log, operation):
+        place = one.ref if isinstance(one, WriteKey) else one
+        is_inside = place.thread_id == ref.thread_id and place.ns != ref.ns and place.ns.startswith(inside)
+        if is_inside or (isinstance(one, WriteKey) and place == ref):
+            own.add(one)
+    stored = Makers(saver, log).stored_with(ref) if own else None
+    return not own or (stored is not None and own <= stored.intact)
 
 
 def hint_without_undo(saver: Saver, operation: Operation, restored: Restored, ref: Ref) -> str:
-    """The hint what to type instead of an undo that nothing makes possible again.
+    """The hint what to type instead of an undo that no deletion makes possible.
 
-    A thread that the operation made can be deleted. Another thread can go on from the head that it had before, or from
-    another checkpoint that stays.
+    A thread that the operation made can be deleted, and so can a branch. Another thread can go on from the head that it
+    had before, or from another checkpoint that stays.
     """
-    instead = "no undo is possible any more; instead, "
+    instead = "instead of this undo, "
     before = _find_rest(saver, restored, ref) or _find_rest(saver, restored, ref._replace(ns=""))
     if before is None:
         made = "made" if operation.undoes is None else "brought back"
         return f"{instead}`{command('ckpt delete', ref.thread_id)}` deletes the whole thread, which it {made}"
+    if tip := find_own_branch(saver, restored, ref):
+        options = ["--branch", tip, *_ns_option(ref.ns)]
+        delete = command("ckpt delete", ref.thread_id, options=options)
+        instead += f"`{delete}` deletes what it {operation.added} with all that came after; "
     back = command("ckpt rollback", before.thread_id, before.checkpoint_id, options=_ns_option(before.ns))
     where = "the head before it"
     if before.checkpoint_id > _newest(restored, ref):
@@ -136,23 +157,26 @@ def hint_later_operation(
     back what this operation had added doesn't count: without it, those records would be gone again. Nor does the undo
     of a later operation, which changed nothing on the whole, unless the rows as they were before it allow this undo.
     """
-    own = _records(saver, log, operation)
+    own = find_added(saver, log, operation)
     for later in log.later_on_threads(operation):
-        if later.phase is not Phase.DONE or (later.undoes is not None and own & _records(saver, log, later)):
+        if later.phase is not Phase.DONE or (later.undoes is not None and own & find_added(saver, log, later)):
             continue
         for change in log.changes(later.number):
+            names = set(saver.added(change))
             name = saver.record_of(change.relation, change.key)
-            if change.after is None or name is None or (isinstance(name, WriteKey) and not with_writes):
-                continue
-            ref = name.ref if isinstance(name, WriteKey) else name
-            if ref.thread_id == thread_id and ref.checkpoint_id in ids:
+            if isinstance(name, Ref) and change.after is not None and not with_writes:
+                names.add(name)  # its parent may be another one
+            refs = {
+                one.ref if isinstance(one, WriteKey) else one for one in names if with_writes or isinstance(one, Ref)
+            }
+            if any(ref.thread_id == thread_id and ref.checkpoint_id in ids for ref in refs):
                 if (later.undoes or 0) > operation.number and not _is_possible_after(saver, log, later, operation):
                     break
                 return hint_undo_first(saver, log, later, operation)
     return ""
 
 
-def _records(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref | WriteKey]:
+def find_added(saver: Saver, log: OperationLog, operation: Operation) -> set[Ref | WriteKey]:
     """The records that an operation added, as rows that weren't there before."""
     return {name for change in log.changes(operation.number) for name in saver.added(change)}
 
@@ -197,20 +221,6 @@ def _refusal(saver: Saver, log: OperationLog, operation: Operation) -> Refused |
 
 def _why(refused: Refused, operation: Operation) -> str:
     return refused.reason.removeprefix(f"{operation.name} can't be taken back: ")
-
-
-def _tip(rows: Sequence[CheckpointRow], checkpoint_id: str) -> str:
-    """The tip that is reached from a checkpoint by following the newest child each time.
-
-    In a damaged database, checkpoints may be each other's parents; then it is the last one before they repeat.
-    """
-    newest: dict[str | None, str] = {}
-    for row in rows:
-        newest[row.parent_id] = max(newest.get(row.parent_id, ""), row.checkpoint_id)
-    passed = {checkpoint_id}
-    while (child := newest.get(checkpoint_id)) is not None and child not in passed:
-        passed.add(checkpoint_id := child)
-    return checkpoint_id
 
 
 def _ns_option(ns: str) -> list[str]:

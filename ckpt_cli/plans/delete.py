@@ -1,9 +1,10 @@
 """The plans of ``ckpt delete``: threads, a branch, runs, descendants; orphans, ``--reparent``, counts, sizes."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
+from types import MappingProxyType
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -12,6 +13,7 @@ from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
+from ckpt_cli.operations.makers import StoredWith
 from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.delta_snapshots import stored_values
@@ -19,7 +21,8 @@ from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories
 from ckpt_cli.plans.pending_command import describe_command_taken
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
-from ckpt_cli.plans.wording import describe_next, recently_written, short_ids
+from ckpt_cli.plans.reset_checkpoint import describe_reset, key_of
+from ckpt_cli.plans.wording import recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
 
@@ -70,28 +73,37 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
     )
 
 
-def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
+def after(
+    reader: Reader,
+    row: CheckpointRow,
+    orphans: OrphanAction = OrphanAction.NOTHING,
+    stored_with: StoredWith = lambda _: None,
+) -> Plan:
     """The plan that deletes all descendants of a checkpoint, and the writes of the checkpoint's own tasks.
 
-    The checkpoint becomes a tip again.
+    The checkpoint becomes a tip again. What an operation of ckpt stored with it when it made it stays
+    (`stored_with`): results of tasks that the operation kept, for example.
 
     Raises:
-        NotFound: the checkpoint has no descendants.
+        NotFound: the checkpoint has no descendants, and its tasks left nothing.
     """
     lineage, short = reader.lineage(row.thread_id, row.ns), short_ids(reader, row.ref)
     chosen = {row.ns: set(descendants(lineage, [row.checkpoint_id]))}
-    if not chosen[row.ns]:
+    what = f"of what came after {short(row.checkpoint_id)}"
+    plan = _plan_for_part(
+        reader, row.thread_id, chosen, orphans, what, cleared={row.ns: {row.checkpoint_id}}, stored_with=stored_with
+    )
+    if not plan.remove:
         hint = (
             f"`{command('ckpt log', row.thread_id, options=['--ns', row.ns] if row.ns else [])}` lists the checkpoints"
         )
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete", hint=hint)
-    plan = _plan_for_part(reader, row.thread_id, chosen, orphans, f"of what came after {short(row.checkpoint_id)}")
     new_head, due = max(set(lineage.rows) - chosen[row.ns]), continued_tasks(reader, row.ref)
-    notes = [
-        f"{short(row.checkpoint_id)} becomes a tip again, and the writes of its tasks are deleted; {describe_next(due)}"
-    ]
-    if taken := list(describe_command_taken(reader.writes(row.ref))):
-        notes.append(f"deleted with these writes: {', '.join(taken)}")
+    stored = stored_with(row.ref)
+    notes = [*describe_reset(reader, row.ref, stored, due, short(row.checkpoint_id))]
+    taken = [write for write in reader.writes(row.ref) if stored is None or key_of(write) not in stored.intact]
+    if command_taken := list(describe_command_taken(taken)):
+        notes.append(f"deleted with these writes: {', '.join(command_taken)}")
     memory_notes = list(_describe_memories(reader, row, plan, due))
     if new_head != row.checkpoint_id:
         notes.append(_new_head(short(new_head)))
@@ -125,7 +137,12 @@ def _describe_memories(reader: Reader, row: CheckpointRow, plan: Plan, due: Snap
     return describe_memories(reader, row, due, memories, short, checkpoint=checkpoint)
 
 
-def branch(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
+def branch(
+    reader: Reader,
+    row: CheckpointRow,
+    orphans: OrphanAction = OrphanAction.NOTHING,
+    stored_with: StoredWith = lambda _: None,
+) -> Plan:
     """The plan that deletes one branch: the checkpoints from its tip back to the fork, which itself stays.
 
     Raises:
@@ -146,7 +163,7 @@ def branch(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAct
         )
     number = next((b.number for b in lineage.branches if b.tip == row.checkpoint_id), None)
     what = f"of branch {number} (tip {short(row.checkpoint_id)})"
-    plan = _plan_for_part(reader, row.thread_id, {row.ns: set(own)}, orphans, what)
+    plan = _plan_for_part(reader, row.thread_id, {row.ns: set(own)}, orphans, what, stored_with=stored_with)
     left = lineage.parent(own[-1])
     notes = [f"it branches off {short(left)}, which stays"] if left else []
     if lineage.head in own:
@@ -154,7 +171,13 @@ def branch(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAct
     return plan._replace(notes=(*notes, *plan.notes), result=Ref(row.thread_id, row.ns, ""))
 
 
-def run(reader: Reader, thread_id: str, run_ids: Sequence[str], orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
+def run(
+    reader: Reader,
+    thread_id: str,
+    run_ids: Sequence[str],
+    orphans: OrphanAction = OrphanAction.NOTHING,
+    stored_with: StoredWith = lambda _: None,
+) -> Plan:
     """The plan that deletes the checkpoints of some runs in every namespace.
 
     Raises:
@@ -175,7 +198,8 @@ def run(reader: Reader, thread_id: str, run_ids: Sequence[str], orphans: OrphanA
     what = f"of run {run_ids[0]}" if len(run_ids) == 1 else f"of {len(run_ids)} runs"
     if len(chosen.get("", ())) == len(reader.lineage(thread_id)):
         return threads(reader, [thread_id])._replace(notes=("all checkpoints of the thread belong to these runs",))
-    return _plan_for_part(reader, thread_id, chosen, orphans, what)._replace(result=Ref(thread_id, "", ""))
+    plan = _plan_for_part(reader, thread_id, chosen, orphans, what, stored_with=stored_with)
+    return plan._replace(result=Ref(thread_id, "", ""))
 
 
 def _runs(reader: Reader, refs: Collection[Ref]) -> Iterator[tuple[Ref, str]]:
@@ -195,9 +219,25 @@ def _branch_checkpoints(lineage: Lineage, tip: str) -> Iterator[str]:
         yield checkpoint_id
 
 
-def _plan_for_part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanAction, what: str) -> Plan:
+def _plan_for_part(
+    reader: Reader,
+    thread_id: str,
+    chosen: Ids,
+    orphans: OrphanAction,
+    what: str,
+    *,
+    cleared: Mapping[str, set[str]] = MappingProxyType({}),
+    stored_with: StoredWith,
+) -> Plan:
     """The plan that deletes a part of a thread."""
-    deletion = find_deletion_set(reader, thread_id, chosen, with_children=orphans is OrphanAction.DELETE)
+    deletion = find_deletion_set(
+        reader,
+        thread_id,
+        chosen,
+        with_children=orphans is OrphanAction.DELETE,
+        cleared=cleared,
+        stored_with=stored_with,
+    )
     short = short_ids(reader, Ref(thread_id, "", ""))
     if deletion.orphans and orphans is OrphanAction.NOTHING:
         raise Refused(

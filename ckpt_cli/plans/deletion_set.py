@@ -5,16 +5,19 @@ The namespace of such a subgraph contains the id of the calling task. The metada
 the deleted checkpoint under ``parents``.
 
 If a checkpoint is kept but all its children are deleted, the checkpoint becomes a tip again. The children were made
-from the writes of its tasks. So these writes are deleted too, and the tasks will run again.
+from the writes of its tasks. So these writes are deleted too, and the tasks will run again. Kept are those that an
+operation of ckpt stored with the checkpoint when it made it, and the checkpoints of subgraphs among them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.tasks.nesting import above, task
 from ckpt_cli.layouts import parents_of
-from ckpt_cli.model import CheckpointRow, Ref, Write
+from ckpt_cli.model import CheckpointRow, Ref, Write, WriteKey
+from ckpt_cli.operations.makers import StoredWith
 from ckpt_cli.reading import Reader
 
 Ids = dict[str, set[str]]
@@ -29,12 +32,14 @@ class DeletionSet:
         checkpoints: the checkpoints that are deleted.
         cleared: checkpoints that stay but lose their writes.
         orphans: checkpoints that stay although their parent is deleted.
+        kept: records that an operation stored with a cleared checkpoint; they stay.
     """
 
     thread_id: str
     checkpoints: Ids = field(default_factory=dict)
     cleared: Ids = field(default_factory=dict)
     orphans: list[CheckpointRow] = field(default_factory=list)
+    kept: set[Ref | WriteKey] = field(default_factory=set)
     _task_starts: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def ids_losing_writes(self, ns: str) -> set[str]:
@@ -61,29 +66,54 @@ class DeletionSet:
     def writes(self, reader: Reader) -> Iterator[Write]:
         """The deleted writes, without their values."""
         for ns in sorted({*self.checkpoints, *self.cleared}):
-            yield from reader.saver.writes(self.thread_id, ns, self.ids_losing_writes(ns), values=0)
+            for write in reader.saver.writes(self.thread_id, ns, self.ids_losing_writes(ns), values=0):
+                if not self.kept or WriteKey(write.ref, write.task_id, write.idx) not in self.kept:
+                    yield write
+
+    def clear(self, ns: str, checkpoint_ids: Iterable[str], stored_with: StoredWith) -> None:
+        """Let checkpoints lose their writes but those that an operation stored with them."""
+        ids = self.cleared.setdefault(ns, set())
+        for checkpoint_id in checkpoint_ids:
+            ids.add(checkpoint_id)
+            if stored := stored_with(Ref(self.thread_id, ns, checkpoint_id)):
+                self.kept |= stored.intact
 
 
-def find_deletion_set(reader: Reader, thread_id: str, chosen: Ids, *, with_children: bool = False) -> DeletionSet:
+def find_deletion_set(
+    reader: Reader,
+    thread_id: str,
+    chosen: Ids,
+    *,
+    with_children: bool = False,
+    cleared: Mapping[str, set[str]] = MappingProxyType({}),
+    stored_with: StoredWith = lambda _: None,
+) -> DeletionSet:
     """Find everything that must be deleted with the chosen checkpoints.
 
-    With `with_children` all descendants of deleted checkpoints are deleted too.
+    Args:
+        reader: the database.
+        thread_id: the thread.
+        chosen: the checkpoints to delete.
+        with_children: whether all descendants of deleted checkpoints are deleted too.
+        cleared: checkpoints that stay but lose their writes, whether or not they have children.
+        stored_with: what an operation stored with the checkpoint that it made.
     """
     deletion = DeletionSet(thread_id)
     namespaces = sorted({"", *reader.saver.namespaces(thread_id)}, key=lambda ns: (ns.count("|"), ns))
     for ns in namespaces:
         lineage = reader.lineage(thread_id, ns)
-        deleted = chosen.get(ns, set())
-        if called := set(_called_checkpoints(reader, deletion, ns, lineage)):
-            deleted = deleted | called
+        called = set(_called_checkpoints(reader, deletion, ns, lineage))
+        kept = {i for i in called if Ref(thread_id, ns, i) in deletion.kept}
+        deleted = chosen.get(ns, set()) | (called - kept)
         if with_children:
             deleted = deleted | set(descendants(lineage, deleted))
-        if not deleted:
+        if not deleted and not kept and ns not in cleared:
             continue
-        deletion.checkpoints[ns] = deleted
-        deletion.cleared[ns] = {
-            i for i, kids in lineage.children.items() if i not in deleted and all(kid in deleted for kid in kids)
-        }
+        if deleted:
+            deletion.checkpoints[ns] = deleted
+        tips = {i for i, kids in lineage.children.items() if all(kid in deleted for kid in kids)}
+        tips |= {i for i in {*kept, *cleared.get(ns, ())} if not lineage.children.get(i)}
+        deletion.clear(ns, tips - deleted, stored_with)
         deletion.orphans += [
             row for i, row in lineage.rows.items() if i not in deleted and lineage.parent(i) in deleted
         ]
@@ -103,7 +133,7 @@ def descendants(lineage: Lineage, checkpoint_ids: Iterable[str]) -> Iterator[str
 
 def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage: Lineage) -> Iterable[str]:
     """The checkpoints of a subgraph that was called by a task whose writes are deleted."""
-    if not ns or not deletion.checkpoints:
+    if not ns or not (deletion.checkpoints or deletion.cleared):
         return ()
     parent, owner = above(ns), task(ns)
     caller = deletion.task_starts(reader, parent).get(owner) if owner else None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Plan
+from ckpt_cli.operations.makers import Makers
 from ckpt_cli.parameters.selector import ThreadSelection
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import OrphanAction
@@ -66,11 +67,17 @@ def _choose(reader: Reader, chosen: ThreadSelection) -> tuple[list[str], list[st
     return selected_with_notes(reader, chosen)
 
 
-def plan_part(reader: Reader, thread: str, part: ThreadPart, ns: str, orphans: OrphanAction) -> Plan:
-    """The plan that deletes a part of one thread."""
-    if part.branch is not None:
-        return plans.branch(reader, reader.resolve(thread, part.branch, ns), orphans)
-    if part.after is not None:
-        return plans.after(reader, reader.resolve(thread, part.after, ns), orphans)
-    reader.thread(thread)
-    return plans.run(reader, thread, part.runs, orphans)
+def plan_part(session: Session, thread: str, part: ThreadPart, ns: str, orphans: OrphanAction) -> Plan:
+    """The plan that deletes a part of one thread; the operation log shows what ckpt stored with a checkpoint."""
+    log = session.logs.for_writing()
+
+    def make(reader: Reader) -> Plan:
+        stored_with = Makers(reader.saver, log).stored_with
+        if part.branch is not None:
+            return plans.branch(reader, reader.resolve(thread, part.branch, ns), orphans, stored_with)
+        if part.after is not None:
+            return plans.after(reader, reader.resolve(thread, part.after, ns), orphans, stored_with)
+        reader.thread(thread)
+        return plans.run(reader, thread, part.runs, orphans, stored_with)
+
+    return session.make_plan(make)

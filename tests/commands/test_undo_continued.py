@@ -130,7 +130,7 @@ def follow(path: Path, capsys: Captured, *undo: str) -> list[str]:
         assert not is_promised, said
         is_promised = "is refused then too" not in said
         commands = re.findall("`ckpt ([^`]*)`", said.partition("hint: ")[2])
-        if "no undo is possible any more" in said:
+        if "instead of this undo" in said:
             return commands
         for words in map(shlex.split, commands[:-1]):
             assert "NEW_THREAD" in words or ckpt(path, *words) == 0
@@ -145,25 +145,38 @@ EDITS = {
 
 @pytest.mark.parametrize("broken", [False, True], ids=["finished", "failed-again"])
 @pytest.mark.parametrize("kind", EDITS)
-def test_an_edited_task_with_kept_results_is_left_another_way(
+def test_an_edited_task_with_kept_results_is_taken_back(
     kind: str, broken: bool, saver: SqliteSaver, path: Path, capsys: Captured
 ) -> None:
-    """The undo can't be had, and both ways out begin before the operation; one of them keeps what had finished."""
+    """What came after goes first, and the kept results stay until the undo: every row is as before the edit."""
     agent = Agent(saver, kind)
     assert agent.go(given=["good", "bad"] if kind == "flow" else {"out": []}) == ["bad", "good"]
+    before = rows(path)
     words = [word.replace("fine", "worse") if broken else word for word in EDITS[kind]]
     assert ckpt(path, *words) == 0
     agent.go()
-    before = rows(path)
-    back, copy = follow(path, capsys, "undo", "1")
+    assert follow(path, capsys, "undo", "1") == []
     assert rows(path) == before
     agent.broken = False
-    assert ckpt(path, *shlex.split(copy.replace("NEW_THREAD", "u"))) == 0
-    assert agent.go("u") == ["bad"]
+    assert agent.go() == ["bad"]
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["finished", "failed-again"])
+@pytest.mark.parametrize("kind", EDITS)
+def test_what_came_after_an_edited_task_is_deleted_without_its_kept_results(
+    kind: str, broken: bool, saver: SqliteSaver, path: Path, capsys: Captured
+) -> None:
+    """The checkpoint has every row again that the edit stored, so the same tasks run as after the edit."""
+    agent = Agent(saver, kind)
+    agent.go(given=["good", "bad"] if kind == "flow" else {"out": []})
+    assert ckpt(path, *(word.replace("fine", "worse") if broken else word for word in EDITS[kind])) == 0
+    edited, ran = rows(path), agent.go()
+    head = max(row[2] for row in edited[0])
     capsys.readouterr()
-    assert ckpt(path, *shlex.split(back)) == 0
-    assert "again" in capsys.readouterr().out or kind == "flow"
-    assert agent.go() == ["bad", "good"]
+    assert ckpt(path, "delete", "t", "--after", head) == 0
+    assert "that operation 1 stored there; the other writes of its tasks are deleted" in capsys.readouterr().out
+    assert rows(path) == edited
+    assert agent.go() == ran
 
 
 @pytest.mark.parametrize("kind", ["graph", "inside", "flow"])
@@ -189,11 +202,11 @@ def test_a_deletion_that_was_undone_is_not_asked_for_again(saver: SqliteSaver, p
     """A person who deleted what came after, and brought it back, isn't sent to delete it once more."""
     agent = Agent(saver, "graph")
     agent.go(given={"out": []})
+    before = rows(path)
     assert ckpt(path, *EDITS["graph"]) == 0
     agent.go()
-    before = rows(path)
     assert ckpt(path, "delete", "t", "--after", "@~1") == 0
-    assert [word.split()[0] for word in follow(path, capsys, "undo", "1")] == ["rollback", "fork"]
+    assert follow(path, capsys, "undo", "1") == []
     assert rows(path) == before
 
 
@@ -233,12 +246,16 @@ def test_a_branch_that_came_back_and_went_on(saver: SqliteSaver, path: Path, cap
     assert ckpt(path, "rollback", "t", "@^") == 0
     kept = agent.app.get_state(on("t")).config["configurable"]["checkpoint_id"]
     assert ckpt(path, "delete", "t", "--branch", failed["configurable"]["checkpoint_id"]) == 0
+    without = rows(path)
     assert ckpt(path, "undo", "2") == 0
     agent.broken = False
     agent.app.invoke(None, failed)
     before = rows(path)
-    back, copy = follow(path, capsys, "undo", "3")
+    delete, back, copy = follow(path, capsys, "undo", "3")
     assert rows(path) == before
+    assert ckpt(path, *shlex.split(delete)) == 0
+    assert rows(path) == without
+    assert ckpt(path, "undo", "4") == 0
     assert shlex.split(back) == ["rollback", "t", kept] and shlex.split(copy)[:3] == ["fork", "t", kept]
     assert ckpt(path, *shlex.split(back)) == 0
     assert agent.go() == ["bad", "good"]
@@ -309,4 +326,30 @@ def test_an_undo_that_will_be_refused_again_is_not_promised(saver: SqliteSaver, 
     assert "`ckpt undo 2` first; `ckpt undo 1` is refused then too (thread 't' continued" in said
     assert ckpt(path, "undo", "2") == 0
     assert follow(path, capsys, "undo", "1") == []
+    assert rows(path) == before
+
+
+@pytest.mark.parametrize("words", [["fork", "t", "@"], ["rollback", "t", "@^"], EDITS["graph"]], ids=lambda one: one[0])
+def test_writes_without_a_later_checkpoint_go_too(
+    words: list[str], saver: SqliteSaver, path: Path, capsys: Captured
+) -> None:
+    """If the tasks of the added checkpoint failed, nothing came after but their writes: they are deleted first."""
+    agent = Agent(saver, "graph")
+    agent.go(given={"out": []})
+    before = rows(path)
+    assert ckpt(path, *(word.replace("fine", "worse") for word in words)) == 0
+    agent.go()
+    assert follow(path, capsys, "undo", "1") == []
+    assert rows(path) == before
+
+
+def test_a_checkpoint_whose_tasks_left_nothing_has_nothing_to_delete(
+    saver: SqliteSaver, path: Path, capsys: Captured
+) -> None:
+    """What the edit itself stored isn't what came after."""
+    agent = Agent(saver, "graph")
+    agent.go(given={"out": []})
+    assert ckpt(path, *EDITS["graph"]) == 0
+    before = rows(path)
+    assert ckpt(path, "delete", "t", "--after", "@") == 4
     assert rows(path) == before

@@ -26,7 +26,9 @@ from ckpt_cli.plans.pending_writes import Finished
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
 from tests.cross.backend import Backend, Fresh
-from tests.cross.travel import MINE, THEIRS, ckpt, contents, history_of, start, stopping
+from tests.cross.corrected import CORRECTED
+from tests.cross.pending import HALF_DONE, with_memory
+from tests.cross.travel import MINE, THEIRS, answers, ckpt, contents, finish, history_of, start, stopping
 from tests.graphs import Graph
 from tests.graphs.building import on
 from tests.graphs.lines import asking, chat_graph, nested
@@ -101,9 +103,11 @@ class Since:
 
     Attributes:
         one_line: what was deleted doesn't come back beside what an application did since, so undo refuses.
+        replaces_tasks: when LangGraph's saver stores a write of a task, it may remove earlier ones of the task.
     """
 
     one_line = False
+    replaces_tasks = False
 
     @pytest.fixture
     def backend(self, fresh: Fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backend:
@@ -244,6 +248,77 @@ class Since:
             for words in commands:
                 assert run([*split(words), "--yes", "-d", backend.url]) == 0, capsys.readouterr().err
             assert contents(backend) == before
+
+    @pytest.mark.parametrize("name", CORRECTED)
+    def test_what_came_after_a_corrected_task(
+        self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is deleted, but not what the edit kept of other tasks; then the edit can be undone as well."""
+        case, ran = CORRECTED[name], list[str]()
+        with backend.official() as official:
+            graph = case.build(official, ran)
+            start(graph, MINE, case.given)
+            if case.first:
+                ckpt(backend, ["edit", *case.first], capsys)
+            before = contents(backend)
+            number = ckpt(backend, ["edit", *case.words], capsys)["operation"]
+            edited, head = sorted_contents(backend), graph.get_state(on(MINE)).config["configurable"]["checkpoint_id"]
+            ran.clear()
+            finish(graph, MINE, None)
+            first = sorted(ran)
+            notes = ckpt(backend, ["delete", "--after", head], capsys)["notes"]
+            if self.replaces_tasks and any(note.startswith("not kept: ") for note in notes):
+                return
+            assert sorted_contents(backend) == edited
+            ran.clear()
+            finish(graph, MINE, None)
+            assert sorted(ran) == first
+            follow_hints(backend, capsys, str(number))
+            assert contents(backend) == before
+
+    @pytest.mark.parametrize("name", HALF_DONE)
+    def test_what_came_after_a_copy_with_pending_writes(
+        self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is deleted, but not the pending writes; then the copy can be undone as well."""
+        case, copy, ran = HALF_DONE[name], "copy", list[str]()
+        with backend.official() as official:
+            graph = case.build(official, ran)
+            for _ in range(2 if case.build is with_memory else 1):
+                start(graph, MINE, case.given)
+            if case.words:
+                ckpt(backend, list(case.words), capsys)
+            before = contents(backend)
+            number = ckpt(backend, ["fork", "@", "--to", copy, "--with-pending"], capsys)["operation"]
+            copied, head = sorted_contents(backend), graph.get_state(on(copy)).config["configurable"]["checkpoint_id"]
+            resume = None if case.words else answers(graph, on(copy))
+            ran.clear()  # then what failed doesn't fail again
+            finish(graph, copy, resume if resume and resume.resume else None)
+            notes = ckpt(backend, ["delete", copy, "--after", head], capsys, thread=False)["notes"]
+            if self.replaces_tasks and any(note.startswith("not kept: ") for note in notes):
+                return
+            assert sorted_contents(backend) == copied
+            finish(graph, copy, resume if resume and resume.resume else None)
+            follow_hints(backend, capsys, str(number))
+            assert contents(backend) == before
+
+
+def sorted_contents(backend: Backend) -> Any:
+    """All that the database holds, as sorted texts: the library may move a write that it stores again."""
+    return [sorted(map(repr, records)) for records in contents(backend)]
+
+
+def follow_hints(backend: Backend, capsys: pytest.CaptureFixture[str], number: str) -> None:
+    """Undo an operation, by the commands that the refusals name."""
+    for _ in range(4):
+        capsys.readouterr()
+        if run(["undo", number, "-d", backend.url, "--yes"]) == 0:
+            return
+        said = capsys.readouterr().err
+        assert "instead of this undo" not in said, said
+        for words in re.findall("`ckpt ([^`]*)`", said.partition("hint: ")[2])[:-1]:
+            assert run([*split(words), "--yes", "-d", backend.url]) == 0, said + capsys.readouterr().err
+    raise AssertionError(said)
 
 
 def talk(graph: Graph, thread_id: str, *texts: str) -> None:

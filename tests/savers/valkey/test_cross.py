@@ -84,6 +84,7 @@ class TestSince(Since):
     """Changes that an application makes meanwhile; a key beside the checkpoints lists them or names the head."""
 
     one_line = True
+    replaces_tasks = True
 
 
 class TestSteps(Steps):
