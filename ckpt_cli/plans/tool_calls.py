@@ -177,6 +177,8 @@ def plan_rollback(reader: Reader, row: CheckpointRow, mint: Mint, channels: Coll
             earlier = lineage.rows[checkpoint_id]
             plan = rollback.plan(reader, earlier, mint)
             return plan._replace(verb="repair"), f"back to {reader.short(row.thread_id)(checkpoint_id)}"
+    if row.parent_id not in lineage.rows:
+        raise Refused("there is no earlier checkpoint to go back to")
     raise Refused("each earlier checkpoint has a list that models refuse")
 
 

@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
 
 from ckpt_cli.app import run
+from tests.graphs.building import on
 
 Ckpt = Callable[..., Any]
 ITEMS = '[{"role": "user", "content": "hi"}, {"type": "computer_call", "call_id": "c1", "action": {}}]'
@@ -74,3 +78,15 @@ def test_a_thread_that_cannot_be_mended_stops_all(ckpt: Ckpt) -> None:
     assert ckpt("repair", "--drop-calls", "--yes")["done"] == 1
     assert ckpt("get", "support-39", "items")["value"] == [{"role": "user", "content": "hi"}]
     assert ckpt("repair")["threads"] == []
+
+
+def test_a_first_checkpoint_has_none_to_go_back_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is said of earlier checkpoints where there is none."""
+    path, call = tmp_path / "one.sqlite", {"name": "f", "args": {}, "id": "q1"}
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = StateGraph(MessagesState).add_node("a", lambda _: {}).add_edge(START, "a").compile(checkpointer=saver)
+        messages = [AIMessage("", id="x", tool_calls=[call]), HumanMessage("z", id="h")]
+        graph.update_state(on("t"), {"messages": messages}, as_node="a")
+    run(["repair", "--rollback", "--dry-run", "--json", "-d", str(path)])
+    [line] = json.loads(capsys.readouterr().out)["threads"]
+    assert line["problem"] == "there is no earlier checkpoint to go back to"
