@@ -289,4 +289,9 @@ def _record(part: Part | RefusedPart) -> PartRecord:
         changes = part.expand() if part.contents is not None else list(part.expand())
         return PartRecord(part.thread_id, part.summary, changes, "", part.undoes, part.details)
     except Refused as error:
-        return PartRecord(part.thread_id, part.summary, (), error.reason)
+        reason = error.reason
+        try:
+            part.check()  # if the thread continued, that is why a row exists already
+        except Refused as moved:
+            reason = moved.reason
+        return PartRecord(part.thread_id, part.summary, (), reason)

@@ -1,6 +1,7 @@
 """Reads operations and their parts from the log, whichever ckpt wrote it; sums of the parts."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,9 @@ from ckpt_cli.operations.origin import Origin
 from ckpt_cli.operations.row_images import from_sqlite, to_sqlite
 
 _PAGE = 500  # parts are read so many at a time
+
+_THREADS = re.compile(r"of ([\d,]+) threads?\b")
+"""How the summary of a change of many threads begins."""
 
 _COUNTED = """
 SELECT sum(state = 'done'), sum(state = 'undone'), sum(state = 'refused'), sum(state = 'abandoned'),
@@ -152,8 +156,22 @@ def _with_sums(log: LogFile, operation: Operation) -> Operation:
     *phases, rows, size, threads, namespaces, forgotten = (number or 0 for number in sums)
     parts = PartCounts(operation.parts.planned, *phases)
     return replace(
-        operation, parts=parts, rows=rows, size=size, counts=(threads, namespaces), forgotten=forgotten or None
+        operation,
+        summary=_with_changed(operation.summary, parts),
+        parts=parts,
+        rows=rows,
+        size=size,
+        counts=(threads, namespaces),
+        forgotten=forgotten or None,
     )
+
+
+def _with_changed(summary: str, parts: PartCounts) -> str:
+    """``of 1 of 2 threads``: the summary was logged before the change, which some of the threads refused."""
+    changed, planned = parts.done + parts.undone, _THREADS.match(summary)
+    if planned is None or parts.waiting or int(planned[1].replace(",", "")) == changed:
+        return summary
+    return f"of {changed:,} {summary}"
 
 
 def _marks(words: Sequence[object]) -> str:

@@ -1,5 +1,6 @@
 """The application writes between a plan and the person's yes, or between a delete and its undo: nothing is mixed."""
 
+import json
 import re
 from collections.abc import Callable
 from contextlib import closing
@@ -22,8 +23,10 @@ from ckpt_cli.commands.rollback import rollback
 from ckpt_cli.commands.update import update
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import NULL_TASK
+from ckpt_cli.parameters.selector import SelectorOptions
 from ckpt_cli.plans.pending_writes import Finished
 from ckpt_cli.session import Session
+from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 from tests.cross.backend import Backend, Fresh
 from tests.cross.corrected import CORRECTED
@@ -134,6 +137,31 @@ class Since:
             assert refused.value.hint == "run the command again"
             assert before == [contents(backend)]
             assert any("the application may be running" in note for note in notes)
+
+    def test_an_answer_between_the_plan_of_many_and_the_yes(
+        self, backend: Backend, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The thread is refused because it continued, and the log counts the threads that were changed."""
+        with backend.official() as official:
+            graph = asking(official)
+            for thread_id in (MINE, THEIRS):
+                start(graph, thread_id, {"log": [], "n": 1})
+
+            def late(_: BulkView | PlanView) -> bool:
+                answering(graph)
+                return True
+
+            with closing(Session(backend.url, may_change=True, ask=late)) as session:
+                view = resume(session, value='"mine"', selector=SelectorOptions(status=["waiting"]))
+                assert isinstance(view, BulkView)
+                [refused] = [line.problem for line in view.threads if line.problem]
+            assert refused.startswith(f"thread {MINE!r} continued while the plan was made")
+            capsys.readouterr()
+            assert run(["operations", "-d", backend.url, "--json"]) == 0
+            [made] = json.loads(capsys.readouterr().out)["operations"]
+            assert made["summary"] == "of 1 of 2 threads"
+            graph.invoke(None, on(THEIRS))
+            assert graph.get_state(on(THEIRS)).next == ()
 
     def test_an_answer_after_a_change_in_the_subgraph_that_asked(
         self, backend: Backend, capsys: pytest.CaptureFixture[str]
