@@ -14,7 +14,7 @@ from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside
-from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
+from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, is_update, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
@@ -155,8 +155,8 @@ class Origins:
         if begins_late or attribution.spans_steps(checkpoint_id):
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
         writers = self._writers_of(checkpoint_id)
-        unstored = reads.step_nodes.unstored_results.of(checkpoint_id, ran)
-        if unstored:
+        is_delta = any(map(is_of_run, self._own(reads, checkpoint_id)))  # then all that went to the channel is stored
+        if not is_delta and (unstored := reads.step_nodes.unstored_results.of(checkpoint_id, ran)):
             return credit_beside(writers, explains, unstored)
         if writers.all:
             return credit(writers, explains, partial(self._proved.made, reads.reader, number))

@@ -10,15 +10,17 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
 from tests.graphs.building import on
@@ -124,7 +126,7 @@ def test_nobody_else_is_blamed(ended: tuple[str, Path], capsys: pytest.CaptureFi
     for at, path in (("log[-1]", "log"), ("total", "total")):
         line = asked(capsys, "blame", _THREAD, path, "-d", str(ended[1]))["lines"][-1]["since"]
         assert line["by"] == "" and "late" in line["candidates"], at
-        assert line["why"] == "late ran there, and no result of it is stored" or ended[0] != "killed"
+        assert line["why"] == "late ran there, and its results aren't all stored" or ended[0] != "killed"
         assert "altered" not in line["why"]
     [early] = [one["since"] for one in asked(capsys, "blame", _THREAD, "log[-2]", "-d", str(ended[1]))["lines"]]
     assert early["node"] == "early"
@@ -138,3 +140,56 @@ def test_the_step_is_not_called_wrong(ended: tuple[str, Path], capsys: pytest.Ca
         assert thread["verdicts"] == {"agrees": thread["steps"] - 1, "unknown": 1}, thread
     for word in ("log=append", "total=sum"):
         asked(capsys, "replay", _THREAD, "@^", "--to", "@", "--reducer", word, *where)
+
+
+def _collected(old: list[str], writes: list[list[str]]) -> list[str]:
+    return [*old, *(one for some in writes for one in some)]
+
+
+class Delta(TypedDict, total=False):
+    log: Annotated[list[str], DeltaChannel(_collected, snapshot_frequency=50)]
+    seen: Annotated[list[str], operator.add]
+    number: int
+
+
+@pytest.mark.parametrize("kind", ["one", "beside", "sends"])
+def test_a_task_whose_writes_to_delta_channels_are_stored_counts_once(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An exit run ends its step and fails in the next one: the step has as many tasks as ran."""
+    ran, broken = list[str](), {"w1"}
+
+    def node(name: str) -> Any:
+        def work(state: Delta) -> Any:
+            own = f"{name}{state['number']}" if name == "w" else name
+            if own in broken:
+                raise ValueError(own)
+            if name == "ask":
+                interrupt("really?")
+            ran.append(name)
+            return {"log": [own], "seen": [own]}
+
+        return work
+
+    graph = StateGraph(Delta)
+    for name in ("ask", "beside", "w", "plan", "next"):
+        graph.add_node(name, node(name))
+    started = {"one": ["ask"], "beside": ["ask", "beside"], "sends": ["plan"]}[kind]
+    for name in started:
+        graph.add_edge(START, name)
+    if kind == "sends":
+        graph.add_conditional_edges("plan", lambda _: [Send("w", {"number": n}) for n in range(3)], ["w"])
+    graph.add_edge(["w"] if kind == "sends" else started, "next")
+    with SqliteSaver.from_conn_string(str(path := tmp_path / "t.sqlite")) as saver:
+        agent = graph.compile(checkpointer=saver)
+        with suppress(ValueError):
+            agent.invoke({"number": 1}, on(_THREAD), durability="sync")
+        broken.clear()
+        broken.add("next")
+        with suppress(ValueError):
+            agent.invoke(None if kind == "sends" else Command(resume="yes"), on(_THREAD), durability="exit")
+    steps = asked(capsys, "log", _THREAD, "-d", str(path))["steps"]
+    counted = Counter[str]()
+    for step in steps:
+        counted.update(step["nodes"])
+    assert counted == Counter(["__start__", *ran])

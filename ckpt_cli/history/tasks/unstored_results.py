@@ -1,4 +1,4 @@
-"""`UnstoredResults`: the nodes that ran in a step, and of whose tasks no result is stored.
+"""`UnstoredResults`: the nodes that ran in a step, and of whose tasks not all results are stored.
 
 A run with ``durability="exit"`` stores no writes of the steps that it makes, but for those to delta channels (langgraph
 1.2 ``pregel/_loop.py: put_writes``). If it makes just one step more, the writes of an earlier run are stored where the
@@ -12,7 +12,7 @@ from ckpt_cli.history.tasks.error_handlers import Handler
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
 from ckpt_cli.history.tasks.task_ids import PULL
 from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution
-from ckpt_cli.history.tasks.write_makers import is_call
+from ckpt_cli.history.tasks.write_makers import is_call, is_of_run
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -36,15 +36,10 @@ class UnstoredResults:
         self._node = node
 
     def late(self, checkpoint_id: str) -> Iterator[str]:
-        """The nodes of tasks that had asked or failed; the step isn't made before all of its tasks have finished."""
-        for task_id, writes in self._tasks(checkpoint_id).items():
-            began = writes[0].row.checkpoint_id
-            if not all(write.channel in CONTROL_WRITES for write in writes) or is_call(writes):
-                continue
-            is_handled = any(handler.failed == task_id for handler in self._handlers(began).values())
-            node = None if is_handled or self._attribution.is_entrypoint(began) else self._node(writes[0])
-            if node is not None:
-                yield node
+        """The nodes of tasks that had asked or failed, and of which nothing else is stored."""
+        for writes in self._tasks(checkpoint_id):
+            if all(write.channel in CONTROL_WRITES for write in writes):
+                yield from self._ended(writes)
 
     def between(self, before: State | None, state: State) -> list[str]:
         """The nodes of all such tasks of the step between two decoded checkpoints."""
@@ -57,20 +52,37 @@ class UnstoredResults:
     def of(self, checkpoint_id: str, ran: Iterable[str]) -> list[str]:
         """The nodes of all such tasks of the step that made a checkpoint; ``versions_seen`` shows that these `ran`."""
         tasks = self._tasks(checkpoint_id)
-        known = {self._node(writes[0]) for writes in tasks.values()}
+        known = {self._node(writes[0]) for writes in tasks}
         traceless = [] if None in known or not tasks else [one for one in ran if one not in known and one != START]
-        return list(dict.fromkeys([*self.late(checkpoint_id), *traceless]))
+        partly = (node for writes in tasks if not any(map(_is_result, writes)) for node in self._ended(writes))
+        return list(dict.fromkeys([*partly, *traceless]))
 
-    def _tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
-        """The writes that made a checkpoint, by task; {} if no writes did, or those of several steps."""
+    def _ended(self, writes: Sequence[TaskWrite]) -> Iterator[str]:
+        """The node of a task, if it is known; the step isn't made before its tasks have ended, but for what failed."""
+        began, task_id = writes[0].row.checkpoint_id, writes[0].task_id
+        is_handled = any(handler.failed == task_id for handler in self._handlers(began).values())
+        if not (is_handled or is_call(writes) or self._attribution.is_entrypoint(began)):
+            node = self._node(writes[0])
+            yield from [] if node is None else [node]
+
+    def _tasks(self, checkpoint_id: str) -> list[list[TaskWrite]]:
+        """The writes that made a checkpoint, by task; none if no writes did, or those of several steps.
+
+        What a run stored at its end has an id that differs from the task's in the first part.
+        """
         tasks: dict[str, list[TaskWrite]] = {}
         if self._attribution.note(checkpoint_id).source in LOOPS and not self._attribution.spans_steps(checkpoint_id):
             for write in self._attribution.unordered(checkpoint_id) or ():
                 if write.task_id != NULL_TASK:
-                    tasks.setdefault(write.task_id, []).append(write)
-        return tasks
+                    tasks.setdefault(write.task_id.partition("-")[2] or write.task_id, []).append(write)
+        return [*tasks.values()]
+
+
+def _is_result(write: TaskWrite) -> bool:
+    """Whether a task's own write records what it gave; a run stores at its end only what goes to delta channels."""
+    return write.channel not in CONTROL_WRITES and not is_of_run(write)
 
 
 def unstored_words(nodes: Sequence[str]) -> str:
-    """Says that these nodes ran and nothing shows what they wrote."""
-    return f"{', '.join(nodes)} ran there, and no result of {'it' if len(nodes) == 1 else 'them'} is stored"
+    """Says that these nodes ran and that nothing shows all that they wrote."""
+    return f"{', '.join(nodes)} ran there, and {'its' if len(nodes) == 1 else 'their'} results aren't all stored"
