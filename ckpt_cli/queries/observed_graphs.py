@@ -77,6 +77,8 @@ def _add_step(graph: ObservedGraph, walk: NamespaceWalk, checkpoint_id: str, run
     if walk.is_unrecorded(checkpoint_id):
         before = attribution.start_of(checkpoint_id)
         graph.add_unrecorded(nodes.nodes(checkpoint_id), list(nodes.nodes(before)) if before else [])
+    elif source in ("loop", ""):
+        graph.partly.update(nodes.unstored_results.of(checkpoint_id, ()))
 
 
 def graph_parts(graphs: Graphs) -> list[GraphPartView]:
@@ -119,6 +121,9 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
         steps = f"{graph.unrecorded:,} of {graph.steps:,} step{'' if graph.steps == 1 else 's'}"
         why = 'langgraph 0.0, durability="exit", checkpoints that were removed, or a second run'
         yield f"{steps} left no writes, as with {why}"
+    if graph.partly:
+        of = ", ".join(f"{name} {count:,}×" for name, count in sorted(graph.partly.items()))
+        yield f'not all results are stored of {of}, as with durability="exit": these runs and their edges are missing'
     if graph.unplaced:
         yield f"{_count(graph.unplaced, 'run')} of an old release left no name of a next node"
     if graph.edited:

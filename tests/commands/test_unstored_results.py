@@ -132,6 +132,15 @@ def test_nobody_else_is_blamed(ended: tuple[str, Path], capsys: pytest.CaptureFi
     assert early["node"] == "early"
 
 
+def test_the_graph_says_that_a_run_is_missing(ended: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """The node finished nine times; eight of its results are stored. What was killed left nothing to count."""
+    [graph] = asked(capsys, "graph", _THREAD, "-d", str(ended[1]))["graphs"]
+    [late_node] = [node for node in graph["nodes"] if node["name"] == "late"]
+    assert late_node["runs"] == 8
+    said = any("not all results are stored of late 1×" in note for note in graph["notes"])
+    assert said == (ended[0] != "killed")
+
+
 def test_the_step_is_not_called_wrong(ended: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """`verify` and `replay` don't judge it, whether the reducer was given or learned; the other steps stay proved."""
     where = ("-d", str(ended[1]))

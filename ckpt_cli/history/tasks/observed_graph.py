@@ -101,6 +101,7 @@ class ObservedGraph:
         unnamed: tasks whose node isn't known.
         unplaced: runs whose edge is named after its source, and nothing shows who listens (formats before 3).
         edited: updates without stored writes.
+        partly: nodes to the steps in which they ran and not all of their results are stored.
     """
 
     nodes: dict[str, NodeCounts] = field(default_factory=dict)
@@ -114,6 +115,7 @@ class ObservedGraph:
     unnamed: int = 0
     unplaced: int = 0
     edited: int = 0
+    partly: Counter[str] = field(default_factory=Counter)
 
     def node(self, name: str) -> NodeCounts:
         """The counts of a node, which is known from now on."""
@@ -227,6 +229,7 @@ class ObservedGraph:
         self.unnamed += other.unnamed
         self.unplaced += other.unplaced
         self.edited += other.edited
+        self.partly.update(other.partly)
         self.entrypoint = self.entrypoint or other.entrypoint
         self.state_graph = self.state_graph or other.state_graph
 
