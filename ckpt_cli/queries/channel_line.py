@@ -5,6 +5,7 @@ store, is rebuilt from writes (`step_walk`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from ckpt_cli.values.state import Version
 _AT_ONCE = 200
 _BYTES = 12_000_000
 _REBUILT_AT_ONCE = 50
+_LAST = 3  # checkpoints of which one mostly lacks the value of a delta channel
 _UNPROVEN = "it isn't stored, and no known reducer is proved to give it"
 
 
@@ -82,7 +84,7 @@ class ChannelLine:
         self._session = session
         self._named = named
         self._seen: Mapping[str, Any] | None = {}
-        self._is_unprovable = False
+        self._is_unprovable = self._is_refuted = False
         self._last: tuple[Payload, Any] | None = None
 
     def readings(self) -> Iterator[Reading]:
@@ -164,12 +166,22 @@ class ChannelLine:
 
         def page(reader: Reader, refs: Sequence[Ref]) -> list[tuple[Reading, Mapping[str, Any] | None]]:
             nonlocal walk
-            walk = walk or StepWalk(reader, None, self._named)
+            if walk is None:
+                self._is_refuted = self.channel not in self._named and self._refuted(reader)
+                walk = StepWalk(reader, None, self._named)
             return [self._walked(reader, step) for step in walk.steps(refs)]
 
         for start in range(0, len(self.refs), _REBUILT_AT_ONCE):
             refs = self.refs[start : start + _REBUILT_AT_ONCE]
             yield self._session.read(partial(page, refs=refs))
+
+    def _refuted(self, reader: Reader) -> bool:
+        """Whether a stored value of the channel refutes what those before it seem to prove, as at the line's end."""
+        for ref in self.refs[: -_LAST - 1 : -1]:
+            with suppress(PayloadCorrupt):
+                if (rebuilt := Inspection(reader, ref).deltas().get(self.channel)) is not None:
+                    return rebuilt.evidence is None and rebuilt.shown.steps > 0
+        return False
 
     def _walked(self, reader: Reader, step: WalkedStep) -> tuple[Reading, Mapping[str, Any] | None]:
         checkpoint_id = step.ref.checkpoint_id
@@ -178,6 +190,8 @@ class ChannelLine:
         metadata = step.state.metadata
         reading = Reading(0, checkpoint_id, note(metadata, checkpoint_id), run_id=_run_id(metadata), is_note_whole=True)
         value = step.after.get(self.channel, ABSENT)
+        if self._is_refuted and self.channel in step.rebuilt:
+            return reading._replace(version=step.state.versions.get(self.channel), problem=_UNPROVEN), step.state.seen
         if is_unproven(value) and not self._is_unprovable:  # later steps may prove the reducer
             value = Inspection(reader, step.ref).values().get(self.channel, ABSENT)
             self._is_unprovable = is_unproven(value)
