@@ -199,11 +199,16 @@ def _delta_note(rebuilt: "Rebuilt") -> str:
 _STARTS = "LangGraph starts it empty"
 
 
+_MANY = 8  # stored values that show a reducer; if fewer do, their number is said
+
+
 def _how_applied(rebuilt: "Rebuilt") -> str:
     if rebuilt.is_settled:
         return ""
     if rebuilt.reducer is not None:
-        return f" by {rebuilt.reducer.name}"
+        shown = 0 if rebuilt.evidence is None else rebuilt.evidence.steps
+        values = "1 value" if shown == 1 else f"{shown} values"
+        return f" by {rebuilt.reducer.name}{f', shown by {values}' if 0 < shown < _MANY else ''}"
     if rebuilt.supposed is not None:
         return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot proves it"
     why = (
