@@ -72,7 +72,7 @@ class Expansion:
             yield from self._record_changes(page)
         yield from self._flag_changes(sorted(self._written - self._seen), has_writes=True)
         yield from self._registry_changes()
-        yield from self._flag_changes([ref for ref in self._emptied if ref not in self._seen], has_writes=False)
+        yield from self._flag_changes(list(self._left_empty()), has_writes=False)
         yield from self._pointer_changes()
 
     def _parts(self) -> Iterator[_Part]:
@@ -137,6 +137,11 @@ class Expansion:
             if before is not None and isinstance(stored, dict) and stored.get("has_writes") is not has_writes:
                 changed = canonical({**stored, "has_writes": has_writes})
                 yield RowChange(*self._row_key(ref), before, {**before, "value": changed})
+
+    def _left_empty(self) -> Iterator[Ref]:
+        """The checkpoints that lost their last write and stay; an odd document may be stored under another's key."""
+        changed = {self._key(name) for name in self._seen} if self._emptied else set()
+        return (ref for ref in self._emptied if self._keys.checkpoint(ref) not in changed)
 
     def _registry_changes(self) -> Iterator[RowChange]:
         """Changes of the sorted sets; a write's score is its position in the batch of its task."""
