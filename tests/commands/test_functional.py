@@ -105,3 +105,24 @@ def test_results_of_calls_that_a_copy_takes_along_are_named(tmp_path: Path, caps
         ran.clear()
         assert flow(saver, ran).invoke(Command(resume="yes"), on("copy")) == [6, 8, "yes"]
     assert ran == ["main"]
+
+
+def test_what_runs_next_after_a_kill_is_called_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the input is stored, and nothing names the entrypoint, which LangGraph runs next; `threads` says no more."""
+    with SqliteSaver.from_conn_string(str(path := tmp_path / "flow.sqlite")) as saver:
+
+        @entrypoint(checkpointer=saver)
+        def killed(given: int) -> int:
+            return given
+
+        killed.invoke(1, on("t"), durability="sync")
+        with saver.conn as connection:
+            connection.execute("DELETE FROM writes")
+            connection.execute(
+                "DELETE FROM checkpoints WHERE checkpoint_id > (SELECT min(checkpoint_id) FROM checkpoints)"
+            )
+        assert killed.get_state(on("t")).next == ("killed",)
+    capsys.readouterr()
+    assert run(["threads", "-d", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert said.rstrip("\n").endswith("\tnext: unknown") and "no task is left" not in said

@@ -89,7 +89,7 @@ def _left(one: ThreadView) -> str:
     mark = next(filter(None, marks), "")
     if one.status != "unfinished":
         return mark
-    names = counted(_unfinished(one))
+    names = counted(_unfinished(one)) or ("unknown" if one.next is None else "")
     return f"{mark or 'next'}: {names}" if names else mark or "no task is left in this step"
 
 
