@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ckpt_cli.history.state.channels import CONTROL_WRITES, START
 from ckpt_cli.history.tasks.error_handlers import Handler
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
-from ckpt_cli.history.tasks.task_ids import PULL
+from ckpt_cli.history.tasks.task_ids import pull_path
 from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_call, is_of_run
 from ckpt_cli.model import NULL_TASK
@@ -45,7 +45,7 @@ class UnstoredResults:
         """The nodes of all such tasks of the step between two decoded checkpoints."""
         checkpoint_id, ran = state.ref.checkpoint_id, nodes_by_seen(state, before)
         paths = {write.row.task_path for write in self._attribution.unordered(checkpoint_id) or ()}
-        if all(node == START or f"~{PULL}, {node}" in paths for node in ran):
+        if all(node == START or pull_path(node) in paths for node in ran):
             ran = {}
         return self.of(checkpoint_id, ran)
 
@@ -59,8 +59,8 @@ class UnstoredResults:
 
     def _ended(self, writes: Sequence[TaskWrite]) -> Iterator[str]:
         """The node of a task, if it is known; the step isn't made before its tasks have ended, but for what failed."""
-        began, task_id = writes[0].row.checkpoint_id, writes[0].task_id
-        is_handled = any(handler.failed == task_id for handler in self._handlers(began).values())
+        began, task_ids = writes[0].row.checkpoint_id, {write.task_id for write in writes}
+        is_handled = any(handler.failed in task_ids for handler in self._handlers(began).values())
         if not (is_handled or is_call(writes) or self._attribution.is_entrypoint(began)):
             node = self._node(writes[0])
             yield from [] if node is None else [node]
