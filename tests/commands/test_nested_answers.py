@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.output.line import Page, plain
@@ -20,7 +20,7 @@ from ckpt_cli.parameters.statuses import StatusOption
 from tests import golden
 from tests.commands.asking import look
 from tests.commands.listing import threads
-from tests.graphs.building import Log, on
+from tests.graphs.building import Log, on, says
 
 Run = Callable[..., str]
 
@@ -99,3 +99,30 @@ def test_an_answered_thread_says_its_answer(ckpt: Run) -> None:
     refused = ckpt("resume", "t", "--value", "third", code=4)
     assert 'refund_desk has the answer "first"' in refused
     assert "`ckpt undo N` takes it back" in refused
+
+
+def sends_to_own_memory(saver: Any) -> Any:
+    """A Send calls a subgraph with a memory of its own, whose second node asks beside another node that asks."""
+    inner, outer = StateGraph(Log), StateGraph(Log)
+    inner.add_node("look", says("look"))
+    inner.add_node("ask", asks("refund"))
+    inner.add_edge(START, "look")
+    inner.add_edge("look", "ask")
+    outer.add_node("address", asks("address"))
+    outer.add_node("desk", inner.compile(checkpointer=True))
+    outer.add_conditional_edges(START, lambda state: [Send("desk", {"log": []}), Send("address", {})])
+    return outer.compile(checkpointer=saver)
+
+
+def test_a_question_of_a_subgraph_with_its_own_memory_that_a_send_called(tmp_path: Path) -> None:
+    """The answer is stored where its task reads it, and the other question goes on waiting."""
+    path = tmp_path / "sends.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = sends_to_own_memory(SqliteSaver(connection))
+        graph.invoke({"log": []}, on("t"))
+        assert run(["resume", "t", "-i", 'desk="yes"', "--yes", "-d", str(path)]) == 0
+        graph.invoke(None, on("t"))
+        assert [one.value["question"] for one in graph.get_state(on("t")).interrupts] == ["address?"]
+        graph.invoke(Command(resume="here"), on("t"))
+        logged = graph.get_state(on("t")).values["log"]
+    assert [tuple(one) for one in logged[1:]] == [("refund", "yes"), ("address", "here")]

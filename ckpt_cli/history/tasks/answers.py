@@ -137,20 +137,29 @@ class WaitingQuestions:
         return {write.task_id: write for write in reversed(self._writes) if write.channel == RESUME}
 
     def _called(self, asking: Sequence[TaskWrite]) -> list[str]:
-        """The subgraphs that these tasks called, and the subgraphs in them; the deepest first."""
-        nodes = {node for write in asking if (node := pulled(write.row.task_path)) is not None}
-        calls = {f":{write.task_id}" for write in asking} | nodes
+        """The subgraphs that these tasks called, and the subgraphs in them; the deepest first.
+
+        The path of a Send doesn't end with its node. So each subgraph with a memory of its own may be the one that was
+        called; the id of the question shows whether it was.
+        """
+        nodes = {pulled(write.row.task_path) for write in asking}
+        own_memory = self._with_own_memory if None in nodes else nodes
+        calls = {f":{write.task_id}" for write in asking} | own_memory
         places = {place for call in calls for place in self._subgraphs.get(call, ())}
         return [ns for _, ns in sorted(places)]
 
     @cached_property
-    def _subgraphs(self) -> dict[str, list[tuple[int, str]]]:
+    def _with_own_memory(self) -> set[str | None]:
+        return {call for call in self._subgraphs if call is not None and not call.startswith(":")}
+
+    @cached_property
+    def _subgraphs(self) -> dict[str | None, list[tuple[int, str]]]:
         """The subgraphs of each caller, each with its place in the order from the deepest to the outermost.
 
         The key is ``:task id``, or the node for a subgraph with a memory of its own, whose namespace names no task.
         """
         ns = self._writes[0].row.ns
-        by_caller: dict[str, list[tuple[int, str]]] = {}
+        by_caller: dict[str | None, list[tuple[int, str]]] = {}
         for place, deeper in enumerate(sorted(inside(self._namespaces(), ns), key=_depth, reverse=True)):
             node, _, owner = deeper[len(ns) :].removeprefix("|").partition("|")[0].partition(":")
             by_caller.setdefault(f":{owner}" if owner else node, []).append((place, deeper))
