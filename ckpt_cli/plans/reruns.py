@@ -11,12 +11,14 @@ from itertools import accumulate
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import RESUME, RETURN
+from ckpt_cli.history.tasks.answers import left_answers
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.decisions import spell_value
 
 
 def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rerun: bool) -> None:
@@ -117,9 +119,17 @@ def due_again(before: Snapshot, after: Snapshot, *, sends_before: int, sends_aft
 
 
 def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
-    """Lines about records of an unfinished step that a new child of its checkpoint doesn't inherit."""
+    """Lines about records of an unfinished step that a new child of its checkpoint doesn't inherit.
+
+    What ``Command(resume=value)`` leaves without a task stays at the root, and is for its subgraphs too (langgraph 1.2
+    ``pregel/_algo.py: _scratchpad``).
+    """
     if snapshot.consumed:
         return
     writes = reader.writes(row.ref, values=0)
-    if any(write.channel == RESUME for write in writes):
+    if not any(write.channel == RESUME for write in writes):
+        return
+    if row.ns and (left := left_answers(reader.writes(reader.head(row.thread_id).ref))):
+        yield f"Command(resume=…) left the answer {spell_value(left[0])}: the first question of the next run takes it"
+    else:
         yield "an answer that was recorded there is not copied: the question is asked again"

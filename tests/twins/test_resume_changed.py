@@ -191,3 +191,25 @@ def test_a_node_that_asks_after_its_subgraph(tmp_path: Path, capsys: pytest.Capt
         assert run(["resume", "t", "--value", '"mine"', "-d", str(path), "--yes"]) == 0
         assert "was changed after it asked" not in capsys.readouterr().out
         assert graph.invoke(None, on("t"))["log"] == ["leaf", "mine"]
+
+
+@pytest.mark.parametrize("by_id", [False, True], ids=["Command(resume=value)", "by id"])
+def test_an_edit_in_a_subgraph_says_what_the_question_gets(
+    by_id: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An answer that was given without an id stays at the root, and the repeated question takes it again."""
+    path = tmp_path / "left.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = successive(SqliteSaver(connection))
+        graph.invoke({"log": []}, on("t"))
+        asked = graph.get_state(on("t")).interrupts[0].id
+        graph.invoke(Command(resume={asked: "mine"} if by_id else "mine"), on("t"))
+        ((ns,),) = connection.execute("SELECT DISTINCT checkpoint_ns FROM writes WHERE checkpoint_ns != ''").fetchall()
+        assert run(["edit", "t", "--set", "n=5", "--create", "--rerun", "--ns", ns, "-d", str(path), "--yes"]) == 0
+        said = capsys.readouterr().out
+        graph.invoke(None, on("t"))
+        (waiting,) = graph.get_state(on("t")).interrupts
+    assert waiting.value == ("first?" if by_id else "second?")
+    assert ("the question is asked again" in said) is by_id
+    taken = 'Command(resume=…) left the answer "mine": the first question of the next run takes it'
+    assert (taken in said) is not by_id
