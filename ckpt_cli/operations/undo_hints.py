@@ -133,7 +133,7 @@ def _find_rest(saver: Saver, restored: Restored, ref: Ref) -> Ref | None:
 def hint_before_answer(asked: Ref) -> str:
     """The hint to go back to the checkpoint of the root graph whose answer was used."""
     back = command("ckpt rollback", asked.thread_id, asked.checkpoint_id)
-    return f"`{back}` goes back to before the answer; what came after it stays as a branch"
+    return f"`{back}` makes the state before the answer current again, and its plan says what runs again"
 
 
 def hint_look(ref: Ref) -> str:

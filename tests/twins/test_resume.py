@@ -282,7 +282,9 @@ def test_an_answer_that_was_used_stays(case: str, tmp_path: Path, capsys: pytest
     before = images(path)
     assert run(["undo", "-d", str(path), "--yes"]) == 7
     assert "continued from what it added" in (error := capsys.readouterr().err)
-    assert f"`ckpt rollback {THREAD} {asked}` goes back to before the answer" in " ".join(error.split())
+    assert f"`ckpt rollback {THREAD} {asked}` makes the state before the answer current again" in " ".join(
+        error.split()
+    )
     assert images(path) == before
     assert run(["rollback", THREAD, asked, "-d", str(path), "--yes"]) == 0
     with opened(path, build) as graph:
