@@ -126,10 +126,11 @@ def _first_values_before(reader: Reader, child: Ref, new: set[str]) -> dict[str,
     return values
 
 
-_FORK_FIRST = "`ckpt fork` needs no value, then change the checkpoint that it made; or name the reducer with --reducer"
+FORK_FIRST = "`ckpt fork` needs no value, then change the checkpoint that it made"
+FORK_OR_REDUCER = f"{FORK_FIRST}; or name the reducer with --reducer"
 
 
-def as_snapshot(channel: str, value: Any, hint: str = _FORK_FIRST) -> Node:
+def as_snapshot(channel: str, value: Any, hint: str = FORK_OR_REDUCER) -> Node:
     """The snapshot that stores a delta channel's value whole.
 
     Raises:

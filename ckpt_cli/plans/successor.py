@@ -14,7 +14,7 @@ from ckpt_cli.history.state.channels import order
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
-from ckpt_cli.plans.delta_snapshots import as_snapshot, bumped_seen
+from ckpt_cli.plans.delta_snapshots import FORK_FIRST, FORK_OR_REDUCER, as_snapshot, bumped_seen
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint
@@ -93,7 +93,9 @@ def make_successor(
         if (old := channels.versions.get(channel)) == origin.state.versions.get(channel):
             bumped[channel] = (old, mint.version(old, like))
     stored = {c: v for c, v in channels.values.items() if c not in deltas}
-    stored |= {c: as_snapshot(c, channels.values.get(c, _UNKNOWN)) for c in whole}
+    # a reducer helps only where there is a state to go on from
+    hint = FORK_OR_REDUCER if origin.state.versions else FORK_FIRST
+    stored |= {c: as_snapshot(c, channels.values.get(c, _UNKNOWN), hint) for c in whole}
     stamp = mint.stamp(head_id, origin.state.ts, step.sequence)
     edits = {
         "id": stamp.id,

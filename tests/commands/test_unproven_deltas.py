@@ -314,3 +314,19 @@ def building(saver: SqliteSaver) -> Any:
     graph.add_edge(START, "a")
     graph.add_edge("a", "b")
     return graph.compile(checkpointer=saver)
+
+
+def test_no_reducer_is_asked_for_where_none_would_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the empty checkpoint before a run with durability "exit", an update is refused with the way that works."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        building(saver).invoke({"seq": ["x"]}, ON, durability="exit")
+        stub = min(one.checkpoint["id"] for one in saver.list(ON))
+        words = ["--values", '{"n": 5}', "--as-node", "b", "--next", "END", "--reducer", "n=last value", "--yes"]
+        words += ["-d", str(path)]
+        assert run(["update", "t", stub, *words]) == 7
+        refused = capsys.readouterr().err
+        assert "--reducer" not in refused and "`ckpt fork` needs no value" in refused
+        assert run(["fork", "t", stub, "--yes", "-d", str(path)]) == 0
+        assert run(["update", "t", "@", *words]) == 0
+        assert building(saver).get_state(ON).values == {"n": 5, "seq": []}
