@@ -5,6 +5,7 @@ It joins a saver with serde; each part is decoded on demand, and the caches are 
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -106,6 +107,12 @@ class Reader(RowReader):
             self._states[ref] = state
             bound(self._states, _STATES_KEPT)
         return self._states[ref]
+
+    def state_if_readable(self, ref: Ref) -> State | None:
+        """One checkpoint, decoded; None if it isn't stored or can't be decoded."""
+        with suppress(CheckpointNotFound, PayloadCorrupt):
+            return self.state(ref)
+        return None
 
     def readable(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, State | PayloadCorrupt, int]]:
         """These checkpoints, decoded, or the reason why one can't be decoded; missing ones are left out.

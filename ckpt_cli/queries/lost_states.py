@@ -49,7 +49,12 @@ def step_nodes_without_state(reader: Reader, ref: Ref) -> StepNodes:
     notes = {r.checkpoint_id: note(reader.value(p), r.checkpoint_id) for r, p in reader.saver.metadata(refs)}
     sources = attribution.sources(around) | {checkpoint_id}
     attribution.fill(notes, reader.writes_by_checkpoint(thread_id, ns, sources))
-    step_nodes = StepNodes(attribution, ns, lambda: reader.saver.namespaces(thread_id))
+    step_nodes = StepNodes(
+        attribution,
+        ns,
+        lambda: reader.saver.namespaces(thread_id),
+        lambda i: reader.state_if_readable(Ref(thread_id, ns, i)),
+    )
     for child in children:
         with suppress(PayloadCorrupt):
             step_nodes.learn(reader.state(Ref(thread_id, ns, child)))

@@ -28,7 +28,12 @@ class Neighbours:
         self._children = lineage.children.get(row.checkpoint_id, [])
         parent = lineage.parent(row.checkpoint_id)
         self._attribution = WriteAttribution(lineage)
-        self._step_nodes = StepNodes(self._attribution, row.ns, lambda: reader.saver.namespaces(row.thread_id))
+        self._step_nodes = StepNodes(
+            self._attribution,
+            row.ns,
+            lambda: reader.saver.namespaces(row.thread_id),
+            lambda i: reader.state_if_readable(row.ref._replace(checkpoint_id=i)),
+        )
         nearby_ids = [row.checkpoint_id, *self._children, *([parent] if parent is not None else [])]
         refs = [Ref(row.thread_id, row.ns, one) for one in self._attribution.relatives(nearby_ids)]
         notes = {r.checkpoint_id: note(reader.value(p), r.checkpoint_id) for r, p in reader.saver.metadata(refs)}

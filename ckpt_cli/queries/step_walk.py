@@ -230,7 +230,11 @@ class StepWalk:
         """The metadata and the writes of a page."""
         reader, (thread_id, ns, _) = self._reader, refs[0]
         if self._step_nodes is None:
-            self._step_nodes = StepNodes(WriteAttribution(reader.lineage(thread_id, ns)), ns)
+            self._step_nodes = StepNodes(
+                WriteAttribution(reader.lineage(thread_id, ns)),
+                ns,
+                read_state=lambda i: reader.state_if_readable(Ref(thread_id, ns, i)),
+            )
         attribution, ids = self._step_nodes.attribution, [ref.checkpoint_id for ref in refs]
         self._fetched = self._fetch(refs, attribution.lineage)
         wanted = [Ref(thread_id, ns, i) for i in attribution.unread(ids)]

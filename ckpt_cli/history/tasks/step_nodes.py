@@ -11,11 +11,12 @@ from functools import cached_property
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import channels
-from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, RETURN, START, TASKS
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, RETURN, START
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
-from ckpt_cli.history.tasks.possible_nodes import PossibleNodes, called
+from ckpt_cli.history.tasks.possible_nodes import PossibleNodes
 from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
+from ckpt_cli.history.tasks.sent_nodes import ReadState, SentNodes
 from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, handler_path, pulled, sent, trigger_sets
 from ckpt_cli.history.tasks.unstored_results import UnstoredResults
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
@@ -32,10 +33,15 @@ class StepNodes:
 
     Args:
         namespaces: gives the thread's namespaces; called only if a task's node is still unknown.
+        read_state: gives the decoded checkpoint with an id; called only for the Sends of updates.
     """
 
     def __init__(
-        self, attribution: WriteAttribution, ns: str = "", namespaces: Callable[[], Iterable[str]] = tuple
+        self,
+        attribution: WriteAttribution,
+        ns: str = "",
+        namespaces: Callable[[], Iterable[str]] = tuple,
+        read_state: ReadState = lambda _: None,
     ) -> None:
         self.attribution = attribution
         self.ns = ns
@@ -45,9 +51,7 @@ class StepNodes:
         self._traceless: dict[str, list[str]] = {}
         self.handlers = attribution.remembered(self._read_handlers)
         """Gives the tasks of error handlers at a checkpoint, by task id."""
-        self._pushed = attribution.remembered(self._read_pushed)
-        self._packets = attribution.remembered(self._read_packets)
-        self._replaced_packets = attribution.remembered(self._read_replaced_packets)
+        self.sends = SentNodes(attribution, self._names, self._places, read_state)
         self._called_by_edges = attribution.remembered(self._read_called_by_edges)
         self._possible_ids = attribution.remembered(self._compute_possible_ids)
         self.nodes = attribution.remembered(self._nodes)
@@ -127,7 +131,7 @@ class StepNodes:
         task_path = path(write)
         if task_path:
             index = sent(task_path)
-            return pulled(task_path) if index is None else self._called_by_send(write, index)
+            return pulled(task_path) if index is None else self.sends.node(write, index)
         checkpoint_id = write.row.checkpoint_id
         if self.attribution.note(checkpoint_id).source == "input" and not self._is_entrypoint(write):
             return START
@@ -147,7 +151,7 @@ class StepNodes:
         if handler := self.handlers(write.row.checkpoint_id).get(write.task_id):
             failed = self.attribution.unsorted_tasks(write.row.checkpoint_id)[handler.failed][0]
             return handler_path(self.path_of(failed))
-        pushed = self._pushed(write.row.checkpoint_id).get(write.task_id)
+        pushed = self.sends.pushed(write.row.checkpoint_id).get(write.task_id)
         if pushed is not None:
             return f"~{PUSH}, {pushed[1]:010d}"
         node = self.node(write)
@@ -179,39 +183,6 @@ class StepNodes:
                 callers.setdefault(owner, node)
         return callers
 
-    def _read_packets(self, checkpoint_id: str) -> list[str | None]:
-        """The nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
-        started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
-        return called([write for write in started if is_command(write)] or started)
-
-    def _read_replaced_packets(self, checkpoint_id: str) -> list[str | None]:
-        """The nodes of the Sends that a Command's Sends replaced; [] if none did."""
-        started = [w for w in self._starting_writes(checkpoint_id) if w.channel == TASKS]
-        return called(w for w in started if not is_command(w)) if any(map(is_command, started)) else []
-
-    def _starting_writes(self, checkpoint_id: str) -> list[TaskWrite]:
-        """The writes that started the tasks of a checkpoint: of the previous step, and of a Command given there.
-
-        The Sends of a Command replace the others (langgraph 1.2 ``channels/topic.py: Topic.update``).
-        """
-        previous = [w for w in self.attribution.unordered(checkpoint_id) or () if not is_command(w)]
-        return [*previous, *filter(is_command, self.attribution.writes.get(checkpoint_id, ()))]
-
-    def _called_by_send(self, write: TaskWrite, index: int) -> str | None:
-        """The node that a Send called: read from the Send's value, else the Send target that gives the task's id.
-
-        A task may be of a Send that a Command's Send replaced afterwards, for another node at the same index.
-        """
-        checkpoint_id = write.row.checkpoint_id
-        possible = (self._packets(checkpoint_id), self._replaced_packets(checkpoint_id))
-        named = (nodes[index] for nodes in possible if index < len(nodes))
-        both = list(dict.fromkeys(node for node in named if node is not None))
-        if len(both) == 1:
-            return both[0]
-        places, targets = self._places(write), self._names.send_targets
-        fitting = (node for place in places for node in both or targets() if write.task_id in place.push(node, index))
-        return next(fitting, None)
-
     def _places(self, write: TaskWrite, *, javascript: bool | None = None) -> list[Place]:
         """The possible places where the task of a write started, one for each way in which ids may be computed.
 
@@ -236,36 +207,15 @@ class StepNodes:
         If no computed id is equal: the node that edges called, if there was only one such node and only one task.
         """
         checkpoint_id, places = write.row.checkpoint_id, self._places(write)
-        pushed = self._pushed(checkpoint_id)
+        pushed = self.sends.pushed(checkpoint_id)
         if write.task_id in pushed:
             return pushed[write.task_id][0]
         for place in places:
             if node := self._possible_ids(place).find(write.task_id):
                 return node
         called = self._called_by_edges(checkpoint_id) if places else []
-        alone = not self._packets(checkpoint_id) and len(self.attribution.unsorted_tasks(checkpoint_id)) == 1
+        alone = not self.sends.packets(checkpoint_id) and len(self.attribution.unsorted_tasks(checkpoint_id)) == 1
         return called[0] if len(called) == 1 and alone else None
-
-    def _read_pushed(self, checkpoint_id: str) -> dict[str, tuple[str, int]]:
-        """The id that the task of each Send of a checkpoint has: to the node and the index of the Send.
-
-        The order of the Sends of several tasks isn't known here, so each node is tried at each index.
-        """
-        packets = self._packets(checkpoint_id)
-        names = dict.fromkeys(name for name in packets if name is not None)
-        places = [
-            place
-            for write in self.attribution.writes.get(checkpoint_id, ())[:1]
-            for javascript in (False, True)
-            for place in self._places(write, javascript=javascript)
-        ]
-        return {
-            task_id: (name, index)
-            for place in places
-            for name in names
-            for index in range(len(packets))
-            for task_id in place.push(name, index)
-        }
 
     def _compute_possible_ids(self, place: Place) -> PossibleIds:
         return PossibleIds(self._ids_at(place))
@@ -291,7 +241,7 @@ class StepNodes:
 
     def _read_called_by_edges(self, checkpoint_id: str) -> list[str]:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
-        targets = (channels.target(write.channel) for write in self._starting_writes(checkpoint_id))
+        targets = (channels.target(write.channel) for write in self.sends.starting_writes(checkpoint_id))
         return list(dict.fromkeys(target for target in targets if target is not None))
 
 

@@ -1,0 +1,95 @@
+"""`SentNodes`: the node that each Send of a checkpoint called, from writes, task ids or the checkpoint."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.tasks.possible_nodes import PossibleNodes, called
+from ckpt_cli.history.tasks.task_ids import Place
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.history.tasks.write_makers import is_command
+from ckpt_cli.values.langgraph_values import js_send
+from ckpt_cli.values.state import State, TaskWrite
+from ckpt_cli.values.well_known_types import items
+
+ReadState = Callable[[str], State | None]
+"""Gives the decoded checkpoint of the namespace with an id; None if it can't be read."""
+
+
+class SentNodes:
+    """The Sends with which the checkpoints of one namespace start.
+
+    Args:
+        places: gives the possible places where the task of a write started.
+        read_state: called only for a checkpoint that an update made, if no stored write shows its Sends.
+    """
+
+    def __init__(
+        self,
+        attribution: WriteAttribution,
+        names: PossibleNodes,
+        places: Callable[..., list[Place]],
+        read_state: ReadState,
+    ) -> None:
+        self._attribution = attribution
+        self._names = names
+        self._places = places
+        self._read_state = read_state
+        self._of_update = cache(self._read_of_update)
+        self.packets = attribution.remembered(self._read_packets)
+        """Gives the nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
+        self._replaced = attribution.remembered(self._read_replaced)
+        self.pushed = attribution.remembered(self._read_pushed)
+        """Gives the id that the task of each Send of a checkpoint has: to the node and the index of the Send."""
+
+    def starting_writes(self, checkpoint_id: str) -> list[TaskWrite]:
+        """The writes that started the tasks of a checkpoint: of the previous step, and of a Command given there.
+
+        The Sends of a Command replace the others (langgraph 1.2 ``channels/topic.py: Topic.update``).
+        """
+        previous = [w for w in self._attribution.unordered(checkpoint_id) or () if not is_command(w)]
+        return [*previous, *filter(is_command, self._attribution.writes.get(checkpoint_id, ()))]
+
+    def node(self, write: TaskWrite, index: int) -> str | None:
+        """The node that a Send called: read from the Send's value, else the Send target that gives the task's id.
+
+        A task may be of a Send that a Command's Send replaced afterwards, for another node at the same index.
+        """
+        checkpoint_id = write.row.checkpoint_id
+        possible = (self.packets(checkpoint_id), self._replaced(checkpoint_id))
+        named = (nodes[index] for nodes in possible if index < len(nodes))
+        both = list(dict.fromkeys(node for node in named if node is not None))
+        if len(both) == 1:
+            return both[0]
+        places, targets = self._places(write), both or self._names.send_targets()
+        return next((node for place in places for node in targets if write.task_id in place.push(node, index)), None)
+
+    def _read_packets(self, checkpoint_id: str) -> list[str | None]:
+        started = [w for w in self.starting_writes(checkpoint_id) if w.channel == TASKS]
+        if not started and self._attribution.note(checkpoint_id).source == "update":
+            return self._of_update(checkpoint_id)
+        return called([write for write in started if is_command(write)] or started)
+
+    def _read_of_update(self, checkpoint_id: str) -> list[str | None]:
+        """The nodes of the Sends in a checkpoint: a second update of its parent, or one after a run, left no writes."""
+        state = self._read_state(checkpoint_id)
+        sends = items(state.values.get(TASKS)) if state is not None else None
+        return [send.node if (send := js_send(value)) is not None else None for value in sends or ()]
+
+    def _read_replaced(self, checkpoint_id: str) -> list[str | None]:
+        """The nodes of the Sends that a Command's Sends replaced; [] if none did."""
+        started = [w for w in self.starting_writes(checkpoint_id) if w.channel == TASKS]
+        return called(w for w in started if not is_command(w)) if any(map(is_command, started)) else []
+
+    def _read_pushed(self, checkpoint_id: str) -> dict[str, tuple[str, int]]:
+        """See `pushed`. The order of the Sends of several tasks isn't known, so each node is tried at each index."""
+        return dict(self._pushed_ids(checkpoint_id))
+
+    def _pushed_ids(self, checkpoint_id: str) -> Iterator[tuple[str, tuple[str, int]]]:
+        packets = self.packets(checkpoint_id)
+        names = dict.fromkeys(name for name in packets if name is not None)
+        for write in self._attribution.writes.get(checkpoint_id, ())[:1]:
+            for place in (*self._places(write, javascript=False), *self._places(write, javascript=True)):
+                for name in names:
+                    for index in range(len(packets)):
+                        yield from ((task_id, (name, index)) for task_id in place.push(name, index))
