@@ -14,6 +14,7 @@ from ckpt_cli.queries.fleet_values import ChannelSizes
 from ckpt_cli.queries.thread_trace import ThreadTrace
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.trace import ChannelSum, NodeSum, TraceSums, TraceView
 
 _MOST = 20
@@ -205,7 +206,7 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     missing = sum(not step.recorded for step in made) + traced.lost_starts
     if missing:
         why = 'langgraph 0.0, durability="exit", checkpoints that were removed, or a second run or update'
-        yield f"{missing:,} of {len(made) + traced.lost_starts:,} steps left no writes, as with {why}"
+        yield f"{missing:,} of {count_text(len(made) + traced.lost_starts, 'step')} left no writes, as with {why}"
     read, wrote = traced.tally.tokens.unplaced
     if read or wrote:
         yield f"{read:,} input and {wrote:,} output tokens are of messages that no node is known to have written"

@@ -20,11 +20,12 @@ from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories
 from ckpt_cli.plans.pending_command import describe_command_taken
-from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
+from ckpt_cli.plans.removed_records import RemovedCount, count_removed
 from ckpt_cli.plans.reset_checkpoint import describe_reset, key_of
 from ckpt_cli.plans.wording import recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
+from ckpt_cli.values.counts import count_text
 
 _NAMED = 20  # at most this many threads, runs or orphans are named one by one
 

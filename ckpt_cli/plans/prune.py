@@ -11,7 +11,7 @@ from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans import idle_threads
 from ckpt_cli.plans.idle_threads import Idle
 from ckpt_cli.plans.kept_checkpoints import Decisions
-from ckpt_cli.plans.removed_records import RemovedCount, count_removed, count_text
+from ckpt_cli.plans.removed_records import RemovedCount, count_removed
 from ckpt_cli.plans.retained_bytes import keep_fitting
 from ckpt_cli.plans.retained_snapshots import Snapshots
 from ckpt_cli.plans.retention import Retention
@@ -19,6 +19,7 @@ from ckpt_cli.plans.retention_policies import Policies
 from ckpt_cli.plans.thread_bytes import ThreadBytes
 from ckpt_cli.plans.wording import recently_written, short_ids
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.counts import count_text
 
 _NAMED = 20  # at most so many kept checkpoints are named one by one
 _UNKEPT = ("kept by no policy, and needed by nothing that stays",)

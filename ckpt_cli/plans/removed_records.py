@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ckpt_cli.model import CheckpointRow, Ref, Write, WriteKey
+from ckpt_cli.values.counts import count_text
 
 
 @dataclass(slots=True)
@@ -43,8 +44,3 @@ def count_removed(
         count.writes += 1
         count.add_size(write.size)
         yield WriteKey(refs.setdefault(write.ref, write.ref), write.task_id, write.idx)
-
-
-def count_text(count: int, noun: str) -> str:
-    """``1 checkpoint``, ``1,200 checkpoints``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -7,9 +7,9 @@ from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.model import Ref, WriteKey
 from ckpt_cli.operations.makers import Stored
-from ckpt_cli.plans.removed_records import count_text
 from ckpt_cli.plans.wording import describe_next
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.values.state import TaskWrite
 
 

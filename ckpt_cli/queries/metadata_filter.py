@@ -11,6 +11,7 @@ from ckpt_cli.model import Ref, Thread
 from ckpt_cli.parameters.where_option import HEAD_NAMES
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
+from ckpt_cli.values.counts import count_text
 
 if TYPE_CHECKING:
     from ckpt_cli.history.state.filters import Filter
@@ -38,8 +39,8 @@ class UnreadMetadata:
 
 def unread_note(count: int, problem: str) -> str:
     """A remark: how many threads have metadata that can't be read, and the problem of the first."""
-    count_text = "1 thread" if count == 1 else f"{count:,} threads"
-    return f"the metadata of {count_text} can't be read, so --where may have missed some that fit: {problem}"
+    threads = count_text(count, "thread")
+    return f"the metadata of {threads} can't be read, so --where may have missed some that fit: {problem}"
 
 
 def threads_that_fit(

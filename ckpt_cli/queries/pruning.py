@@ -15,7 +15,6 @@ from ckpt_cli.parameters.target import Target
 from ckpt_cli.plans import prune as plans
 from ckpt_cli.plans.kept_checkpoints import Decisions
 from ckpt_cli.plans.prune import Pruning, Rules
-from ckpt_cli.plans.removed_records import count_text
 from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.queries.thread_plans import plans_of_threads
 from ckpt_cli.reading import Reader
@@ -24,6 +23,7 @@ from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.bundle.thread_export import export_thread
 from ckpt_cli.savers.bundle.writer import BundleWriter
 from ckpt_cli.session import Session
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.base import Rows
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.prune import DecidedCheckpoint, PruneView

@@ -125,7 +125,7 @@ def test_a_reducer_is_named_with_another_that_explains_the_same(tmp_path: Path) 
     with SqliteSaver.from_conn_string(str(path)) as saver:
         chain(saver, "a").invoke({"n": 0}, ON)
     view = at(path, replay, "t", to="@")
-    assert "log last value or append (1 of 1 steps)" in view.reducers
+    assert "log last value or append (1 of 1 step)" in view.reducers
 
 
 def test_a_message_that_is_not_there_can_not_be_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

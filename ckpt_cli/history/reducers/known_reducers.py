@@ -8,8 +8,9 @@ from ckpt_cli.history.reducers.candidates import joined
 from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step, untouched
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.oddities import Oddity
-from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer, count_steps
+from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches
+from ckpt_cli.values.counts import count_text
 
 
 @dataclass
@@ -183,7 +184,7 @@ class Reducers:
             return "by none that is proven" if one is None else f"{one.name} (supposed, as its values are messages)"
         tally = self.tallies.get(channel, _NO_STEPS)
         best = joined(tally.candidates or tally.suspected)
-        return best.words if best else f"by none that is known ({count_steps(tally.steps)})"
+        return best.words if best else f"by none that is known ({count_text(tally.steps, 'step')})"
 
 
 _NO_STEPS = Tally()

@@ -12,6 +12,7 @@ from typing import Any
 
 from ckpt_cli.history.reducers.reducer import ABSENT, ChannelStep, Reducer, TooManyWrites, Undecided, Unfit
 from ckpt_cli.history.reducers.selections import extreme, with_new_items
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.values.langgraph_values import REMOVE_ALL, Message, items, message
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
@@ -73,11 +74,10 @@ class Evidence:
         if not self.steps:
             return f"{self.names} (supposed, as its values are messages)"
         if not self.threads:
-            return f"{self.names} ({self.explained:,} of {self.steps:,} steps)"
+            return f"{self.names} ({self.explained:,} of {count_text(self.steps, 'step')})"
         where = "another thread" if self.threads == 1 else f"{self.threads} threads"
-        return (
-            f"{self.names} (from {where}, {'' if self.holds else f'{self.explained:,} of '}{count_steps(self.steps)})"
-        )
+        some = "" if self.holds else f"{self.explained:,} of "
+        return f"{self.names} (from {where}, {some}{count_text(self.steps, 'step')})"
 
 
 def begins_a_sum(reducer: Reducer, writes: Sequence[Any]) -> bool:
@@ -255,8 +255,3 @@ _ALIKE = (  # the same with numbers, lists, no nulls, new items, rising or falli
 _PLAIN = (LAST, MESSAGES, SUM, APPEND, UNION, WITHOUT_NULLS, SETS, COLLECT, GATHER)
 REDUCERS = (*_PLAIN, MAX, MIN, NEW, TOPIC, ANY, EPHEMERAL)
 """All reducers that are tried, the most specific first: if two explain a history, the first one counts."""
-
-
-def count_steps(steps: int) -> str:
-    """A number of steps in words."""
-    return "1 step" if steps == 1 else f"{steps:,} steps"

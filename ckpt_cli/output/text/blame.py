@@ -9,6 +9,7 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.steps import pad_line
 from ckpt_cli.output.text.time_column import Clock
 from ckpt_cli.output.theme import LEADS_TO
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, Origin, PastValue, PastView
 
 _UNKNOWN = "?"
@@ -57,8 +58,7 @@ def _heading(view: BlameView | GoneView | PastView, page: Page) -> Iterator[Line
     line: Line = [("title", view.thread_id), ("muted", f"  {view.ns}" if view.ns else ""), ("", "  ")]
     line += [("key", view.path), ("", "  "), ("id", view.short)]
     line += [("muted", f"  step {view.step}" if view.step is not None else "")]
-    count = "1 checkpoint" if view.checkpoints == 1 else f"{view.checkpoints:,} checkpoints"
-    yield fit([*line, ("muted", f"  {count}")], page.width)
+    yield fit([*line, ("muted", f"  {count_text(view.checkpoints, 'checkpoint')}")], page.width)
 
 
 def _origin(one: Row) -> Origin | None:

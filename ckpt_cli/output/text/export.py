@@ -7,6 +7,7 @@ from ckpt_cli.output.cells import fit
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.theme import LEADS_TO
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.export import ExportLine, ExportView, PlaceLine, RedactionReport
 
 _PLACES = 15  # places that a terminal shows; --json has all
@@ -38,7 +39,7 @@ def _line(one: ExportLine) -> Line:
         return [("title", one.thread_id), ("", "  "), ("bad", f"left out: {one.refused}")]
     if not one.checkpoints and not one.writes:
         return [("title", one.thread_id), ("", "  "), ("muted", "the bundle has all of it")]
-    counts = f"{one.checkpoints} checkpoints, {one.writes} writes, {size(one.bytes)}"
+    counts = f"{count_text(one.checkpoints, 'checkpoint')}, {count_text(one.writes, 'write')}, {size(one.bytes)}"
     return [("title", one.thread_id), ("", "  "), ("muted", counts)]
 
 

@@ -6,6 +6,7 @@ from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line, plain
 from ckpt_cli.output.text.steps import made_by
 from ckpt_cli.output.theme import BETWEEN, BOXES, MORE, PLAIN_BOX, TIMES
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.tree import TreeRow, TreeView
 
 _LABEL = 80
@@ -50,7 +51,7 @@ class _Graph:
                     continue
                 inner = f"c{len(self.boxes)}"
                 self.boxes.append(
-                    (inner, [subgraph.node, f"{subgraph.checkpoints + subgraph.nested} checkpoints"], "fold")
+                    (inner, [subgraph.node, count_text(subgraph.checkpoints + subgraph.nested, "checkpoint")], "fold")
                 )
                 self.arrows.append((name, inner, True))
 
@@ -66,9 +67,9 @@ def _label(row: TreeRow) -> list[str]:
         ]
         return [" ".join([id_and_step, *marks]), plain(made_by(step))]
     if row.fold is not None:
-        return [f"{row.fold.checkpoints} steps", ", ".join(list(row.fold.nodes)[:4])]
+        return [count_text(row.fold.checkpoints, "step"), ", ".join(list(row.fold.nodes)[:4])]
     if row.aside is not None:
-        return [f"{row.aside.branches} branches", f"{row.aside.checkpoints} checkpoints"]
+        return [f"{row.aside.branches} branches", count_text(row.aside.checkpoints, "checkpoint")]
     return ["?"]
 
 

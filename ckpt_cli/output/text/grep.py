@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.theme import MORE
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.grep import GrepView, Hit, Sighted, ThreadCount
 
 
@@ -82,5 +83,4 @@ def _row(result: Hit | ThreadCount) -> Line:
 
 def _end(view: GrepView) -> Iterator[Line]:
     if not view.found:
-        threads = "1 thread" if view.searched == 1 else f"{view.searched} threads"
-        yield [("muted", f"nothing in {threads}")]
+        yield [("muted", f"nothing in {count_text(view.searched, 'thread')}")]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-_PLAIN = re.compile(r"(?<! or) (last value|append) \(([\d,]+) of \2 steps\)$")
+_PLAIN = re.compile(r"(?<! or) (last value|append) \(([\d,]+) of \2 steps?\)$")
 
 
 def notable_reducers(reducers: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from ckpt_cli.output.text.diff import difference_lines, side_lines
 from ckpt_cli.output.text.reducers import notable_reducers
 from ckpt_cli.output.text.steps import error
 from ckpt_cli.output.theme import FAILED, LEADS_TO, TIMES, VERDICTS
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
 _BY = {"input": "input", "update": "update"}
@@ -86,8 +87,7 @@ def _end(view: PlayedView, width: int) -> Iterator[Line]:
     if named := notable_reducers(view.reducers):
         yield from ([("muted", part)] for part in wrap(f"Reducers: {', '.join(named)}", width))
     counts = ", ".join(f"{count} {VERDICTS[verdict].word}" for verdict, count in view.verdicts.items())
-    steps = "1 step" if view.count == 1 else f"{view.count:,} steps"
-    yield [("", f"{steps} played: {counts}.")]
+    yield [("", f"{count_text(view.count, 'step')} played: {counts}.")]
 
 
 def _rows(step: PlayedStep, page: Page) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text import openmetrics
 from ckpt_cli.output.theme import BETWEEN, MORE, NOTHING, THREAD_STATUS
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.stats import AdviceLine, PeriodLine, SizeLine, StatsView
 
 _LONGEST_NAME, _SHORTEST_NAME = 40, 12  # cells
@@ -70,8 +71,8 @@ def _figures(view: StatsView) -> Iterator[Line]:
     if view.done is None and view.threads:
         threads.append([("muted", "the others: --values")])
     yield _joined(threads)
-    takes = [f"{view.checkpoints:,} checkpoints", f"{view.writes:,} writes", f"{_bytes(view.bytes)} of records"]
-    yield [("", f" {BETWEEN} ".join(takes))]
+    takes = (count_text(view.checkpoints, "checkpoint"), count_text(view.writes, "write"), _bytes(view.bytes))
+    yield [("", f" {BETWEEN} ".join(takes) + " of records")]
     disk = [f"{size(view.file_bytes)} on disk"] if view.file_bytes is not None else []
     disk += [f"{size(view.free_bytes)} of it free"] if view.free_bytes is not None else []
     if disk:
@@ -190,7 +191,7 @@ def _ending(view: StatsView, width: int) -> Iterator[Line]:
             f"and the beginnings of lists that grew: {size(grown)}"
         )
     if view.unread_checkpoints:
-        notes.append(f"{view.unread_checkpoints:,} checkpoints couldn't be split into channels")
+        notes.append(f"{count_text(view.unread_checkpoints, 'checkpoint')} couldn't be split into channels")
     yield []
     for note in notes:
         yield from ([("muted", part)] for part in flow(note, width))

@@ -9,6 +9,7 @@ from ckpt_cli.output.quantities import elapsed, size
 from ckpt_cli.output.text.contributors import KINDS, name_of
 from ckpt_cli.output.text.steps import command_words
 from ckpt_cli.output.theme import BAR, BETWEEN, LEADS_TO, MORE, NOTHING, SHORT_BAR
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.trace import ChannelSum, NodeSum, TaskLine, TraceStep, TraceView
 
 _NAME = 32  # cells for the first column of a table
@@ -51,10 +52,9 @@ def _heading(view: TraceView, width: int) -> Iterator[Line]:
     first, *others = _together(times, width - line_len(name)) if times else ("",)
     yield [*name, ("muted", first)]
     yield from ([("muted", f"  {text}")] for text in others)
-    facts = [f"{sums.runs:,} runs", f"{sums.writes:,} writes {size(sums.bytes)}"]
-    facts += (
-        [f"state {size(sums.state_bytes)} in {sums.checkpoints:,} checkpoints"] if sums.state_bytes is not None else []
-    )
+    facts = [count_text(sums.runs, "run"), f"{count_text(sums.writes, 'write')} {size(sums.bytes)}"]
+    if sums.state_bytes is not None:
+        facts.append(f"state {size(sums.state_bytes)} in {count_text(sums.checkpoints, 'checkpoint')}")
     read, wrote = sums.input_tokens + sums.unplaced_tokens[0], sums.output_tokens + sums.unplaced_tokens[1]
     facts += [f"tokens {read:,} {LEADS_TO} {wrote:,}"] if read or wrote else []
     yield from ([("muted", text)] for text in _together(facts, width))

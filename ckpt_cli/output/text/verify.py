@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ckpt_cli.output.cells import cell_len, fit, pad, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.theme import TIMES, VERDICTS
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.verify import CheckedChannel, Finding, VerifiedThread, VerifyView
 
 _SHOWN = 3  # checkpoints of a finding that a terminal shows
@@ -23,8 +24,7 @@ def render(view: VerifyView, page: Page) -> Iterator[Line]:
         for findings in _alike(thread.findings if whole else ()):
             yield from _finding(findings, page.width)
     if page.width is not None and not view.of_one:
-        threads = "1 thread" if view.count == 1 else f"{view.count:,} threads"
-        yield [("", f"{threads}, {_steps(view.steps, view.verdicts)}.")]
+        yield [("", f"{count_text(view.count, 'thread')}, {_steps(view.steps, view.verdicts)}.")]
 
 
 def _heading(thread: VerifiedThread, width: int) -> Line:
@@ -35,7 +35,7 @@ def _heading(thread: VerifiedThread, width: int) -> Line:
 
 def _steps(count: int, verdicts: Mapping[str, int]) -> str:
     words = ", ".join(f"{number:,} {VERDICTS[verdict].word}" for verdict, number in verdicts.items())
-    steps = "1 step" if count == 1 else f"{count:,} steps"
+    steps = count_text(count, "step")
     return f"{steps}: {words}" if words else steps
 
 
