@@ -1,7 +1,7 @@
 """Exports threads to a bundle: each is read in one moment, and all are in effect at once."""
 
 from collections.abc import Callable, Iterable
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -68,9 +68,7 @@ def export_threads(
             return job.view
         with bundle_writer(path, job.mark) as writer:
             _add_all(job, thread_ids, writer)
-    with closing(BundleSaver(path)) as bundle:
-        about = bundle.about()
-        job.view.size, job.view.checksum = about.size, about.facts["checksum"]
+    job.view.size, job.view.checksum = writer.size, writer.checksum.hex()
     return job.view
 
 
@@ -88,7 +86,8 @@ def _add_all(job: _Job, thread_ids: Iterable[str], writer: BundleWriter | None) 
             must_be_redacted_alike(old.redaction, job.mark)
         for thread_id in thread_ids:
             line = _add(job, thread_id, writer, old)
-            if not line.refused and ids.setdefault(line.renamed or thread_id, thread_id) != thread_id:
+            own_id = line.renamed or thread_id
+            if job.redaction and not line.refused and ids.setdefault(own_id, thread_id) != thread_id:
                 raise Refused("two threads have the same id once they are redacted; nothing was written")
             view.threads.append(line)
             job.session.progress(f"export: {len(view.threads):,} threads")

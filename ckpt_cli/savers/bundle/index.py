@@ -16,7 +16,7 @@ from ckpt_cli.savers.bundle.segments import Segment
 from ckpt_cli.savers.bundle.zstd import compress, decompress_stream
 from ckpt_cli.savers.selection import FilterKind
 
-_BLOCK = 1 << 22  # bytes of the index in one frame
+_BLOCK = 1 << 20  # bytes of the index in one frame
 _RATIO, _FREE = 200, 1 << 24  # an index that expands to more than this many times its size is refused
 
 
@@ -41,7 +41,7 @@ class Redaction(NamedTuple):
     key: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """A thread in the index.
 
@@ -81,16 +81,42 @@ class Index:
     redaction: Redaction | None = None
 
 
+class IndexBlocks:
+    """Lines of an index in compressed frames.
+
+    A writer packs the line of each thread that it finishes: it takes tens of bytes then, an `Entry` a thousand.
+
+    Attributes:
+        blocks: each frame, with the number of its bytes decompressed.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[tuple[bytes, int]] = []
+        self._block = bytearray()
+
+    def add(self, one: bytes) -> None:
+        """Add a line."""
+        self._block += one
+        if len(self._block) >= _BLOCK:
+            self._pack()
+
+    def all(self) -> list[tuple[bytes, int]]:
+        """The frames, with what was added last."""
+        if self._block:
+            self._pack()
+        return self.blocks
+
+    def _pack(self) -> None:
+        self.blocks.append((compress(self._block), len(self._block)))
+        self._block.clear()
+
+
 def index_blocks(index: Index) -> Iterator[tuple[bytes, int]]:
     """The index in compressed frames, each with the number of its bytes decompressed."""
-    block = bytearray()
+    blocks = IndexBlocks()
     for one in _index_lines(index):
-        block += one
-        if len(block) >= _BLOCK:
-            yield compress(block), len(block)
-            block.clear()
-    if block:
-        yield compress(block), len(block)
+        blocks.add(one)
+    yield from blocks.all()
 
 
 def _index_lines(index: Index) -> Iterator[bytes]:
@@ -101,14 +127,18 @@ def _index_lines(index: Index) -> Iterator[bytes]:
         yield line({"origin": {**origin._asdict(), "form": origin.form._asdict()}})
     for frame in index.frames:
         yield line({"frame": [frame.offset, frame.size, frame.contents, frame.digest.hex()]})
-    for one in index.threads.values():
-        if one.head is None:
-            raise ValueError(f"thread {one.thread_id!r} has no checkpoint")
-        counts = {"checkpoints": one.checkpoints, "writes": one.writes, "size": one.size}
-        head = [one.head.ns, one.head.checkpoint_id]
-        ids = {"head": head, "oldest": one.oldest, "newest": one.newest, "origin": one.origin}
-        rows = {"rows": one.rows} if one.rows else {}
-        yield line({"thread": one.thread_id, **ids, **counts, "pages": one.pages, **rows})
+    yield from map(entry_line, index.threads.values())
+
+
+def entry_line(one: Entry) -> bytes:
+    """The line of a thread in the index."""
+    if one.head is None:
+        raise ValueError(f"thread {one.thread_id!r} has no checkpoint")
+    counts = {"checkpoints": one.checkpoints, "writes": one.writes, "size": one.size}
+    head = [one.head.ns, one.head.checkpoint_id]
+    ids = {"head": head, "oldest": one.oldest, "newest": one.newest, "origin": one.origin}
+    rows = {"rows": one.rows} if one.rows else {}
+    return line({"thread": one.thread_id, **ids, **counts, "pages": one.pages, **rows})
 
 
 def read_index(read_at: ReadAt, footer: Footer) -> Index:

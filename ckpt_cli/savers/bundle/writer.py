@@ -2,13 +2,15 @@
 
 import hashlib
 import os
+from dataclasses import replace
+from itertools import chain
 from typing import Any, BinaryIO
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Checkpoint, Payload, Record, Ref, Row
 from ckpt_cli.savers.bundle.ends import Footer, make_footer
 from ckpt_cli.savers.bundle.frames import FrameWriter, Kind
-from ckpt_cli.savers.bundle.index import Entry, Index, Origin, index_blocks
+from ckpt_cli.savers.bundle.index import Entry, Index, IndexBlocks, Origin, entry_line, index_blocks
 from ckpt_cli.savers.bundle.known_values import KnownValues
 from ckpt_cli.savers.bundle.records import LARGEST_PAYLOAD, record_line
 from ckpt_cli.savers.bundle.rows import row_line
@@ -22,8 +24,15 @@ _PAGE = 1 << 19  # bytes of lines in one page
 class BundleWriter:
     """An open bundle that grows. What it adds is in effect once `finish` has returned, all at once.
 
-    Records of a thread come together, between `begin` and `end`.
+    Records of a thread come together, between `begin` and `end`, once for each thread.
+
+    Attributes:
+        checksum: the SHA-256 of the index, once it is written.
+        size: the bytes of the whole file, once it is written.
     """
+
+    checksum = b""
+    size = 0
 
     def __init__(self, file: BinaryIO, bundle_id: bytes, index: Index, end: int) -> None:
         """`index` is what the file has already, up to the offset `end`; what is behind it is cut off."""
@@ -36,9 +45,13 @@ class BundleWriter:
         self._page = bytearray()
         self._row_page = bytearray()
         self._entry: Entry | None = None
+        self._finished: Entry | None = None  # the last one: it may be begun again
+        self._packed = IndexBlocks()
 
     def begin(self, thread_id: str, origin: Origin) -> None:
         """Start a thread, or go on with one that the bundle has. A thread that was begun and not ended is left out.
+
+        The last thread may be begun again, and then replaces what was added of it.
 
         Raises:
             Refused: the bundle has the thread in another layout.
@@ -48,14 +61,12 @@ class BundleWriter:
         if origin not in self.index.origins:
             self.index.origins.append(origin)
         number = self.index.origins.index(origin)
+        if self._finished is not None and self._finished.thread_id != thread_id:
+            self._pack()
         old = self.index.threads.get(thread_id)
         if old is not None and self.index.origins[old.origin].form != origin.form:
             raise Refused(f"the bundle has thread {thread_id!r} in another layout; nothing was written")
-        self._entry = (
-            Entry(thread_id, number)
-            if old is None
-            else Entry(**{**vars(old), "pages": [*old.pages], "rows": [*old.rows]})
-        )
+        self._entry = Entry(thread_id, number) if old is None else replace(old, pages=[*old.pages], rows=[*old.rows])
 
     def add(self, record: Record) -> None:
         """Add a record to the thread; the bundle must not have one of the same name."""
@@ -82,19 +93,25 @@ class BundleWriter:
             self._close_page(entry)
         if self._row_page:
             self._close_row_page(entry)
-        if entry.head is not None:
-            self.index.threads[entry.thread_id] = entry
+        self._finished = entry if entry.head is not None else None
         self._entry = None
 
-    def finish(self) -> bytes:
-        """Write the index and then its footer, each safely on disk, and return the index's checksum.
+    def _pack(self) -> None:
+        if self._finished is not None:
+            self.index.threads.pop(self._finished.thread_id, None)
+            self._packed.add(entry_line(self._finished))
+            self._finished = None
+
+    def finish(self) -> None:
+        """Write the index and then its footer, each safely on disk.
 
         Raises:
             Failed: the disk is full, or can't be written; the bundle is what it was.
         """
+        self._pack()
         self.index.frames = self._frames.flush()
         start, digest, contents = self._end, hashlib.sha256(), 0
-        for block, size in index_blocks(self.index):
+        for block, size in chain(index_blocks(self.index), self._packed.all()):
             self._append(block)
             digest.update(block)
             contents += size
@@ -103,7 +120,7 @@ class BundleWriter:
         self._append(make_footer(self._bundle_id, footer))
         self._file.truncate(self._end)
         self._sync()
-        return footer.digest
+        self.checksum, self.size = footer.digest, self._end
 
     def _open_entry(self) -> Entry:
         if self._entry is None:

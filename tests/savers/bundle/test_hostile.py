@@ -91,7 +91,8 @@ def _frame(**fields: Any) -> Spoil:
 
 def _entry(**fields: Any) -> Spoil:
     def spoil(writer: BundleWriter, entry: Entry) -> None:
-        vars(entry).update(fields)
+        for name, value in fields.items():
+            setattr(entry, name, value)
 
     return spoil
 
@@ -151,7 +152,8 @@ def test_a_hostile_bundle_is_refused(tmp_path: Path, spoil: Spoil, message: str)
     path = tmp_path / "hostile.ckpt"
     with bundle_writer(path) as writer:
         add(writer, RECORDS)
-        spoil(writer, writer.index.threads["a"])
+        assert writer._finished is not None
+        spoil(writer, writer._finished)
     assert message in refusal(path)
 
 
