@@ -13,7 +13,7 @@ from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, unwrapped, user_channels
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
-from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, levels, node
+from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, node, outer_graph
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.pending_goto import with_goto
@@ -188,7 +188,7 @@ class Inspection:
         """The checkpoint that called this subgraph; None if it isn't known, and for the root graph."""
         if not self._ref.ns:
             return None
-        outer = levels(self._ref.ns)[-2]
+        outer = outer_graph(self._ref.ns, self._reader.namespaces(self._ref.thread_id))
         parents = self._reader.state(self._ref).metadata.get("parents")
         caller_id = parents.get(outer) if isinstance(parents, dict) else None
         return Ref(self._ref.thread_id, outer, caller_id) if isinstance(caller_id, str) else None

@@ -244,18 +244,22 @@ def _refuse_broken(wanted: dict[str, Channel]) -> None:
 
 
 def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
-    called: dict[str | None, list[str]] = {}
-    for ns in reader.namespaces(ref.thread_id):
-        called.setdefault(nesting.task(ns), []).append(ns)
+    namespaces = reader.namespaces(ref.thread_id)
     over = [task.id for task in snapshot.all_tasks if task.status is Status.FINISHED and task.interrupts]
     writes = reader.writes(ref) if over else []
-    lines = ((task, _task(task, called.get(task.id, []) if task.id else [])) for task in snapshot.all_tasks)
+    lines = ((task, _task(task, _called(namespaces, ref.ns, task))) for task in snapshot.all_tasks)
     handlers = {i: handler.node or "?" for i, handler in snapshot.handlers.items()}
     lines = (
         (task, line._replace(inside=failed_inside(reader, ref, task), handler=handlers.get(task.id or "")))
         for task, line in lines
     )
     return [_with_taken(line, task, writes) if task.id in over else line for task, line in lines]
+
+
+def _called(namespaces: Sequence[str], ns: str, task: Task) -> list[str]:
+    """The subgraphs that a task called, without those inside them."""
+    called = nesting.of_task(namespaces, ns, task.node, task.id) if task.node and task.id else []
+    return list(nesting.called_from(ns, called))
 
 
 def _with_taken(line: TaskLine, task: Task, writes: Sequence[TaskWrite]) -> TaskLine:

@@ -154,8 +154,8 @@ class _Drawing:
     def _callers_from_metadata(self, callers: dict[str, str]) -> dict[tuple[str, str], str]:
         """The callers that the metadata of subgraph checkpoints names, if the task id doesn't show the caller."""
         lines, ns = self.lines, self.lines.ns
-        unknown = [c for c in nesting.inside_sorted(self._namespaces, ns) if nesting.above(c) == ns]
-        unknown = [child for child in unknown if nesting.task(child) not in callers]
+        called = nesting.called_from(ns, nesting.inside_sorted(self._namespaces, ns))
+        unknown = [child for child in called if nesting.caller_task(child) not in callers]
         parents = {}
         for child in unknown:
             inner = StepLines(lines.reader, lines.thread_id, child)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.tasks.nesting import task
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.operations.restoring import Restored
 from ckpt_cli.savers.contract import Saver
@@ -26,7 +25,7 @@ def find_own_branch(saver: Saver, restored: Restored, ref: Ref) -> str | None:
     first = ref._replace(checkpoint_id=own[-1]) if own else ref
     is_whole = added <= set(own) and first in restored.added and len(own) < len(lineage)
     spaces = saver.namespaces(ref.thread_id)
-    has_memory = any(not task(part) and not part.isdigit() for ns in spaces if ns for part in ns.split("|"))
+    has_memory = any(":" not in part and not part.isdigit() for ns in spaces if ns for part in ns.split("|"))
     return tip if is_whole and not elsewhere and not has_memory else None
 
 

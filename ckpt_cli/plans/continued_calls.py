@@ -11,8 +11,8 @@ newest state, and the tasks that were due are dropped (``pregel/_loop.py: _first
 
 from itertools import pairwise
 
-from ckpt_cli.history.tasks.nesting import caller_task, levels, node
-from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, graph_of
+from ckpt_cli.history.tasks.nesting import caller_task, callers, levels, node
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -63,7 +63,7 @@ def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | 
 
 def _read_reason(reader: Reader, outer: OuterTasks, inner: Ref) -> str | None:
     """Why the graph above doesn't continue the subgraph with the head `inner`; None if it may."""
-    name = graph_of(inner.ns).replace("|", " › ")
+    name = " › ".join(callers(inner.ns))
     if outer.may_call(inner.ns):
         return None
     if not caller_task(inner.ns):

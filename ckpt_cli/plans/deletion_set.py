@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.tasks.nesting import above, task
+from ckpt_cli.history.tasks.nesting import caller_task, outer_graph
 from ckpt_cli.layouts import parents_of
 from ckpt_cli.model import CheckpointRow, Ref, Write, WriteKey
 from ckpt_cli.operations.makers import StoredWith
@@ -135,7 +135,7 @@ def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage:
     """The checkpoints of a subgraph that was called by a task whose writes are deleted."""
     if not ns or not (deletion.checkpoints or deletion.cleared):
         return ()
-    parent, owner = above(ns), task(ns)
+    parent, owner = outer_graph(ns, reader.namespaces(deletion.thread_id)), caller_task(ns)
     caller = deletion.task_starts(reader, parent).get(owner) if owner else None
     if caller is not None:
         return lineage.rows if deletion.loses_writes(parent, caller) else ()

@@ -13,6 +13,7 @@ from typing import Any
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.history.tasks.nesting import caller_task
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
@@ -165,14 +166,14 @@ def _find_copied(reader: Reader, row: CheckpointRow, *, pending: bool) -> Copied
     callers = line if pending else line - {row.checkpoint_id}
     copied: CopiedIds = {"": callers}
     ran = {write.task_id for write in reader.saver.writes(row.thread_id, "", callers, values=0)}
-    namespaces = [ns for ns in reader.saver.namespaces(row.thread_id) if ns]
+    namespaces = {ns for ns in reader.saver.namespaces(row.thread_id) if ns}
     for ns in sorted(namespaces, key=lambda ns: (ns.count("|"), ns)):
         lineage = reader.lineage(row.thread_id, ns)
         all_metadata = reader.saver.metadata([Ref(row.thread_id, ns, i) for i in lineage.rows])
         called = {
             ref.checkpoint_id
             for ref, payload in all_metadata
-            if _was_called_by_copied(named(reader.value(payload)), ns, copied, ran)
+            if _was_called_by_copied(named(reader.value(payload)), ns, copied, ran, namespaces)
         }
         if called:
             copied[ns] = {ancestor for checkpoint_id in called for ancestor in lineage.line(checkpoint_id)}
@@ -180,12 +181,18 @@ def _find_copied(reader: Reader, row: CheckpointRow, *, pending: bool) -> Copied
     return {**copied, "": line}
 
 
-def _was_called_by_copied(metadata: Mapping[str, Any], ns: str, copied: CopiedIds, ran: set[str]) -> bool:
-    """Whether a task of a copied checkpoint called this subgraph. Without recorded parents, the task id shows this."""
+def _was_called_by_copied(
+    metadata: Mapping[str, Any], ns: str, copied: CopiedIds, ran: set[str], namespaces: Collection[str]
+) -> bool:
+    """Whether a task of a copied checkpoint called this subgraph. Without recorded parents, the task id shows this.
+
+    Recorded parents name a ``@task`` that called it too, beside the checkpoint from which that started.
+    """
     parents = parents_of(metadata)
     if not parents:
-        return ns.rpartition(":")[2] in ran
-    return all(parent in copied.get(space, ()) for space, parent in parents.items())
+        return caller_task(ns) in ran
+    graphs = {space: parent for space, parent in parents.items() if not space or space in namespaces}
+    return all(parent in copied.get(space, ()) for space, parent in graphs.items())
 
 
 def _copy_records(

@@ -8,9 +8,10 @@ from typing import Any
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.state.channels import RETURN
 from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
+from ckpt_cli.history.tasks.nesting import callers
 from ckpt_cli.history.tasks.next_tasks import Packet
 from ckpt_cli.history.tasks.node_names import is_javascript
-from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, graph_of
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import handled, pulled
 from ckpt_cli.history.tasks.task_names import nested, numbered, task_names
 from ckpt_cli.inspection import Inspection
@@ -108,8 +109,7 @@ def name_of(question: Question) -> str:
 
 def _path(question: Question) -> list[str]:
     """The nodes that called the graph of a question, the outermost first, then the node that asks."""
-    callers = graph_of(question.ns).split("|") if question.ns else []
-    return [*callers, question.node or "a task"]
+    return [*callers(question.ns), question.node or "a task"]
 
 
 def _names(question: Question) -> set[str]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of
+from ckpt_cli.history.tasks.nesting import callers
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
@@ -138,7 +139,7 @@ def _path(ns: str) -> str:
 
     langgraph 1.2 ``_internal/_config.py: recast_checkpoint_ns``.
     """
-    return "|".join(part for part in graph_of(ns).split("|") if not part.isdigit())
+    return "|".join(callers(ns))
 
 
 def newest_of(copied: Mapping[str, Iterable[str]]) -> Newest:

@@ -17,7 +17,7 @@ from shlex import quote
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.tasks.answers import AskedQuestion
-from ckpt_cli.history.tasks.nesting import inside_sorted, levels
+from ckpt_cli.history.tasks.nesting import called_from, caller_task, inside_sorted, levels, node
 from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.history.tasks.task_ids import interrupt_id, with_id
 from ckpt_cli.inspection import Inspection
@@ -48,13 +48,13 @@ class ChangedSubgraphs:
             asked = self._asked_at_head(ns)
             if asked is not None and asked_id not in asked:
                 return ns
-        node = self._nodes(row.ref).get(row.task_id)
+        name = self._nodes(row.ref).get(row.task_id)
         called = self._called(row.ns)
-        subgraphs = [*called.get(f":{row.task_id}", ()), *(called.get(node, ()) if node is not None else ())]
-        if not subgraphs or (node is not None and asked_id in _own_ids(row.ns, node, row.task_id, len(source.answers))):
+        subgraphs = [*called.get(f":{row.task_id}", ()), *(called.get(name, ()) if name is not None else ())]
+        if not subgraphs or (name is not None and asked_id in _own_ids(row.ns, name, row.task_id, len(source.answers))):
             return None
         asking = (ns for ns in subgraphs if asking_checkpoints(self._reader, self._thread_id, ns, asked_id))
-        if node is None and next(asking, None) is None:
+        if name is None and next(asking, None) is None:
             return None
         last: str = max(subgraphs)
         return last
@@ -79,11 +79,9 @@ class ChangedSubgraphs:
         The key is ``:task id``, or the node for a subgraph with its own memory, whose namespace contains no task id.
         """
         called: dict[str, list[str]] = {}
-        for space in inside_sorted(self._reader.namespaces(self._thread_id), ns):
-            first, *more = space[len(ns) :].removeprefix("|").split("|")
-            node, _, owner = first.partition(":")
-            if all(part.isdigit() for part in more):
-                called.setdefault(f":{owner}" if owner else node, []).append(space)
+        for space in called_from(ns, inside_sorted(self._reader.namespaces(self._thread_id), ns)):
+            owner = caller_task(space)
+            called.setdefault(f":{owner}" if owner else node(space), []).append(space)
         return called
 
 
@@ -98,7 +96,8 @@ def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waitin
     again = f"`ckpt resume {quote(thread_id)}`"
     hint = f"let the application run graph.invoke(None, config); then {again} shows what waits"
     what = "its subgraph was changed after it asked, so the next run gives an answer to the first question that it asks"
-    unfinished = (_count_unfinished(reader, thread_id, level) for level in levels(ns)[:-1])
+    graphs = {"", *reader.namespaces(thread_id)}
+    unfinished = (_count_unfinished(reader, thread_id, level) for level in levels(ns)[:-1] if level in graphs)
     if waiting > 1 or any(count > 1 for count in unfinished):
         raise Refused(f"{what}; another task may ask first; nothing was written", hint=hint)
     if any(write.channel == RESUME for write in _repeated_writes(reader, thread_id, ns, asked_id)):
@@ -118,9 +117,9 @@ def _asked(write: TaskWrite) -> set[str | None]:
     return {with_id(one).id for one in interrupts(write.value)} if asks else set()
 
 
-def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:
+def _own_ids(ns: str, name: str, task_id: str, answers: int) -> set[str]:
     """The possible ids of a task's own questions; since langgraph 1.2.20 an id includes the number of answers."""
-    own = f"{ns}|{node}:{task_id}".removeprefix("|")
+    own = f"{ns}|{name}:{task_id}".removeprefix("|")
     return {interrupt_id(own), *(interrupt_id(f"{own}|{count}") for count in range(1, answers + 1))}
 
 

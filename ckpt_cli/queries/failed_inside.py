@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ckpt_cli.history.state.channels import ERROR
-from ckpt_cli.history.tasks.nesting import caller_task, levels, node
+from ckpt_cli.history.tasks.nesting import called_from, caller_task, inside_sorted, of_task
 from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
@@ -36,12 +36,18 @@ def _inside(reader: Reader, ref: Ref, task_id: str, called_node: str | None, err
 
 def _called(reader: Reader, ref: Ref, task_id: str, called_node: str | None) -> Iterator[Ref]:
     """The newest checkpoints of the subgraphs that a task called, also of one with a memory of its own."""
-    for ns in reader.namespaces(ref.thread_id):
-        caller = caller_task(ns) if ns and levels(ns)[-2] == ref.ns else None
-        if caller == task_id or (caller == "" and node(ns) == called_node):
-            inner = reader.head(ref.thread_id, ns).ref
-            if caller or Inspection(reader, inner).caller() == ref:
-                yield inner
+    namespaces = reader.namespaces(ref.thread_id)
+    if called_node is None:
+        called = [ns for ns in inside_sorted(namespaces, ref.ns) if caller_task(ns) == task_id]
+    else:
+        called = of_task(namespaces, ref.ns, called_node, task_id)
+    for ns in called_from(ref.ns, called):
+        yield reader.head(ref.thread_id, ns).ref
+    with_memory = f"{ref.ns}|{called_node}".removeprefix("|")
+    if with_memory in namespaces:
+        inner = reader.head(ref.thread_id, with_memory).ref
+        if Inspection(reader, inner).caller() == ref:
+            yield inner
 
 
 def _named(reader: Reader, ref: Ref, write: TaskWrite) -> str | None:

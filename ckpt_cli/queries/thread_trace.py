@@ -139,8 +139,8 @@ class ThreadTrace:
         """Task id to the namespaces of the subgraphs that the task called."""
         if ns not in self._by_task:
             by_task: dict[str, list[str]] = {}
-            for inner in nesting.inside(self._members, ns):
-                if nesting.levels(inner)[-2] == ns and (task := nesting.caller_task(inner)):
+            for inner in nesting.called_from(ns, self._members):
+                if task := nesting.caller_task(inner):
                     by_task.setdefault(task, []).append(inner)
             self._by_task[ns] = by_task
         return self._by_task[ns]
@@ -152,8 +152,8 @@ class ThreadTrace:
         """
         if ns not in self._by_caller:
             calls: dict[str, list[tuple[str, list[str]]]] = {}
-            for inner in nesting.inside(self._members, ns):
-                if nesting.levels(inner)[-2] == ns and not nesting.caller_task(inner):
+            for inner in nesting.called_from(ns, self._members):
+                if not nesting.caller_task(inner):
                     for caller, own in self._members_by_caller(inner, ns).items():
                         calls.setdefault(caller, []).append((inner, own))
             self._by_caller[ns] = calls

@@ -1,12 +1,16 @@
 """How subgraphs are nested."""
 
-from ckpt_cli.history.tasks.nesting import Call, above, calls, inside, node, task
+from ckpt_cli.history.tasks.nesting import Call, called_from, caller_task, calls, inside, node, of_task, outer_graph
 
 
 def test_a_namespace_is_the_path_of_calls_to_it() -> None:
     """Bars separate the calls; a call is a node and, unless the subgraph has its own memory, a task."""
-    assert (above("a:1|b:2"), node("a:1|b:2"), task("a:1|b:2")) == ("a:1", "b", "2")
-    assert (above("memory"), node("memory"), task("memory")) == ("", "memory", None)
+    assert (outer_graph("a:1|b:2", ["", "a:1", "a:1|b:2"]), node("a:1|b:2"), caller_task("a:1|b:2")) == (
+        "a:1",
+        "b",
+        "2",
+    )
+    assert (outer_graph("memory", ["", "memory"]), node("memory"), caller_task("memory")) == ("", "memory", "")
     assert inside(["", "a:1", "a:1|b:2", "a:11"], "a:1") == ["a:1|b:2"]
 
 
@@ -37,3 +41,19 @@ def test_checkpoints_inside_a_memory_belong_to_the_call_that_made_them() -> None
 def test_a_call_without_a_known_caller_is_given_too() -> None:
     """If neither task nor metadata names the caller, it is unknown, and no checkpoint is lost."""
     assert calls("", {"": ("r0",), "a:9": ("a0",)}, {}, {}) == [Call("a:9", None, ("a0",))]
+
+
+def test_numbers_and_called_functions_are_no_graphs() -> None:
+    """The second subgraph that a task calls has a number, one that a ``@task`` calls has the function's name."""
+    members = {"": ("r0",), "a:1": ("a0",), "a:1|1": ("a1",), "b:2|call:3": ("c0",), "b:2|call:3|d:4": ("d0",)}
+    assert [*called_from("", members)] == ["a:1", "a:1|1", "b:2|call:3"]
+    assert [*called_from("a:1", members)] == []
+    assert of_task(sorted(members), "", "a", "1") == ["a:1", "a:1|1"]
+    assert outer_graph("b:2|call:3|d:4", sorted(members)) == "b:2|call:3"
+    assert outer_graph("b:2|call:3", sorted(members)) == outer_graph("a:1|1", sorted(members)) == ""
+    assert calls("", members, {"1": "r0", "3": "r0"}, {}) == [
+        Call("a:1", "r0", ("a0",)),
+        Call("a:1|1", "r0", ("a1",)),
+        Call("b:2|call:3", "r0", ("c0",), 1),
+    ]
+    assert (node("a:1|1"), node("1"), caller_task("1")) == ("a", "1", "")

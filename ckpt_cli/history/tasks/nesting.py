@@ -2,7 +2,9 @@
 
 A namespace is a path of calls, joined by ``|``. Each call is ``node:TASK``, or ``node`` alone for a subgraph with a
 memory of its own (``checkpointer=True``). The task started from a checkpoint of the outer namespace; ``parents`` in
-metadata names that checkpoint.
+metadata names that checkpoint. Two kinds of parts are no graphs: a number, for the second and later subgraphs that one
+task called, and a ``@task`` that called the subgraph (langgraph 1.2 ``pregel/_loop.py`` and ``pregel/_algo.py:
+prepare_push_task_functional``).
 """
 
 from bisect import bisect_left, bisect_right
@@ -31,19 +33,15 @@ class Call(NamedTuple):
     nested: int = 0
 
 
-def above(ns: str) -> str:
-    """The namespace that called this one."""
-    return ns.rpartition("|")[0]
+def callers(ns: str) -> list[str]:
+    """The nodes, and the ``@task`` functions, that called each other down to this subgraph."""
+    parts = ns.split("|") if ns else []
+    return [part.partition(":")[0] for place, part in enumerate(parts) if not (place and part.isdigit())]
 
 
 def node(ns: str) -> str:
-    """The node that is this subgraph."""
-    return ns.rpartition("|")[2].partition(":")[0]
-
-
-def task(ns: str) -> str | None:
-    """The task that called this subgraph; None for a subgraph with a memory of its own."""
-    return ns.rpartition("|")[2].partition(":")[2] or None
+    """The node, or the ``@task``, that called this subgraph; of a subgraph that was compiled as a node, that node."""
+    return callers(ns)[-1]
 
 
 def levels(ns: str) -> list[str]:
@@ -54,10 +52,32 @@ def levels(ns: str) -> list[str]:
     namespaces, path = [""], list[str]()
     for part in ns.split("|") if ns else ():
         path.append(part)
-        if part.isdigit():
+        if part.isdigit() and len(path) > 1:
             namespaces.pop()
         namespaces.append("|".join(path))
     return namespaces
+
+
+def outer_graph(ns: str, namespaces: Sequence[str]) -> str:
+    """The graph in which this subgraph was called: the nearest one around it that has checkpoints.
+
+    `namespaces` are all of the thread, sorted.
+    """
+    return next((outer for outer in levels(ns)[-2:0:-1] if _has(namespaces, outer)), "")
+
+
+def of_task(namespaces: Sequence[str], ns: str, called_node: str, task_id: str) -> list[str]:
+    """The subgraphs that a task of a graph called, itself or in a ``@task``, with those inside them.
+
+    `namespaces` are all of the thread, sorted.
+    """
+    start = f"{ns}|{called_node}:{task_id}".removeprefix("|")
+    return [*([start] if _has(namespaces, start) else ()), *inside_sorted(namespaces, start)]
+
+
+def _has(namespaces: Sequence[str], ns: str) -> bool:
+    place = bisect_left(namespaces, ns)
+    return namespaces[place : place + 1] == [ns]
 
 
 def caller_task(ns: str) -> str:
@@ -79,12 +99,6 @@ def inside_sorted(namespaces: Sequence[str], ns: str) -> Sequence[str]:
     return namespaces[bisect_left(namespaces, f"{ns}|") : bisect_left(namespaces, f"{ns}{after}")]
 
 
-def _outermost(ns: str, other: str) -> str:
-    """The subgraph called from `ns` that is the namespace `other`, or that `other` is inside of."""
-    end = other.find("|", len(ns) + 1)
-    return other if end < 0 else other[:end]
-
-
 def named(namespaces: Collection[str], text: str) -> str:
     """The namespace named `text`, else the only one that begins with `text`; subgraphs inside a match don't count.
 
@@ -104,6 +118,12 @@ def named(namespaces: Collection[str], text: str) -> str:
     raise NotFound(f"no namespace {text!r}", candidates=[ns for ns in namespaces if ns][:_LISTED])
 
 
+def called_from(ns: str, namespaces: Collection[str]) -> dict[str, None]:
+    """The subgraphs that tasks of this graph called, without those that were called in them; in the same order."""
+    own = {other: levels(other) for other in inside(namespaces, ns)}
+    return dict.fromkeys(other for other, path in own.items() if ns in path and own.keys().isdisjoint(path[:-1]))
+
+
 def calls(
     ns: str,
     members: Mapping[str, tuple[str, ...]],
@@ -120,12 +140,15 @@ def calls(
     """
     result: list[Call] = []
     deeper: dict[str, list[str]] = {}
+    children = called_from(ns, members)
     for other in inside(members, ns):
-        if other != (child := _outermost(ns, other)):
-            deeper.setdefault(child, []).extend(members[other])
-    for child in (other for other in inside(members, ns) if above(other) == ns):
+        if other not in children:
+            around = next((outer for outer in levels(other) if outer in children), None)
+            if around is not None:  # else another subgraph that the caller of this one called
+                deeper.setdefault(around, []).extend(members[other])
+    for child in children:
         by_caller: dict[str | None, list[str]] = {}
-        task_caller = callers.get(task(child) or "")
+        task_caller = callers.get(caller_task(child))
         for checkpoint_id in members[child]:
             caller = task_caller or parents.get((child, checkpoint_id))
             by_caller.setdefault(caller, []).append(checkpoint_id)

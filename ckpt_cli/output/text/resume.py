@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ckpt_cli.history.tasks.snapshot import graph_of
+from ckpt_cli.history.tasks.nesting import callers
 from ckpt_cli.history.tasks.task_names import numbered
 from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, row
@@ -80,8 +80,7 @@ def _remark_and_command(remark: str, line: str, width: int) -> Iterator[Line]:
 
 
 def _head(question_line: QuestionLine) -> Line:
-    callers = graph_of(question_line.ns).split("|") if question_line.ns else []
-    first, *inner = [*callers, question_line.node or "unknown node"]
+    first, *inner = [*callers(question_line.ns), question_line.node or "unknown node"]
     names = [numbered(first, question_line.send), *inner]
     line: Line = [("waiting", f"{WAITING} "), ("node", f" {INSIDE} ".join(names))]
     if question_line.answers:
