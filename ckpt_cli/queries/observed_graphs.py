@@ -59,7 +59,9 @@ def _of_namespace(reader: Reader, thread_id: str, ns: str) -> ObservedGraph:
                     failed = walk.reads.step_nodes.node(run.failed)
                     if failed is not None:
                         graph.add_failure_handled(failed, run.node)
-            ends.add(checkpoint_id, runs, ways, None if old else walk.made_by(checkpoint_id))
+            child = None if old else walk.made_by(checkpoint_id)
+            partly = walk.reads.step_nodes.unstored_results.of(child, ()) if child is not None else ()
+            ends.add(checkpoint_id, runs, ways, child, partly)
     ends.finish()
     graph.finish()
     return graph

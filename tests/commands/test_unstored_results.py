@@ -202,3 +202,25 @@ def test_a_task_whose_writes_to_delta_channels_are_stored_counts_once(
     for step in steps:
         counted.update(step["nodes"])
     assert counted == Counter(["__start__", *ran])
+
+
+def test_a_node_whose_result_is_not_stored_may_have_led_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`graph` names it beside the node that seems to end, if what it led to failed."""
+    path = str(tmp_path / "t.sqlite")
+
+    def fails(_: State) -> Any:
+        raise ValueError("after")
+
+    graph = StateGraph(State).add_node("plan", lambda _: {}).add_node("ends", lambda _: {"log": ["ends"]})
+    graph.add_node("asks", late("asks")).add_node("after", fails)
+    graph.add_edge(START, "plan").add_edge("plan", "ends").add_edge("plan", "asks").add_edge("asks", "after")
+    with SqliteSaver.from_conn_string(path) as saver:
+        compiled = graph.compile(checkpointer=saver)
+        compiled.invoke({"log": []}, on(_THREAD), durability="exit")
+        with suppress(ValueError):
+            compiled.invoke(Command(resume="yes"), on(_THREAD), durability="exit")
+    assert run(["graph", _THREAD, "--json", "-d", path]) == 0
+    [part] = json.loads(capsys.readouterr().out)["graphs"]
+    assert [(one["source"], one["candidates"]) for one in part["edges"] if one["target"] == "after"] == [
+        (None, ["asks", "ends"])
+    ]

@@ -159,9 +159,12 @@ class ObservedGraph:
             return []
         return [Edge(run.node, END, proof=Proof.INFERRED)]
 
-    def add_unled(self, ends: Iterable[Edge], name: str) -> None:
-        """Add that a node ran after tasks that seem to end: as nothing else led there, one of them did."""
-        known = tuple(sorted({edge.source for edge in ends if edge.source is not None}))
+    def add_unled(self, ends: Iterable[Edge], name: str, partly: Sequence[str] = ()) -> None:
+        """Add that a node ran after tasks that seem to end: as nothing else led there, one of them did.
+
+        Or a node of the same step did, of which not all results are stored.
+        """
+        known = tuple(sorted({edge.source for edge in ends if edge.source is not None} | {*partly}))
         only = known[0] if len(known) == 1 else None
         self.edges[Edge(only, name, proof=Proof.CANDIDATES, candidates=known)] += 1
 

@@ -8,10 +8,14 @@ from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 
 
 class _Step(NamedTuple):
-    """The edges to the end that a step's tasks seem to have taken, and the nodes that were due after it."""
+    """The edges to the end that a step's tasks seem to have taken, and the nodes that were due after it.
+
+    Of the nodes `partly` not all results are stored, so nothing shows where they led.
+    """
 
     ends: list[Edge]
     due: set[str]
+    partly: Sequence[str] = ()
 
 
 class RunEnds:
@@ -25,7 +29,14 @@ class RunEnds:
         self._graph = graph
         self._open: dict[str, _Step] = {}
 
-    def add(self, checkpoint_id: str, runs: Sequence[TaskRun], ways: Sequence[Edge], child: str | None) -> None:
+    def add(
+        self,
+        checkpoint_id: str,
+        runs: Sequence[TaskRun],
+        ways: Sequence[Edge],
+        child: str | None,
+        partly: Sequence[str] = (),
+    ) -> None:
         """Add the tasks of a step.
 
         Args:
@@ -33,6 +44,7 @@ class RunEnds:
             runs: the tasks.
             ways: the edges that they took, that to the end too.
             child: the checkpoint that they made; None if it isn't known.
+            partly: the nodes that ran in the step, and of which not all results are stored.
         """
         led = {way.target for way in ways if way.by is RunKind.TASK and way.target is not None}
         by_others = {way.target for way in ways if way.by is not RunKind.TASK}
@@ -40,7 +52,8 @@ class RunEnds:
         before = self._open.pop(checkpoint_id, None)
         if before is not None:
             self._close(before, ran - before.due - by_others)
-        step = _Step([w for w in ways if w.proof is Proof.INFERRED], (before.due - ran if before else set()) | led)
+        due = (before.due - ran if before else set()) | led
+        step = _Step([way for way in ways if way.proof is Proof.INFERRED], due, partly)
         if child is None:
             self._close(step, set())
         else:
@@ -56,4 +69,4 @@ class RunEnds:
             self._graph.edges.update(step.ends)
             return
         for name in sorted(unled):
-            self._graph.add_unled(step.ends, name)
+            self._graph.add_unled(step.ends, name, step.partly)

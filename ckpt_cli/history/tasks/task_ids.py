@@ -69,6 +69,12 @@ def handler_names(failed_node: str) -> tuple[str, str]:
     return f"__error_handler__{failed_node}", "__default_error_handler__"
 
 
+def is_handler_name(node: str) -> bool:
+    """Whether LangGraph gave this name to the node of an error handler; see `handler_names`."""
+    own, default = handler_names("")
+    return node == default or node.startswith(own)
+
+
 @lru_cache(maxsize=1000)
 def caller(task_path: str) -> str | None:
     """The entrypoint that called this task (functional API), None for tasks of other kinds."""

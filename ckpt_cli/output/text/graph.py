@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ckpt_cli.history.state.channels import END
+from ckpt_cli.history.state.channels import END, START
+from ckpt_cli.history.tasks.task_ids import is_handler_name
 from ckpt_cli.output.cells import fit, flow, line_len
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.text.arcs import arcs
@@ -55,7 +56,7 @@ def _heading(view: GraphView) -> Line:
     root = view.graphs[0] if view.graphs else None
     facts = []
     if root is not None:
-        nodes = [one for one in root.nodes if not one.name.startswith("__")]
+        nodes = [one for one in root.nodes if one.name not in (START, END) and not is_handler_name(one.name)]
         facts = [count(len(nodes), "node"), count(len(root.edges), "edge"), count(root.steps, "step")]
         facts += [count(len(view.graphs) - 1, "subgraph")] if len(view.graphs) > 1 else []
     return [("title", name), ("muted", "   " + f" {BETWEEN} ".join(facts))]
@@ -144,7 +145,7 @@ def _node(node: NodeView) -> Line:
     facts: list[Line] = []
     runs = node.runs or node.unrecorded
     sent = f", {node.sent:,} by Send" if node.sent else ""
-    if runs and not node.name.startswith("__start"):
+    if runs and node.name != START:
         finished = " finished" if node.runs and (node.failed or node.asked) else ""
         facts.append([("muted", f"{count(runs, 'run')}{finished}{sent}")])
     facts += [[("muted", f"left no trace {node.left:,}{TIMES}")]] if node.left else []
