@@ -60,7 +60,9 @@ def _config(view: ShowView, page: Page) -> Iterator[Line]:
 def _what_runs(view: ShowView) -> str:
     if view.is_blank:
         return "raises EmptyInputError, as nothing was given yet"
-    return "runs again from here, on a new branch" if view.has_something_to_run else "has nothing to run here"
+    if not view.has_something_to_run:
+        return "has nothing to run here"
+    return "runs again from here, on a new branch" if view.children else "runs again from here"
 
 
 def _identity(view: ShowView, page: Page) -> Iterator[Line]:

@@ -20,7 +20,7 @@ STOPPED = "running, stopped, killed or copied"
 """What a due task may be: a breakpoint, a kill and a copy leave the same data."""
 FAILED_TOO = "failed too, before or after it asked"
 """Of a task that waits and ended with an error: nothing stored shows which came first."""
-_NOT_CONTINUED = "left nothing here; no run continues this call"
+_NOT_CONTINUED = "left nothing here; the thread's next run doesn't continue this call"
 _COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
@@ -210,10 +210,10 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
 
 
 def _past_lines(task: TaskView, names: Mapping[str, str], cells: int | None) -> Iterator[Line]:
-    """The questions or the error of a task that no run continues: nobody can answer or mend them any more."""
+    """The questions or the error of a task of a call that the next run with the thread's id alone doesn't continue."""
     name: Line = [("node", names[nested(numbered(task.node or "?", task.send), task.inside)])]
     did = "asked" if task.status == "waiting" else "asked and failed, in some order" if task.failed_too else "failed"
-    yield [("muted", f"{DUE} "), *name, ("muted", f"  {did}, and no run continues this call")]
+    yield [("muted", f"{DUE} "), *name, ("muted", f"  {did}; the thread's next run doesn't continue this call")]
     room = None if cells is None else max(cells - 4, 20)
     for interrupt in task.interrupts if task.status == "waiting" else ():
         yield from ([("", "  "), *line] for line in short_lines(interrupt, room))
