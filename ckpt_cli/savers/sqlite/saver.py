@@ -99,9 +99,8 @@ class SqliteSaver(PageMethods, MeasureMethods, WriteMethods):
         """Three counts over the key indexes."""
         ((checkpoints, oldest, newest),) = self._rows(sql.COUNT_CHECKPOINTS)
         writes = next(self._rows(sql.COUNT_WRITES))[0] if self._schema.writes else 0
-        return Totals(
-            self.count_threads(), checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None
-        )
+        ((threads,),) = self._rows(sql.COUNT_GROUPS)
+        return Totals(threads, checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None)
 
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id."""

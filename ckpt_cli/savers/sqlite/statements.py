@@ -97,6 +97,8 @@ NULL_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id IS NULL"
 HAS_TEXT_ID = "SELECT 1 FROM checkpoints WHERE thread_id = CAST(? AS TEXT) LIMIT 1"
 
 COUNT_CHECKPOINTS = "SELECT count(*), min({id}), max({id}) FROM checkpoints"
+COUNT_GROUPS = "SELECT count(*) FROM (SELECT 1 FROM checkpoints GROUP BY thread_id)"
+"""All ids, NULL too. It reads the whole index, as `COUNT_CHECKPOINTS` does, but jumps nowhere in it."""
 COUNT_WRITES = "SELECT count(*) FROM writes"
 COUNT = "SELECT count(*) FROM checkpoints WHERE thread_id {thread}"
 
