@@ -10,7 +10,7 @@ from ckpt_cli.savers.measures import Advice, Figures, Group, Part, Space, Thread
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.period_case import period_case
 from ckpt_cli.savers.spelling import text_of
-from ckpt_cli.savers.sqlite import columns, statements
+from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import measure_statements as sql
 from ckpt_cli.savers.sqlite.columns import bound
 from ckpt_cli.savers.sqlite.driver import ResultRow
@@ -103,9 +103,11 @@ class MeasureMethods(ThreadMethods):
     def heads_by(self, keys: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], int]]:
         """One statement, which reads the metadata of the heads and nothing else of them."""
         self._enlarge_cache()
-        found = ", ".join(sql.FOUND.replace("{at}", str(place)) for place in range(1, len(keys) + 1))
-        places = ", ".join(str(place) for place in range(1, len(keys) + 1))
-        rows = self._rows(statements.IDS + sql.HEADS_BY, [f'$."{key}"' for key in keys], found=found, places=places)
+        numbers = range(1, len(keys) + 1)
+        found = ", ".join(sql.FOUND.replace("{at}", str(number - 1)) for number in numbers)
+        paths = ", ".join(f"?{number}" for number in [*numbers, 1])  # one path alone would give no array
+        parts = {"found": found, "paths": paths, "places": ", ".join(map(str, numbers))}
+        rows = self._rows(sql.HEADS_BY, [f'$."{key}"' for key in keys], **parts)
         for *values, number in rows:
             yield tuple(None if value is None else str(value) for value in values), number
 

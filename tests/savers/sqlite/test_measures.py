@@ -114,3 +114,33 @@ def test_the_largest_threads(tmp_path: Path) -> None:
         largest = list(saver.thread_sizes(BOUNDS[0], largest=2))
         assert sorted(one.thread_id for one in largest) == ["busy", "t29", "t3"]
         assert all(every[one.thread_id] == one for one in largest)
+
+
+def test_heads_are_counted_by_values_of_every_type(tmp_path: Path) -> None:
+    """Texts as they are, other values as JSON; None for broken metadata and for threads without a root graph."""
+    documents = [
+        '{"user": "[1]"}',
+        '{"user": true, "x": false}',
+        '{"x": {"a": [null, "é"]}, "user": 1.50}',
+        '{"user": [1, "a"]}',
+        '{"user": "u", "x": "\\u00e9"}',
+        '{"user": "u"',
+    ]
+    heads = [
+        checkpoint(f"t{n}", EARLY.format(1), metadata=Payload("json", text.encode()))
+        for n, text in enumerate(documents)
+    ]
+    below = checkpoint("below", EARLY.format(1), ns="sub", metadata=Payload("json", b'{"user": "u"}'))
+    with closing(create(tmp_path / "x.sqlite")) as saver:
+        saver.apply(Plan("records", (*heads, below)))
+    with closing(open_file(tmp_path / "x.sqlite")) as saver:
+        values = {"[1]": 1, "true": 1, "1.5": 1, '[1,"a"]': 1, "u": 1, None: 2}
+        assert dict(saver.heads_by(["user"])) == {(value,): number for value, number in values.items()}
+        assert dict(saver.heads_by(["x", "user"])) == {
+            (None, "[1]"): 1,
+            ("false", "true"): 1,
+            ('{"a":[null,"é"]}', "1.5"): 1,
+            (None, '[1,"a"]'): 1,
+            ("é", "u"): 1,
+            (None, None): 2,
+        }
