@@ -1,6 +1,8 @@
 """Tests of the methods of `savers.measures.Measurer`: counts and sizes."""
 
 from collections import Counter
+from heapq import nlargest
+from itertools import product
 
 import pytest
 
@@ -74,6 +76,25 @@ class Measuring(Samples):
         if None in sizes.values():
             pytest.skip("the engine can't tell sizes without reading the values")
         assert (sizes["large"] or 0) > 200_000 > (sizes["small"] or 0) > 0
+
+    def test_all_threads_are_measured_as_some_are(self, make: Make) -> None:
+        """The groups of all, and the largest and busiest threads with the figures that they have alone."""
+        names = [("a", EARLY), ("a", LATE), ("b", MIDDLE), ("b", LATE), ("c", EARLY), ("d", "1")]
+        checkpoints = [self.checkpoint(thread, own) for thread, own in names]
+        writes = [self.write("c", EARLY, f"task {n}", channel="x") for n in range(9)]
+        saver = make([*checkpoints, *writes, self.write("d", "1", "one", channel="y")])
+        measured = [*saver.measure(BOUNDS, MIDDLE, 2)]
+        groups = [one for one in measured if isinstance(one, Group)]
+        sizes = [one for one in measured if not isinstance(one, Group)]
+        known = [*saver.groups(BOUNDS)]
+        for part, field in product(Part, ("ns", "channel", "period", "tag", "task_path")):
+            assert _counted(groups, part, field) == _counted(known, part, field)
+        assert sum(one.bytes or 0 for one in groups) == sum(one.bytes or 0 for one in known)
+        by_id = {one.thread_id: one for one in saver.thread_sizes(MIDDLE)}
+        assert all(by_id[one.thread_id] == one for one in sizes)
+        assert len({one.thread_id for one in sizes}) == len(sizes)
+        for number in (lambda one: one.recent, lambda one: one.bytes or 0):
+            assert nlargest(2, map(number, sizes)) == nlargest(2, map(number, by_id.values()))
 
     def test_heads_are_counted_by_a_text_of_their_metadata(self, make: Make) -> None:
         """Older checkpoints don't count; heads without the key, or with null, count as None."""

@@ -11,7 +11,7 @@ from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.layouts import read_metadata
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.parameters.selector import ThreadSelection
-from ckpt_cli.queries.fleet_sizes import Periods, add_groups, add_threads
+from ckpt_cli.queries.fleet_sizes import Periods, add_sizes
 from ckpt_cli.queries.fleet_status import FleetStatus, Halted
 from ckpt_cli.queries.thread_pages import Heads
 from ckpt_cli.reading import Reader
@@ -104,8 +104,7 @@ def _add_sizes(session: Session, view: StatsView, heads: Heads | None) -> None:
     view.threads, newest = session.read(_totals) if only is None else (len(only), _newest(only))
     view.idle = None if newest is None else round(max(now - newest, 0.0), 3)
     periods = Periods(now if newest is None else newest, now)
-    session.read(lambda reader: add_groups(reader, view, _id_pages(only), periods))
-    session.read(lambda reader: add_threads(reader, view, _id_pages(only), now))
+    session.read(lambda reader: add_sizes(reader, view, None if only is None else _id_pages(only), periods, now))
     if view.bytes is None:
         view.notes.append(
             "this database can't tell the bytes of checkpoints without reading them: --values adds them up"
@@ -122,11 +121,8 @@ def _newest(heads: Heads) -> float | None:
     return max((when for when in times if when is not None), default=None)
 
 
-def _id_pages(heads: Heads | None) -> Iterator[Collection[str] | None]:
-    """The ids of the chosen threads, page by page; one page of None for all threads."""
-    if heads is None:
-        yield None
-        return
+def _id_pages(heads: Heads) -> Iterator[Collection[str]]:
+    """The ids of the chosen threads, page by page."""
     for page in pages(heads, _AT_ONCE):
         yield [thread.thread_id for thread in page]
 

@@ -77,25 +77,59 @@ def _newest_first(item: tuple[tuple[float | None, float | None, bool], list[Sums
     return not dated, -(low or 0.0)
 
 
-def add_groups(reader: Reader, view: StatsView, pages: Iterable[Collection[str] | None], periods: Periods) -> None:
-    """Add the records of some threads to a view; the only page is None for all threads."""
-    by: dict[Callable[[Group], Name], dict[Name, Sums]] = {_ns: {}, _channel: {}, _node: {}, _tag: {}}
-    by_period: dict[int | None, Sums] = {}
-    total = Sums()
+def add_sizes(
+    reader: Reader, view: StatsView, pages: Iterable[Collection[str]] | None, periods: Periods, now: float
+) -> None:
+    """Add the records of some threads to a view, or of all if there are no pages, and the threads that take most."""
+    since = ids.lowest_id(now - _DAY)
+    groups, threads = _GroupSums(), _TopThreads()
+    for one in _measured(reader, pages, periods, since):
+        if isinstance(one, Group):
+            groups.add(one)
+        else:
+            threads.add(one)
+    groups.fill(view, periods)
+    threads.fill(view)
+
+
+def _measured(
+    reader: Reader, pages: Iterable[Collection[str]] | None, periods: Periods, since: str
+) -> Iterator[Group | ThreadSize]:
+    saver = reader.saver
+    if pages is None:
+        yield from saver.measure(periods.bounds, since, _LARGEST)
+        return
     for page in pages:
-        for group in reader.saver.groups(periods.bounds, page):
-            total.add(group)
-            by_period.setdefault(group.period, Sums()).add(group)
-            for name_of, sums in by.items():
-                name = name_of(group)
-                known = name if name in sums or len(sums) < _NAMES else _OTHERS
-                sums.setdefault(known, Sums()).add(group)
-    view.checkpoints, view.writes = total.numbers[Part.CHECKPOINT], total.numbers[Part.WRITE]
-    view.bytes = total.bytes
-    dated = [(period, sums) for period, sums in by_period.items() if period is not None]
-    view.rate = sum(one.numbers[Part.CHECKPOINT] for at, one in dated if periods.recent(at)) if dated else None
-    view.by_period = [*periods.lines(by_period)]
-    view.by_namespace, view.by_channel, view.by_node, view.by_type = (_lines(sums) for sums in by.values())
+        yield from saver.groups(periods.bounds, page)
+        yield from saver.thread_sizes(since, page)
+
+
+class _GroupSums:
+    """Groups added up by each of their names."""
+
+    def __init__(self) -> None:
+        self._by: dict[Callable[[Group], Name], dict[Name, Sums]] = {_ns: {}, _channel: {}, _node: {}, _tag: {}}
+        self._by_period: dict[int | None, Sums] = {}
+        self._total = Sums()
+
+    def add(self, group: Group) -> None:
+        """Add a group."""
+        self._total.add(group)
+        self._by_period.setdefault(group.period, Sums()).add(group)
+        for name_of, sums in self._by.items():
+            name = name_of(group)
+            known = name if name in sums or len(sums) < _NAMES else _OTHERS
+            sums.setdefault(known, Sums()).add(group)
+
+    def fill(self, view: StatsView, periods: Periods) -> None:
+        """Write the sums into a view."""
+        total = self._total
+        view.checkpoints, view.writes = total.numbers[Part.CHECKPOINT], total.numbers[Part.WRITE]
+        view.bytes = total.bytes
+        dated = [(period, sums) for period, sums in self._by_period.items() if period is not None]
+        view.rate = sum(one.numbers[Part.CHECKPOINT] for at, one in dated if periods.recent(at)) if dated else None
+        view.by_period = [*periods.lines(self._by_period)]
+        view.by_namespace, view.by_channel, view.by_node, view.by_type = (_lines(sums) for sums in self._by.values())
 
 
 def _ns(group: Group) -> Name:
@@ -126,17 +160,22 @@ def _lines(sums: dict[Name, Sums]) -> list[SizeLine]:
     return sorted(lines, key=lambda one: (-(one.bytes or 0), -one.checkpoints - one.writes, one.name or ""))
 
 
-def add_threads(reader: Reader, view: StatsView, pages: Iterable[Collection[str] | None], now: float) -> None:
-    """Add to a view the threads that take most, and those that got most checkpoints in the last day."""
-    since = ids.lowest_id(now - _DAY)
-    sizes = (one for page in pages for one in reader.saver.thread_sizes(since, page, largest=_LARGEST))
-    largest, talkers = _Top(_by_size), _Top(lambda one: (one.recent, one.thread_id))
-    for one in sizes:
-        largest.add(one)
+class _TopThreads:
+    """The threads that take most, and those that got most checkpoints in the last day."""
+
+    def __init__(self) -> None:
+        self._largest, self._talkers = _Top(_by_size), _Top(lambda one: (one.recent, one.thread_id))
+
+    def add(self, one: ThreadSize) -> None:
+        """Add a thread."""
+        self._largest.add(one)
         if one.recent:
-            talkers.add(one)
-    view.largest = [ThreadLine(*one) for one in largest.found()]
-    view.talkers = [ThreadLine(*one) for one in talkers.found()]
+            self._talkers.add(one)
+
+    def fill(self, view: StatsView) -> None:
+        """Write their names and sizes into a view."""
+        view.largest = [ThreadLine(*one) for one in self._largest.found()]
+        view.talkers = [ThreadLine(*one) for one in self._talkers.found()]
 
 
 def _by_size(one: ThreadSize) -> tuple[int, int, str]:

@@ -193,6 +193,11 @@ class Measurer:
                 recent = sum(1 for row in rows if period(row.checkpoint_id, [since]) == 1)
                 yield ThreadSize(thread_id, len(rows), len(writes.get(thread_id, ())), size, recent)
 
+    def measure(self, bounds: Sequence[str], since: str, largest: int) -> Iterator[Group | ThreadSize]:
+        """What `groups` and `thread_sizes` give of all threads, for engines that find both at once."""
+        yield from self.groups(bounds)
+        yield from self.thread_sizes(since, largest=largest)
+
     def stored_sizes(self, thread_id: str) -> StoredSizes:
         """The bytes of each checkpoint of a thread, and of the values that they share."""
         rows = [*self.rows_of([thread_id])]

@@ -92,6 +92,10 @@ class PassingSaver(Saver):
         """See `Measurer.groups`."""
         return self._saver.groups(bounds, thread_ids)
 
+    def measure(self, bounds: Sequence[str], since: str, largest: int) -> Iterator[Group | ThreadSize]:
+        """See `Measurer.measure`."""
+        return self._saver.measure(bounds, since, largest)
+
     def plan_vacuum(self) -> Vacuum:
         """See `Measurer.plan_vacuum`."""
         return self._saver.plan_vacuum()

@@ -28,7 +28,7 @@ _AFTER_DELETE = {
 }
 
 
-class _Table(NamedTuple):
+class Table(NamedTuple):
     """The statements that measure one table; `checkpoint_id` is the short name of the column."""
 
     checkpoint_id: str
@@ -38,8 +38,8 @@ class _Table(NamedTuple):
     case: str
 
 
-_CHECKPOINTS = _Table("id", sql.CHECKPOINTS, sql.NAMES, sql.CHECKPOINTS_BY_NUMBER, sql.CASE)
-_WRITES = _Table("write_id", sql.WRITES, sql.WRITE_NAMES, sql.WRITES_BY_NUMBER, sql.WRITE_CASE)
+CHECKPOINTS = Table("id", sql.CHECKPOINTS, sql.NAMES, sql.CHECKPOINTS_BY_NUMBER, sql.CASE)
+_WRITES = Table("write_id", sql.WRITES, sql.WRITE_NAMES, sql.WRITES_BY_NUMBER, sql.WRITE_CASE)
 
 
 class MeasureMethods(ThreadMethods):
@@ -51,21 +51,24 @@ class MeasureMethods(ThreadMethods):
         """One statement for each table. SQLite sorts the lengths, not the values."""
         self._enlarge_cache()
         for only, ids in self._chunks(thread_ids):
-            for tag, ns, period, count, size in self._by_names(_CHECKPOINTS, bounds, only, ids):
+            for tag, ns, period, count, size in self._by_names(CHECKPOINTS, bounds, only, ids):
                 yield Group(Part.CHECKPOINT, count, size, text_of(ns), "", columns.tag(tag), "", period)
-            rows = self._by_names(_WRITES, bounds, only, ids) if self._schema.writes else ()
-            for channel, path, tag, ns, period, count, size in rows:
-                names = (text_of(ns), text_of(channel), columns.tag(tag), text_of(path))
-                yield Group(Part.WRITE, count, size, *names, period)
+            yield from self._write_groups(bounds, only, ids)
 
-    def _by_names(self, table: _Table, bounds: Sequence[str], only: str, ids: Sequence[Scalar]) -> Iterator[ResultRow]:
+    def _write_groups(self, bounds: Sequence[str], only: str = "", ids: Sequence[Scalar] = ()) -> Iterator[Group]:
+        rows = self._by_names(_WRITES, bounds, only, ids) if self._schema.writes else ()
+        for channel, path, tag, ns, period, count, size in rows:
+            names = (text_of(ns), text_of(channel), columns.tag(tag), text_of(path))
+            yield Group(Part.WRITE, count, size, *names, period)
+
+    def _by_names(self, table: Table, bounds: Sequence[str], only: str, ids: Sequence[Scalar]) -> Iterator[ResultRow]:
         """The names and the period of a table's rows; how many have them, and their bytes."""
         when, times = period_case(self._schema.columns[table.checkpoint_id], bounds, "?")
-        names = [*self._rows(table.names, most=str(_NAMES + 1))] if not only else []
-        if not 0 < len(names) <= _NAMES or not all(map(_is_plain, chain(*names))):
+        names = self._few_names(table) if not only else []
+        if not names:
             yield from self._rows(table.all_names, [*times, *ids], period=when, only=only, others="")
             return
-        cases = "".join(table.case.format(number=number) for number in range(len(names)))
+        cases = cases_of(table, names)
         periods = len(bounds) + 2  # the last is that of ids without a time
         parts = {"cases": cases, "period": when, "periods": str(periods)}
         are_all = True
@@ -76,8 +79,18 @@ class MeasureMethods(ThreadMethods):
             place, period = divmod(number, periods)
             yield (*names[place], period if period < periods - 1 else None, *sums)
         if not are_all:
-            others = sql.OTHERS.format(cases=cases)
-            yield from self._rows(table.all_names, [*times, *chain(*names)], period=when, only="", others=others)
+            yield from self._without_number(table, bounds, names)
+
+    def _without_number(self, table: Table, bounds: Sequence[str], names: Sequence[ResultRow]) -> Iterator[ResultRow]:
+        """As `_by_names`, for rows whose names aren't among these."""
+        when, times = period_case(self._schema.columns[table.checkpoint_id], bounds, "?")
+        others = sql.OTHERS.format(cases=cases_of(table, names))
+        yield from self._rows(table.all_names, [*times, *chain(*names)], period=when, only="", others=others)
+
+    def _few_names(self, table: Table) -> list[ResultRow]:
+        """The names that the first rows have; none if they are many, or can't be compared as parameters."""
+        names = [*self._rows(table.names, most=str(_NAMES + 1))]
+        return names if len(names) <= _NAMES and all(map(_is_plain, chain(*names))) else []
 
     def thread_sizes(
         self, since: str, thread_ids: Collection[str] | None = None, *, largest: int | None = None
@@ -169,6 +182,11 @@ class MeasureMethods(ThreadMethods):
             values: list[Scalar] = [bound(one) if isinstance(one, str) else one for one in stored if one is not None]
             null = " OR thread_id IS NULL" if None in stored else ""
             yield f"WHERE (thread_id IN ({places}){null})", values
+
+
+def cases_of(table: Table, names: Sequence[ResultRow]) -> str:
+    """The conditions that give each of these names its number; the names themselves are parameters."""
+    return "".join(table.case.format(number=number) for number in range(len(names)))
 
 
 def _is_plain(name: Scalar) -> bool:

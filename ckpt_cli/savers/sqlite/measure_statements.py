@@ -49,6 +49,18 @@ WRITES_BY_NUMBER = (
 OTHERS = "WHERE CASE {cases} END IS NULL"
 WRITE_CASE = " WHEN channel IS ? AND path IS ? AND tag IS ? AND ns IS ? THEN {number}"
 
+NUMBERS_OF_THREADS = (
+    "SELECT thread_id, number, count(*), sum(size) FROM ("  # noqa: S608 - constants
+    "SELECT thread_id, CASE {cases} ELSE {unnamed} END * {periods} + ifnull({period}, {periods} - 1) AS number, size"
+    " FROM (SELECT thread_id, {tag} AS tag, "
+    + _OUTERMOST
+    + " AS ns, {id}, {size} + {metadata_size} AS size FROM checkpoints) LIMIT -1) GROUP BY thread_id, number"
+)
+"""As `CHECKPOINTS_BY_NUMBER`, but by thread. To sort ids costs less than to find each row by the key index."""
+MUCH_WRITTEN = """
+    SELECT thread_id FROM writes GROUP BY thread_id HAVING sum(ifnull({write_size}, 0)) >= ?
+"""
+
 _CHECKPOINTS_OF_THREADS = """
     SELECT thread_id, count(*) AS checkpoints, 0 AS writes, sum({size} + {metadata_size}) AS size,
         sum(length({id}) = 36 AND substr({id}, 15, 1) = '6' AND {id} >= ?) AS recent

@@ -20,9 +20,9 @@ from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.columns import among, equals
 from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
-from ckpt_cli.savers.sqlite.measure_methods import MeasureMethods
 from ckpt_cli.savers.sqlite.page_methods import PageMethods, writes_of
 from ckpt_cli.savers.sqlite.schema import Schema, detect
+from ckpt_cli.savers.sqlite.whole_methods import WholeMethods
 from ckpt_cli.savers.sqlite.write_methods import WriteMethods
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ def open_file(path: Path, location: str = "") -> "SqliteSaver":
         raise
 
 
-class SqliteSaver(PageMethods, MeasureMethods, WriteMethods):
+class SqliteSaver(PageMethods, WholeMethods, WriteMethods):
     """The saver of a database file of any generation."""
 
     name: ClassVar[str] = "sqlite"

@@ -1,22 +1,26 @@
 """Sizes of all records: counted by numbers for the names, they are those of the records themselves."""
 
+import random
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
+from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ckpt_cli.conformance.records import checkpoint, write
-from ckpt_cli.model import Checkpoint, Payload, Plan, Write
-from ckpt_cli.savers.measures import Group, Measurer
-from ckpt_cli.savers.sqlite import create, measure_methods, open_file
+from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write
+from ckpt_cli.savers.measures import Group, Measurer, ThreadSize
+from ckpt_cli.savers.sqlite import create, measure_methods, open_file, whole_methods
 from ckpt_cli.savers.sqlite import measure_statements as sql
+from ckpt_cli.savers.sqlite.measure_methods import CHECKPOINTS
 from ckpt_cli.savers.sqlite.saver import SqliteSaver
 
 BOUNDS = ["1f0", "1f1"]
-EARLY, LATE = "1ef00000-0000-6000-8000-0000000000{:02x}", "1f050000-0000-6000-8000-0000000000{:02x}"
+EARLY, BETWEEN, LATE = (f"{start}0000-0000-6000-8000-0000000000{{:02x}}" for start in ("1ef0", "1f02", "1f05"))
 
 
 def _sums(groups: Iterable[Group]) -> dict[Group, tuple[int, int]]:
@@ -144,3 +148,54 @@ def test_heads_are_counted_by_values_of_every_type(tmp_path: Path) -> None:
             ("é", "u"): 1,
             (None, None): 2,
         }
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("kind", ["usual", "many names", "an odd id", "a late name"])
+def test_a_whole_database_is_measured_as_its_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, kind: str
+) -> None:
+    """Few threads' writes are added up, and whichever thread's are: the largest and the busiest are the same."""
+    monkeypatch.setattr(whole_methods, "_LARGE", 6)
+    monkeypatch.setattr(whole_methods, "_CANDIDATES", 2 if seed % 2 else 30)
+    if kind == "a late name":
+        few = CHECKPOINTS._replace(names=CHECKPOINTS.names.replace("LIMIT 1000", "LIMIT 20"))
+        monkeypatch.setattr(whole_methods, "CHECKPOINTS", few)
+    path = tmp_path / "x.sqlite"
+    _make_random(path, random.Random(seed), kind)
+    with closing(open_file(path)) as saver:
+        measured = [*saver.measure(BOUNDS, "1f04", 5)]
+        groups = [one for one in measured if isinstance(one, Group)]
+        sizes = [one for one in measured if isinstance(one, ThreadSize)]
+        assert _sums(groups) == _sums(saver.groups(BOUNDS))
+        every = [*saver.thread_sizes("1f04")]
+        assert not {*sizes} - {*every}
+        assert len({one.thread_id for one in sizes}) == len(sizes)
+        for number in (lambda one: one.bytes or 0, lambda one: one.recent):
+            assert nlargest(5, map(number, sizes)) == nlargest(5, map(number, every))
+
+
+def _make_random(path: Path, dice: random.Random, kind: str) -> None:
+    records: list[Checkpoint | Write] = []
+    for number in range(40):
+        lengths, usual = dice.choice([[0], [10, 20], [1000]]), dice.choice([*[BETWEEN, "no-uuid-{:02x}"] * 2, LATE])
+        for step in range(dice.choice([1, 1, 2, 7])):
+            ref_id = dice.choice([EARLY, BETWEEN, LATE, usual, usual]).format(step)
+            ns = dice.choice(["", "", "sub:1"]) if kind != "many names" else f"n{dice.randrange(80)}"
+            ns = "late" if kind == "a late name" and number > 30 else ns
+            body = Payload("msgpack", b"x" * dice.choice(lengths))
+            records.append(checkpoint(f"t{number}", ref_id, ns=ns, body=body))
+            written = Payload("msgpack", b"x" * dice.choice([0, 0, 50, 2000]))
+            records += [
+                write(f"t{number}", ref_id, ns=ns, idx=idx, payload=written) for idx in range(dice.randrange(3))
+            ]
+    with closing(create(path)) as saver:
+        saver.apply(Plan("records", tuple({_key(one): one for one in records}.values())))
+    with closing(sqlite3.connect(path)) as connection:
+        if kind == "an odd id":
+            connection.execute("UPDATE checkpoints SET thread_id = x'7431' WHERE thread_id = 't1'")
+        connection.commit()
+
+
+def _key(one: Checkpoint | Write) -> tuple[Ref, int | None]:
+    return (one.ref, one.idx) if isinstance(one, Write) else (one.row.ref, None)
