@@ -41,6 +41,28 @@ HEAD_HAS_WRITE = """
         AND CAST(channel AS TEXT) IN ({channels})
 """
 
+WRITES_OF_FIRST_THREADS = """
+    SELECT count(DISTINCT thread_id), sum({write_size})
+    FROM (SELECT thread_id, value FROM writes ORDER BY thread_id LIMIT ?)
+"""
+MARKED_HEADS = """
+    WITH marked(id, own) AS (
+        SELECT DISTINCT thread_id, {write_id} FROM writes NOT INDEXED
+        WHERE {write_ns} = '' AND CAST(channel AS TEXT) IN ({channels}) LIMIT -1
+    ), heads(id, own, head) AS (
+        SELECT id, own, (SELECT max({id}) FROM checkpoints WHERE thread_id = marked.id AND {ns} = '')
+        FROM marked LIMIT -1
+    )
+    SELECT id, head FROM (
+        SELECT id, head FROM heads WHERE own = head
+        UNION ALL
+        SELECT thread_id, NULL FROM checkpoints GROUP BY thread_id
+        HAVING thread_id IS NOT NULL AND NOT count(CASE WHEN {ns} = '' THEN {id} END)
+    )
+    ORDER BY head IS NOT NULL, head DESC, id
+"""
+"""What `SOME_THREADS` finds with `HEAD_HAS_WRITE`, by one pass over the writes and one over the key index."""
+
 HEAD_MAY_HAVE = """
     SELECT 1 FROM (
         SELECT coalesce({metadata}, '') AS metadata FROM checkpoints

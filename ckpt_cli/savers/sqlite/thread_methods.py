@@ -17,6 +17,9 @@ from ckpt_cli.savers.sqlite.schema import Schema
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
 from ckpt_cli.savers.thread_order import head_id, newest_first
 
+_SAMPLE = 1000  # writes that show how many there are for a thread, and how large they are
+_FEW_WRITES, _SMALL = 8, 500  # for a thread; bytes
+
 
 class ThreadMethods(Saver):
     """Methods that list threads; `SqliteSaver` adds the others."""
@@ -30,10 +33,17 @@ class ThreadMethods(Saver):
         return self._newest_first(self._rows(sql.THREADS))
 
     def threads_with(self, channels: Collection[str]) -> Iterator[Thread]:
-        """One statement; a head without writes, as that of a finished thread, costs one look at their key index."""
+        """One statement, which looks at the writes of heads, or at all writes if a thread has only few small ones.
+
+        A look costs as much as ten or twenty rows that follow each other. A head without writes, as that of a finished
+        thread, costs one look at their key index.
+        """
         if not self._schema.writes:
             return iter(())
         places = ", ".join("?" * len(channels))
+        ((threads, size),) = self._rows(sql.WRITES_OF_FIRST_THREADS, [_SAMPLE])
+        if threads >= _SAMPLE / _FEW_WRITES and size <= _SAMPLE * _SMALL:
+            return self._newest_first(self._rows(sql.MARKED_HEADS, list(channels), channels=places))
         return self._some_threads(self._schema.sql(sql.HEAD_HAS_WRITE, channels=places), list(channels))
 
     def threads_having(
