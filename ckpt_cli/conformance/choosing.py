@@ -36,6 +36,14 @@ class Choosing(Samples):
         assert [one for one in found if one != "only below"] == wanted
         assert {"only below", *wanted} <= {one.thread_id for one in saver.threads_with(["__interrupt__", "__error__"])}
 
+    def test_threads_with_subgraphs(self, make: Make) -> None:
+        """Threads with a namespace beside the root's, or below it alone; no others, and none that wasn't asked for."""
+        nested = [self.checkpoint(i, "2", ns="sub:1") for i in self.odd_ids[::2]]
+        below = [self.checkpoint("only below", "3", ns="sub"), self.checkpoint("another", "3", ns="sub")]
+        saver = make([*(self.checkpoint(i, "1") for i in self.odd_ids), *nested, *below])
+        assert saver.with_subgraphs([]) == set()
+        assert saver.with_subgraphs([*self.odd_ids, "only below"]) == {*self.odd_ids[::2], "only below"}
+
     def test_threads_by_the_metadata_of_heads(self, make: Make) -> None:
         """No thread is missed that has a value under a key, or that lacks the key; others have an older checkpoint."""
         nothing = make([]).threads_having("user", "u-1")

@@ -82,19 +82,13 @@ class FleetStatus:
         for write in self._reader.saver.writes_on([one.head for one in threads], values=_LONGEST_VALUE):
             writes.setdefault(write.ref, []).append(write)
         marked = [one for one in threads if any(write.channel in _MARKS for write in writes.get(one.head, ()))]
-        nested = self._with_subgraphs(one for one in marked if any(w.channel == INTERRUPT for w in writes[one.head]))
+        asking = [one.thread_id for one in marked if any(write.channel == INTERRUPT for write in writes[one.head])]
+        nested = self._reader.saver.with_subgraphs(asking)  # an answer may be stored there
         for thread in marked:
             if thread.thread_id in nested or thread.head.ns or _leave_doubt(writes[thread.head]):
                 yield thread
             else:
                 self._add_tasks(thread, writes[thread.head])
-
-    def _with_subgraphs(self, threads: Iterable[Thread]) -> set[str]:
-        """The threads that have subgraphs: an answer may be stored there."""
-        saver, some = self._reader.saver, [thread.thread_id for thread in threads]
-        if saver.page == 1:
-            return {thread_id for thread_id in some if any(saver.namespaces(thread_id))}
-        return {row.thread_id for row in saver.rows_of(some) if row.ns} if some else set()
 
     def _add_tasks(self, thread: Thread, writes: list[Write]) -> None:
         waiting, failed = [], []

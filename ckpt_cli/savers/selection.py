@@ -54,6 +54,9 @@ class Selection(NamedTuple):
 class Selector(ArrivalMethods):
     """The role of a saver whose engine can select checkpoints and threads; a part of the contract."""
 
+    page: int
+    """See `Saver.page`."""
+
     @abstractmethod
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """See `Saver.checkpoints`."""
@@ -76,6 +79,16 @@ class Selector(ArrivalMethods):
             writes = self.writes_on([thread.head for thread in page], values=0)
             marked = {write.ref for write in writes if write.channel in channels}
             yield from (thread for thread in page if thread.head in marked)
+
+    @abstractmethod
+    def namespaces(self, thread_id: str) -> list[str]:
+        """See `Saver.namespaces`."""
+
+    def with_subgraphs(self, thread_ids: Collection[str]) -> set[str]:
+        """Those of these threads that have checkpoints in a namespace that isn't the root graph's."""
+        if self.page == 1:
+            return {thread_id for thread_id in thread_ids if any(self.namespaces(thread_id))}
+        return {row.thread_id for row in self.rows_of(thread_ids) if row.ns} if thread_ids else set()
 
     def threads_having(
         self,

@@ -7,17 +7,14 @@ from typing import ClassVar, NamedTuple
 
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.measures import Advice, Figures, Group, Part, Space, ThreadSize, Vacuum
-from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.period_case import period_case
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import measure_statements as sql
-from ckpt_cli.savers.sqlite.columns import bound
 from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.thread_methods import ThreadMethods
 
 _NAMES = 50  # combinations of names of writes that get a number each
-_CHUNK = 500  # values in one IN (…); older builds of SQLite take at most 999
 _MANY, _WORTH = 100_000, 50_000_000  # checkpoints, bytes
 _VACUUM_MODES = {0: "none", 1: "full", 2: "incremental"}
 _AFTER_DELETE = {
@@ -170,18 +167,6 @@ class MeasureMethods(ThreadMethods):
     @property
     def _journal(self) -> str:
         return "wal" if self._connection.file_state.wal_mode else "rollback"
-
-    def _chunks(self, thread_ids: Collection[str] | None) -> Iterator[tuple[str, list[Scalar]]]:
-        """The condition that chooses threads, and its parameters: one for all threads, or some for chunks of ids."""
-        if thread_ids is None:
-            yield "", []
-            return
-        for page in pages(thread_ids, _CHUNK):
-            stored = [self._stored(thread_id) for thread_id in page]
-            places = ", ".join("CAST(? AS TEXT)" if isinstance(one, str) else "?" for one in stored if one is not None)
-            values: list[Scalar] = [bound(one) if isinstance(one, str) else one for one in stored if one is not None]
-            null = " OR thread_id IS NULL" if None in stored else ""
-            yield f"WHERE (thread_id IN ({places}){null})", values
 
 
 def cases_of(table: Table, names: Sequence[ResultRow]) -> str:

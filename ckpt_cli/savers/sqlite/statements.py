@@ -56,8 +56,12 @@ MARKED_HEADS = """
     SELECT id, head FROM (
         SELECT id, head FROM heads WHERE own = head
         UNION ALL
-        SELECT thread_id, NULL FROM checkpoints GROUP BY thread_id
-        HAVING thread_id IS NOT NULL AND NOT count(CASE WHEN {ns} = '' THEN {id} END)
+        SELECT id, NULL FROM (
+            SELECT DISTINCT thread_id AS id FROM checkpoints WHERE {ns} IS NOT '' OR {id} IS NULL LIMIT -1
+        ) AS nested
+        WHERE id IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM checkpoints WHERE thread_id = nested.id AND {ns} = '' AND {id} IS NOT NULL
+        )
     )
     ORDER BY head IS NOT NULL, head DESC, id
 """
@@ -134,6 +138,8 @@ NAMESPACES = """
     SELECT ns FROM spaces WHERE ns IS NOT NULL
     UNION ALL SELECT NULL WHERE EXISTS (SELECT 1 FROM checkpoints WHERE thread_id {thread} AND {ns} IS NULL)
 """
+
+NESTED = "SELECT DISTINCT thread_id FROM checkpoints {only} AND {ns} IS NOT ''"
 
 ROWS = """
     SELECT {ns}, {id}, {parent}, {size} FROM checkpoints WHERE thread_id {thread} {only} ORDER BY {ns}, {id}

@@ -8,6 +8,7 @@ from ckpt_cli.model import Ref, Scalar, Thread
 from ckpt_cli.savers.arrivals import Arrivals, Floor
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.near_numbers import may_equal
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.spelling import FIRST_CHARACTERS, text_of
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.columns import bound
@@ -17,8 +18,9 @@ from ckpt_cli.savers.sqlite.schema import Schema
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
 from ckpt_cli.savers.thread_order import head_id, newest_first
 
+_CHUNK = 500  # values in one IN (…); older builds of SQLite take at most 999
 _SAMPLE = 1000  # writes that show how many there are for a thread, and how large they are
-_FEW_WRITES, _SMALL = 8, 500  # for a thread; bytes
+_FEW_WRITES, _SMALL = 12, 500  # for a thread; bytes
 
 
 class ThreadMethods(Saver):
@@ -45,6 +47,11 @@ class ThreadMethods(Saver):
         if threads >= _SAMPLE / _FEW_WRITES and size <= _SAMPLE * _SMALL:
             return self._newest_first(self._rows(sql.MARKED_HEADS, list(channels), channels=places))
         return self._some_threads(self._schema.sql(sql.HEAD_HAS_WRITE, channels=places), list(channels))
+
+    def with_subgraphs(self, thread_ids: Collection[str]) -> set[str]:
+        """One statement for each page, which reads the key index alone."""
+        rows = (row for only, ids in self._chunks(thread_ids) for row in self._rows(sql.NESTED, ids, only=only))
+        return {self._name(raw) for (raw,) in rows}
 
     def threads_having(
         self, key: str, value: str | float | None, *, or_without: bool = False
@@ -124,6 +131,18 @@ class ThreadMethods(Saver):
     def _name(self, raw: Scalar) -> str:
         """A stored thread id as text."""
         return raw if isinstance(raw, str) else self._odd.names.get(raw) or text_of(raw)
+
+    def _chunks(self, thread_ids: Collection[str] | None) -> Iterator[tuple[str, list[Scalar]]]:
+        """The condition that chooses threads, and its parameters: one for all threads, or some for chunks of ids."""
+        if thread_ids is None:
+            yield "", []
+            return
+        for page in pages(thread_ids, _CHUNK):
+            stored = [self._stored(thread_id) for thread_id in page]
+            places = ", ".join("CAST(? AS TEXT)" if isinstance(one, str) else "?" for one in stored if one is not None)
+            values: list[Scalar] = [bound(one) if isinstance(one, str) else one for one in stored if one is not None]
+            null = " OR thread_id IS NULL" if None in stored else ""
+            yield f"WHERE (thread_id IN ({places}){null})", values
 
     def _find_thread(self, thread_id: str) -> tuple[str, Scalar]:
         """The SQL to write after ``thread_id`` to find a thread, and its parameter; the id may have any type."""
