@@ -44,6 +44,7 @@ class Origins:
         self._refs = refs
         self._reads: StepReads | None = None
         self._writers_of: Callable[[str], Writers]
+        self._is_delta: Callable[[str], bool]
         self._proved = ProvedSteps(refs, channel, named)
 
     def read(self, wanted: Mapping[int, Sequence[Explains]]) -> Iterator[tuple[int, list[Origin]]]:
@@ -85,6 +86,7 @@ class Origins:
         if self._reads is None:
             self._reads = StepReads(reader, thread_id, ns)
             self._writers_of = self._reads.attribution.remembered(partial(self._writers, self._reads))
+            self._is_delta = self._reads.attribution.remembered(partial(self._has_writes_of_run, self._reads))
         reads = self._reads
         checkpoint_ids = [self._refs[number].checkpoint_id for number in page]
         reads.attribution.fill(self._known(page), {})
@@ -155,8 +157,7 @@ class Origins:
         if begins_late or attribution.spans_steps(checkpoint_id):
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
         writers = self._writers_of(checkpoint_id)
-        is_delta = any(map(is_of_run, self._own(reads, checkpoint_id)))  # then all that went to the channel is stored
-        if not is_delta and (unstored := reads.step_nodes.unstored_results.of(checkpoint_id, ran)):
+        if not self._is_delta(checkpoint_id) and (unstored := reads.step_nodes.unstored_results.of(checkpoint_id, ran)):
             return credit_beside(writers, explains, unstored)
         if writers.all:
             return credit(writers, explains, partial(self._proved.made, reads.reader, number))
@@ -216,6 +217,10 @@ class Origins:
         """The writes to the channel that made a checkpoint; those of tasks that another task called don't reach it."""
         writes = reads.attribution.credited(checkpoint_id) or ()
         return [write for write in writes if write.channel == self._channel and caller(path(write)) is None]
+
+    def _has_writes_of_run(self, reads: StepReads, checkpoint_id: str) -> bool:
+        """Whether a run under "exit" stored what went to the channel: then it is a delta channel, and all is stored."""
+        return any(map(is_of_run, self._own(reads, checkpoint_id)))
 
     def _by_task(self, reads: StepReads, checkpoint_id: str, writes: Sequence[TaskWrite]) -> list[Writer]:
         takes_input = reads.attribution.note(checkpoint_id).source == "input"

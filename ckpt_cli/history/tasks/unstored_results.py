@@ -34,6 +34,7 @@ class UnstoredResults:
         self._attribution = attribution
         self._handlers = handlers
         self._node = node
+        self._in_step = attribution.remembered(self._read_step)
 
     def late(self, checkpoint_id: str) -> Iterator[str]:
         """The nodes of tasks that had asked or failed, and of which nothing else is stored."""
@@ -51,11 +52,15 @@ class UnstoredResults:
 
     def of(self, checkpoint_id: str, ran: Iterable[str]) -> list[str]:
         """The nodes of all such tasks of the step that made a checkpoint; ``versions_seen`` shows that these `ran`."""
-        tasks = self._tasks(checkpoint_id)
-        known = {self._node(writes[0]) for writes in tasks}
-        traceless = [] if None in known or not tasks else [one for one in ran if one not in known and one != START]
-        partly = (node for writes in tasks if not any(map(_is_result, writes)) for node in self._ended(writes))
+        known, partly = self._in_step(checkpoint_id)
+        traceless = [] if None in known or not known else [one for one in ran if one not in known and one != START]
         return list(dict.fromkeys([*partly, *traceless]))
+
+    def _read_step(self, checkpoint_id: str) -> tuple[set[str | None], list[str]]:
+        """The nodes of the tasks that made a checkpoint, None if one isn't known, and those without a stored result."""
+        tasks = self._tasks(checkpoint_id)
+        partly = [node for writes in tasks if not any(map(_is_result, writes)) for node in self._ended(writes)]
+        return {self._node(writes[0]) for writes in tasks}, partly
 
     def _ended(self, writes: Sequence[TaskWrite]) -> Iterator[str]:
         """The node of a task, if it is known; the step isn't made before its tasks have ended, but for what failed."""
