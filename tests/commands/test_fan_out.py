@@ -10,7 +10,7 @@ from ckpt_cli.app import run
 from tests.bench.fan_out import make
 from tests.work import LINEAR, growth
 
-_SENDS = 30
+_SENDS = 90
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,10 @@ _SENDS = 30
     [
         ("finished", ["show", "t", "step:1"]),
         ("finished", ["log", "t"]),
+        ("finished", ["blame", "t", "out"]),
+        ("finished", ["verify", "t"]),
+        ("finished", ["trace", "t"]),
+        ("finished", ["graph", "t"]),
         ("waiting", ["threads"]),
         ("waiting", ["resume", "t"]),
         ("without paths", ["log", "t"]),
