@@ -97,7 +97,7 @@ def copy(
 
 def run(origin: Session, session: Session, target: str, chosen: ThreadSelection, options: CopyOptions) -> BulkView:
     """The view of a copy of these threads; `session` gets the target as its database."""
-    ids = _selected(origin, session, chosen)
+    ids = _selected(origin, session, chosen, skip_refused=options.skip_refused)
     if not ids:
         raise NotFound("no thread is selected; nothing was written")
     with _opened(session, target):
@@ -112,7 +112,7 @@ def _following(
     from ckpt_cli.queries.following_copy import FollowingCopy
 
     following = FollowingCopy(origin, session, chosen, options, every)
-    ids = _selected(origin, session, chosen)
+    ids = _selected(origin, session, chosen, skip_refused=options.skip_refused)
     first = copy_threads(origin, session, ids, options) if ids else None
     if session.options.dry_run or (first is not None and first.stopped):
         return first or BulkView("copy", "of 0 threads")
@@ -130,8 +130,8 @@ def _closing(stack: ExitStack, rows: Iterator[CopiedView]) -> Iterator[CopiedVie
         yield from rows
 
 
-def _selected(origin: Session, session: Session, chosen: ThreadSelection) -> list[str]:
-    heads, remarks = origin.read(lambda reader: selected_heads(reader, chosen))
+def _selected(origin: Session, session: Session, chosen: ThreadSelection, *, skip_refused: bool) -> list[str]:
+    heads, remarks = origin.read(lambda reader: selected_heads(reader, chosen, skip_missing=skip_refused))
     for remark in remarks:
         session.say(remark)
     return [thread.thread_id for thread in heads]

@@ -116,7 +116,7 @@ def run(
     """The view of an export of the chosen threads."""
     from ckpt_cli.queries.bundle_export import export_threads
 
-    ids = _selected(session, chosen)
+    ids = _selected(session, chosen, skip_refused=skip_refused)
     return export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, redact=redact)
 
 
@@ -134,7 +134,8 @@ def run_rows(
 
     if path.suffix == ".ckpt":
         raise UsageError(f"--format {kind} writes no bundle", hint=f"-o {path.stem}.{kind}")
-    return export_states(session, _selected(session, chosen), path, kind, skip_refused=skip_refused, redact=redact)
+    ids = _selected(session, chosen, skip_refused=skip_refused)
+    return export_states(session, ids, path, kind, skip_refused=skip_refused, redact=redact)
 
 
 def run_removal(session: Session, chosen: ThreadSelection, path: Path, *, skip_refused: bool) -> BulkView:
@@ -143,7 +144,7 @@ def run_removal(session: Session, chosen: ThreadSelection, path: Path, *, skip_r
     from ckpt_cli.queries.bundle_removal import preview, remove_packed, rows_of
 
     session.must_be_writable()
-    ids = _selected(session, chosen)
+    ids = _selected(session, chosen, skip_refused=skip_refused)
     dry_run, rows = session.options.dry_run, partial(rows_of, session)
     packed = export_threads(session, ids, path, skip_refused=skip_refused, dry_run=dry_run, rows=rows)
     if dry_run:
@@ -155,8 +156,8 @@ def run_removal(session: Session, chosen: ThreadSelection, path: Path, *, skip_r
     return remove_packed(session, whole, path, skip_refused=skip_refused)
 
 
-def _selected(session: Session, chosen: ThreadSelection) -> list[str]:
-    heads, remarks = session.read(lambda reader: selected_heads(reader, chosen))
+def _selected(session: Session, chosen: ThreadSelection, *, skip_refused: bool) -> list[str]:
+    heads, remarks = session.read(lambda reader: selected_heads(reader, chosen, skip_missing=skip_refused))
     for remark in remarks:
         session.say(remark)
     ids = [thread.thread_id for thread in heads]

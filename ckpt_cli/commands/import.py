@@ -53,7 +53,7 @@ def import_(
     with closing(Session(bundle, session.key_env, session.clock, session.say, session.progress)) as origin:
         must_be_bundle(origin)
         chosen = parse_selector(origin, selector, threads)
-        heads, remarks = origin.read(lambda reader: selected_heads(reader, chosen))
+        heads, remarks = origin.read(lambda reader: selected_heads(reader, chosen, skip_missing=skip_refused))
         for remark in remarks:
             session.say(remark)
         ids = [thread.thread_id for thread in heads]

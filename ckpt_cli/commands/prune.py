@@ -95,10 +95,11 @@ def prune(
     _check(chosen._replace(idle_since=idle.since if idle and rules.policies.is_empty else None))
     from ckpt_cli.queries import pruning
 
-    if chosen.named is not None and len(chosen.named) == 1 and not chosen.filtered:
+    named = list(chosen.named or ())
+    if len(named) == 1 and not chosen.filtered and (threads or not (skip_refused or limit)):
         if skip_refused or limit:
             raise UsageError("--skip-refused and --limit are for many threads")
-        view: PruneView | BulkView = pruning.prune_one(session, next(iter(chosen.named)), rules, path, vacuum=vacuum)
+        view: PruneView | BulkView = pruning.prune_one(session, named[0], rules, path, vacuum=vacuum)
     else:
         target = Target("", "@", "", chosen, skip_refused, limit)
         view = pruning.prune_many(session, target, rules, path, vacuum=vacuum)

@@ -106,7 +106,8 @@ def _selected(session: Session, target: Target) -> list[str]:
     chosen, limit = target.chosen, target.limit or None
     if chosen is None:
         raise ValueError("the target is one thread")
-    heads, _ = session.read(lambda reader: selected_heads(reader, chosen, limit))
+    skip_missing = target.skip_refused
+    heads, _ = session.read(lambda reader: selected_heads(reader, chosen, limit, skip_missing=skip_missing))
     return [thread.thread_id for thread in heads]
 
 

@@ -1,5 +1,6 @@
 """The threads that a selector chooses, found in one moment; remarks on those that are undecided."""
 
+from collections.abc import Sequence
 from itertools import islice
 
 from ckpt_cli.parameters.selector import ThreadSelection
@@ -7,16 +8,25 @@ from ckpt_cli.queries.metadata_filter import UnreadMetadata
 from ckpt_cli.queries.selected_threads import note_absent_key, selected_threads
 from ckpt_cli.queries.thread_pages import Heads
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.counts import count_text
+
+_NAMED = 5  # missing threads
 
 
-def selected_heads(reader: Reader, chosen: ThreadSelection, limit: int | None = None) -> tuple[Heads, list[str]]:
+def selected_heads(
+    reader: Reader, chosen: ThreadSelection, limit: int | None = None, *, skip_missing: bool = False
+) -> tuple[Heads, list[str]]:
     """The chosen threads, at most `limit`, and remarks about those that ``--where`` may have missed.
 
+    With `skip_missing`, a remark names the threads that don't exist.
+
     Raises:
+        ThreadNotFound: a named thread doesn't exist.
         UsageError: ``--where`` fails on every thread.
     """
-    unread = UnreadMetadata()
-    heads = Heads(islice(selected_threads(reader, chosen, unread), limit))
+    unread, missing = UnreadMetadata(), list[str]()
+    threads = selected_threads(reader, chosen, unread, missing=missing if skip_missing else None)
+    heads = Heads(islice(threads, limit))
     complaint: str | None = None
     if chosen.where is not None:
         if not len(heads):
@@ -24,4 +34,9 @@ def selected_heads(reader: Reader, chosen: ThreadSelection, limit: int | None = 
         if not unread.problems:
             chosen.where.must_have_worked()
         complaint = chosen.where.complaint
-    return heads, [remark for remark in (complaint, unread.note) if remark]
+    return heads, [remark for remark in (complaint, unread.note, _note_missing(missing)) if remark]
+
+
+def _note_missing(missing: Sequence[str]) -> str:
+    names = ", ".join([*map(repr, missing[:_NAMED]), *(["…"] if len(missing) > _NAMED else [])])
+    return f"{count_text(len(missing), 'thread')} left out, as there is none with this id: {names}" if missing else ""

@@ -6,7 +6,7 @@ What a head means is imported only where heads are read: a command that is given
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ckpt_cli.errors import NotFound
+from ckpt_cli.errors import NotFound, ThreadNotFound
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
@@ -25,6 +25,7 @@ def selected_threads(
     chosen: ThreadSelection,
     unread: UnreadMetadata | None = None,
     on_misfit: Callable[[str], None] | None = None,
+    missing: list[str] | None = None,
 ) -> Iterator[Thread]:
     """The selected threads: named ones in the order of their names, otherwise the most recently active first.
 
@@ -36,12 +37,13 @@ def selected_threads(
         unread: collects the threads that don't fit ``--where``, but have metadata that can't be read.
         on_misfit: is called with the id of each thread whose head doesn't fit ``--where``. Then every thread is read,
             also those that the database alone could rule out.
+        missing: collects the named threads that don't exist; without it they are an error.
 
     Raises:
         ThreadNotFound: a named thread doesn't exist.
     """
     unread = UnreadMetadata() if unread is None else unread
-    threads = _candidates(reader, chosen, quick=on_misfit is None)
+    threads = _candidates(reader, chosen, quick=on_misfit is None, missing=missing)
     if chosen.where is not None and chosen.any_checkpoint:
         threads = threads_that_fit(reader, threads, chosen.where, unread)
     if not chosen.judged:
@@ -81,12 +83,13 @@ def note_absent_key(reader: Reader, chosen: ThreadSelection) -> None:
         note_key(reader, chosen.where)
 
 
-def _candidates(reader: Reader, chosen: ThreadSelection, *, quick: bool) -> Iterator[Thread]:
+def _candidates(reader: Reader, chosen: ThreadSelection, *, quick: bool, missing: list[str] | None) -> Iterator[Thread]:
     """The threads that may fit, as far as ids, times and the database itself decide."""
     fits = matcher(chosen.match)
-    threads = (
-        _listed(reader, chosen, quick=quick) if chosen.named is None else named_threads(reader, list(chosen.named))
-    )
+    if chosen.named is None:
+        threads = _listed(reader, chosen, quick=quick)
+    else:
+        threads = named_threads(reader, list(chosen.named), missing)
     for thread in threads:
         when = ids.unix_time(thread.head.checkpoint_id)
         if chosen.fits_time(when) and fits(thread.thread_id):
@@ -109,19 +112,23 @@ def _listed(reader: Reader, chosen: ThreadSelection, *, quick: bool) -> Iterator
     return threads_that_may_fit(reader, chosen.statuses, None if chosen.any_checkpoint else chosen.where)
 
 
-def named_threads(reader: Reader, names: list[str]) -> Iterator[Thread]:
-    """The threads with these ids, in this order.
+def named_threads(reader: Reader, names: list[str], missing: list[str] | None = None) -> Iterator[Thread]:
+    """The threads with these ids, in this order; `missing` collects the ids that don't exist.
 
     Raises:
-        ThreadNotFound: one of them doesn't exist.
+        ThreadNotFound: one of them doesn't exist, and they aren't collected.
     """
-    if len(names) <= _FEW:
-        yield from map(reader.thread, names)
-        return
-    wanted = set(names)
-    known = {thread.thread_id: thread for thread in reader.saver.threads() if thread.thread_id in wanted}
+    known: dict[str, Thread] = {}
+    if len(names) > _FEW:
+        wanted = set(names)
+        known = {thread.thread_id: thread for thread in reader.saver.threads() if thread.thread_id in wanted}
     for name in names:
-        yield known.get(name) or reader.thread(name)
+        try:
+            yield known.get(name) or reader.thread(name)
+        except ThreadNotFound:
+            if missing is None:
+                raise
+            missing.append(name)
 
 
 def _fits(

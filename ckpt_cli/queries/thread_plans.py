@@ -90,7 +90,9 @@ def selected(session: Session, target: Target) -> Iterable[Thread]:
     chosen = target.chosen
     if chosen is None:
         raise ValueError("the target is one thread")
-    heads, remarks = session.read(lambda reader: selected_heads(reader, chosen, target.limit or None))
+    heads, remarks = session.read(
+        lambda reader: selected_heads(reader, chosen, target.limit or None, skip_missing=target.skip_refused)
+    )
     for remark in remarks:
         session.say(remark)
     return heads

@@ -1,5 +1,6 @@
 """Changes of many threads on the demo's database: every verb, one operation each, and everything comes back."""
 
+import io
 import json
 import shutil
 import sqlite3
@@ -346,3 +347,40 @@ def test_an_undo_keeps_the_pattern_of_what_it_undoes(ckpt: Ckpt) -> None:
     undone = ckpt("undo", "--yes")
     assert undone["summary"] == f"of operation 1 (rollback of 4 threads to {pattern})"
     assert ckpt("operations")["operations"][0]["summary"] == undone["summary"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fork", "--at", "@"],
+        ["prune", "--keep-last", "1"],
+        ["export", "-o", "OUT.ckpt"],
+        ["export", "-o", "OUT.jsonl", "--format", "jsonl"],
+        ["copy", "FROM", "OUT.sqlite"],
+    ],
+    ids=lambda words: " ".join(words),
+)
+@pytest.mark.parametrize("count", [1, 30])
+def test_ids_that_no_thread_has(
+    words: list[str],
+    count: int,
+    database: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With --skip-refused they are named and left out, in every command that takes ids; else nothing is done."""
+    places = {"FROM": str(database)} | {
+        f"OUT{end}": str(tmp_path / f"out{end}") for end in (".ckpt", ".jsonl", ".sqlite")
+    }
+    line = [places.get(word, word) for word in words] + ["--stdin", "--yes"]
+    line += [] if "FROM" in words else ["-d", str(database)]
+    ids = "".join(f"nobody-{number}\n" for number in range(count)) + "support-42\n"
+    before = rows(database)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ids.encode())))
+    assert run(line) == 4
+    assert rows(database) == before and not any(map(Path.exists, tmp_path.glob("out*")))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ids.encode())))
+    assert run([*line, "--skip-refused"]) == 0
+    said = capsys.readouterr().err
+    assert f"{count} thread{'s' * (count > 1)} left out, as there is none with this id: 'nobody-0'" in said
