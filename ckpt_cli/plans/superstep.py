@@ -132,14 +132,25 @@ class Channels:
         """Whether the trigger of a node changes, and its value after these writes.
 
         The library can't load the bare value for a deferred node, but it can load the pair for any node: an
-        ``EphemeralValue`` takes whatever is stored. So a node that may be deferred gets the pair.
+        ``EphemeralValue`` takes whatever is stored. So a node that may be deferred gets the pair, and a pair doesn't
+        show that its node is deferred. The trigger of another node is emptied by every step.
         """
         if not writes:
-            return (False, before) if is_deferred(before) else (before is not ABSENT, ABSENT)
+            stays = is_deferred(before) and self._stays_due(node)
+            return (False, before) if stays else (before is not ABSENT, ABSENT)
         waits = self.is_deferred(node)
         if waits is None:
             self.doubtful.add(node)
         return True, writes[-1] if waits is False else [writes[-1], False]
+
+    def _stays_due(self, node: str) -> bool:
+        """Whether a node whose trigger is stored as a pair is deferred, and so due until it runs.
+
+        Raises:
+            Refused: nothing shows it.
+        """
+        why = "{} is due since an update that didn't know whether it is deferred, and nothing shows it now: if it is, "
+        return self.must_know_deferred(node, why + "it stays due after this step, else it doesn't run any more")
 
     def _must_know_deferred(self, join: str) -> bool:
         """Whether the node behind a join is deferred; no stored form of a join fits both kinds of nodes.

@@ -113,3 +113,52 @@ def test_a_join_is_known_from_another_thread_or_a_person(tmp_path: Path, defer: 
             assert graph.get_state(on("t")).next == ()
             stored.append(saver.get_tuple(on("t")).checkpoint["channel_values"])  # type: ignore[union-attr]
     assert stored[0] == stored[1]
+
+
+def routing(saver: SqliteSaver, *, defer: bool) -> Any:
+    """A node that goes on to one of two nodes, of which one may be deferred."""
+
+    class Routed(TypedDict, total=False):
+        x: Annotated[int, operator.add]
+        to: str
+
+    graph = StateGraph(Routed)
+    graph.add_node("plan", lambda _: {"x": 1})
+    graph.add_node("usual", lambda _: {"x": 10})
+    graph.add_node("rare", lambda _: {"x": 100}, defer=defer)
+    graph.add_edge(START, "plan")
+    graph.add_conditional_edges("plan", lambda state: state.get("to", "usual"), ["usual", "rare"])
+    return graph.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["never ran", "ran in another thread"])
+@pytest.mark.parametrize("defer", [False, True], ids=["at once", "deferred"])
+def test_a_later_update_ends_what_an_earlier_one_made_due(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], defer: bool, known: bool
+) -> None:
+    """Only a deferred node stays due; where nothing shows which it is, ckpt asks instead of storing a wrong state."""
+    ours, theirs = tmp_path / "ours.sqlite", tmp_path / "theirs.sqlite"
+    for path in (ours, theirs):
+        with SqliteSaver.from_conn_string(str(path)) as saver:
+            graph = routing(saver, defer=defer)
+            if known:
+                graph.invoke({"x": 0, "to": "rare"}, on("other"))
+            graph.invoke({"x": 0}, on("t"), interrupt_before=["usual"])
+    with SqliteSaver.from_conn_string(str(theirs)) as saver:
+        graph = routing(saver, defer=defer)
+        graph.update_state(on("t"), {"x": 1, "to": "rare"}, as_node="plan")
+        graph.update_state(on("t"), {"x": 1, "to": "usual"}, as_node="plan")
+        wanted, end = graph.get_state(on("t")).next, graph.invoke(None, on("t"))["x"]
+    words = ["update", "t", "--values", '{"x": 1}', "--as-node", "plan", "--reducer", "x=sum", "--yes", "-d", str(ours)]
+    assert run([*words, "--next", "rare"]) == 0
+    capsys.readouterr()
+    code = run([*words, "--next", "usual"])
+    assert code == (0 if known else 7)
+    if not known:
+        assert "add --deferred rare=no, or =yes" in capsys.readouterr().err
+        assert run([*words, "--next", "usual", "--deferred", f"rare={'yes' if defer else 'no'}"]) == 0
+    assert ("rare is deferred and still due" in capsys.readouterr().out) is (defer and "rare" in wanted)
+    with SqliteSaver.from_conn_string(str(ours)) as saver:
+        graph = routing(saver, defer=defer)
+        assert graph.get_state(on("t")).next == wanted
+        assert graph.invoke(None, on("t"))["x"] == end
