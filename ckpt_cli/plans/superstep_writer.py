@@ -26,6 +26,7 @@ from ckpt_cli.plans.successor import StepInfo, make_successor
 from ckpt_cli.plans.superstep import TaskOutput
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
+from ckpt_cli.values.decisions import spell_value
 from ckpt_cli.values.langgraph_values import overwrite
 
 INPUT = "__input__"
@@ -117,9 +118,11 @@ class SuperstepWriter:
         task_id, writes = str(uuid5(UUID(self.at.origin.ref.checkpoint_id), INPUT)), [(START, dict(update.values))]
         if not self.rules.follows_langgraph_0_6:
             self._store(task_id, "", writes)
+        self.notes.append("as input, which the next run takes into the state")
+        if START in self.at.channels.values:
+            self.notes.append(f"it replaces the input that waited: {spell_value(self.at.channels.values[START])}")
         updated = self.at.channels.apply([TaskOutput("", INPUT, writes)], self._next_version)
         step = self.at.origin.step + 1
-        self.notes.append("as input, which the next run takes into the state")
         stored_whole = self.at.written_deltas if self._is_first else ()
         self._add_checkpoint(StepInfo("input", step, step, updated, stored_whole))
         if self.rules.follows_langgraph_0_6:

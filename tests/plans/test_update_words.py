@@ -1,5 +1,6 @@
 """What a plan of update says about joins and about the graph's input schema, held against the library."""
 
+import json
 import operator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -9,7 +10,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 
 from ckpt_cli.app import run
-from tests.graphs.building import Bag, on, says
+from tests.graphs.building import Bag, line, on, says
 
 
 class Input(TypedDict, total=False):
@@ -135,3 +136,17 @@ def test_a_plan_says_that_a_deferred_node_stays_due_after_an_update_as_that_node
         assert "next: late, z" in said
         assert "late is deferred and still due: only a run of it ends that\n" in said
         assert graph.get_state(on("t")).next == ("late", "z")
+
+
+def test_a_second_input_replaces_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The plan says so, with what waited; the real run takes the second alone."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a")
+        graph.invoke({"log": ["in"]}, on("t"))
+        for text in ("first", "second"):
+            words = ["update", "t", "--as-input", "--values", json.dumps({"log": [text]}), "-d", str(path), "--yes"]
+            assert run(words) == 0
+            said = capsys.readouterr().out
+            assert ('it replaces the input that waited: {"log": ["first"]}' in said) is (text == "second")
+        assert graph.invoke(None, on("t"))["log"] == ["in", "a", "second", "a"]
