@@ -19,6 +19,7 @@ from ckpt_cli.parameters.redaction import (
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.session import Session
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.export import ExportView
 
@@ -150,9 +151,7 @@ def run_removal(session: Session, chosen: ThreadSelection, path: Path, *, skip_r
     if dry_run:
         return preview(session, ids, path, skip_refused=skip_refused)
     whole = [line.thread_id for line in packed.threads if not line.refused]
-    session.say(
-        f"{path} has {len(whole):,} thread{'' if len(whole) == 1 else 's'} now; the plan removes them from the database"
-    )
+    session.say(f"{count_text(len(whole), 'thread')} packed in {path}; the plan removes that from the database")
     return remove_packed(session, whole, path, skip_refused=skip_refused)
 
 

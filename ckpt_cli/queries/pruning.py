@@ -150,7 +150,7 @@ def _pack(session: Session, thread_ids: Iterable[str], rules: Rules, path: Path)
                 continue
             session.progress(f"{path}: {count:,} checkpoints packed")
     if count:
-        session.say(f"{path} has {count_text(count, 'checkpoint')} now; the plan removes them from the database")
+        session.say(f"{count_text(count, 'checkpoint')} packed in {path}; the plan removes that from the database")
 
 
 def _gone(plan: Plan) -> set[Ref]:
