@@ -16,6 +16,7 @@ from ckpt_cli.views.changed_threads import MOST_NAMED, ChangedNamespace, Changed
 if TYPE_CHECKING:
     import sqlite3
 
+_WRITTEN = "state <> 'abandoned'"  # a part that was interrupted before anything was written changed nothing
 _SINCE = 4  # the version of the log's schema that has these counts
 _PARTS_SINCE = 5  # the version that has operations with parts
 
@@ -73,7 +74,7 @@ def read_changed_threads(
     condition, words = ("", ()) if thread_id is None else (" AND thread_id = ?", (to_sqlite(thread_id),))
     own = "operation = ?1"
     if log.version >= _PARTS_SINCE:
-        own = "operation IN (SELECT number FROM operations WHERE number = ?1 OR part_of = ?1)"
+        own = f"operation IN (SELECT number FROM operations WHERE number = ?1 OR (part_of = ?1 AND {_WRITTEN}))"  # noqa: S608 - constants
     rows = log.rows(
         f"SELECT thread_id, ns, records FROM changed_threads WHERE {own}{condition}"  # noqa: S608 - constants
         " ORDER BY thread_id, ns LIMIT ?",
@@ -92,8 +93,9 @@ def operations_on(log: LogFile, record_of: RecordOf, thread_id: str, uncounted: 
     statement = "SELECT DISTINCT operation FROM changed_threads WHERE thread_id = ?"
     if log.exists and log.version >= _PARTS_SINCE:
         statement = (
-            "SELECT DISTINCT ifnull(part_of, number) FROM changed_threads JOIN operations ON number = operation"
-            " WHERE thread_id = ?"
+            "SELECT DISTINCT ifnull(part_of, number) FROM changed_threads"  # noqa: S608 - constants
+            " JOIN operations ON number = operation"
+            f" WHERE thread_id = ? AND (part_of IS NULL OR {_WRITTEN})"
         )
     numbers = {number for (number,) in log.rows(statement, (to_sqlite(thread_id),), since=_SINCE)}
     for number in uncounted:

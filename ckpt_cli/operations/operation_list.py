@@ -18,7 +18,8 @@ _THREADS = re.compile(r"of ([\d,]+) threads?\b")
 
 _COUNTED = """
 SELECT sum(state = 'done'), sum(state = 'undone'), sum(state = 'refused'), sum(state = 'abandoned'),
-  sum(state = 'planned'), sum(rows), sum(bytes), sum(ifnull(threads, 0)), sum(ifnull(namespaces, 0)),
+  sum(state = 'planned'), sum(rows * (state <> 'abandoned')), sum(bytes),
+  sum(ifnull(threads, 0) * (state <> 'abandoned')), sum(ifnull(namespaces, 0) * (state <> 'abandoned')),
   (SELECT sum(f.rows) FROM forgotten f JOIN operations q ON q.number = f.operation WHERE q.part_of = ?)
 FROM operations WHERE part_of = ?
 """

@@ -155,6 +155,7 @@ class ManyThreads:
                 done = {one["thread_id"] for one in parts if one["state"] == "done"}
                 assert {one for one, is_as_before in whole.items() if not is_as_before} == done, moment
                 assert {one["state"] for one in parts} <= {"done", "refused", "abandoned"}
+                assert {one["thread_id"] for one in listed[0]["where"]} <= done and listed[0]["threads"] == len(done)
             else:
                 assert all(whole.values()), moment
             fleet.ckpt(*BACK, "--yes", capsys=capsys)
