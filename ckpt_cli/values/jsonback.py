@@ -81,11 +81,17 @@ def _snapshot(data: dict[str, Any], done: Done) -> Node:
     return Node(Opened(*SNAPSHOT_CLASS, Form.SNAPSHOT, done(data["$snapshot"])))
 
 
+_MODULES = {"set": "builtins", "frozenset": "builtins", "deque": "collections"}
+"""Classes that a person may write without their module: LangGraph couldn't find them, and would load a list."""
+
+
 def _object(data: dict[str, Any], done: Done) -> Node:
     if data.get("$masked"):
         raise UsageError("a secret is masked", hint="with --reveal the JSON has the secret itself and can be read back")
     kind = str(data["$type"])
     module, _, name = kind.rpartition(".")
+    if kind in _MODULES and "$module" not in data:
+        raise UsageError(f"$type {kind!r} has no module", hint=f'write "$type": "{_MODULES[kind]}.{kind}"')
     if "$module" in data:
         module = str(data["$module"])
         name = kind.removeprefix(f"{module}.") if module else kind

@@ -169,3 +169,12 @@ def test_depth_is_free() -> None:
     assert same(from_json(to_json(value)), value)
     while isinstance(value, list):
         value = value[0]
+
+
+@pytest.mark.parametrize(("name", "whole"), [("set", "builtins.set"), ("deque", "collections.deque")])
+def test_a_class_that_people_write_without_its_module(name: str, whole: str) -> None:
+    """LangGraph couldn't find it, and would give the graph a list; with the module it is read."""
+    with pytest.raises(UsageError, match="has no module") as caught:
+        from_json({"$type": name, "$args": [["only"]]})
+    assert f'"{whole}"' in (caught.value.hint or "")
+    assert from_json({"$type": whole, "$args": [["only"]]}).type == whole
