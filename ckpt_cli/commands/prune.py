@@ -95,11 +95,9 @@ def prune(
     _check(chosen._replace(idle_since=idle.since if idle and rules.policies.is_empty else None))
     from ckpt_cli.queries import pruning
 
-    named = list(chosen.named or ())
-    if len(named) == 1 and not chosen.filtered and (threads or not (skip_refused or limit)):
-        if skip_refused or limit:
-            raise UsageError("--skip-refused and --limit are for many threads")
-        view: PruneView | BulkView = pruning.prune_one(session, named[0], rules, path, vacuum=vacuum)
+    only = _only(chosen, threads, are_many=skip_refused or bool(limit))
+    if only is not None:
+        view: PruneView | BulkView = pruning.prune_one(session, only, rules, path, vacuum=vacuum)
     else:
         target = Target("", "@", "", chosen, skip_refused, limit)
         view = pruning.prune_many(session, target, rules, path, vacuum=vacuum)
@@ -115,3 +113,13 @@ def _check(chosen: ThreadSelection) -> None:
         raise UsageError(
             "which threads?", hint="name them, or use --match, --where, --status, --since, --until or --idle alone"
         )
+
+
+def _only(chosen: ThreadSelection, threads: list[str] | None, *, are_many: bool) -> str | None:
+    """The one thread that is named; None if the options choose many, or are for many and stdin names one."""
+    named = list(chosen.named or ())
+    if len(named) != 1 or chosen.filtered:
+        return None
+    if threads and are_many:
+        raise UsageError("--skip-refused and --limit are for many threads")
+    return None if are_many else named[0]

@@ -132,7 +132,7 @@ def _describe_pending(
     left_behind = [*describe_reruns(reader, row, snapshot, memories), *describe_command_left(reader, row)]
     yield from left_behind
     if shallow:
-        yield "the checkpoints of its subgraphs are not copied"
+        yield from ["the checkpoints of its subgraphs are not copied"] * any(reader.namespaces(row.thread_id))
     elif left_behind:
         yield "--with-pending takes them along"
 

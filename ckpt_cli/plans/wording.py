@@ -166,6 +166,8 @@ def describe_taken(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> st
         return f"taken along: {', '.join(taken)}"
     if count := len(writes):
         return f"taken along: {count} write{'' if count == 1 else 's'}"
+    if begun := [*started_subgraphs(reader, snapshot, row)]:
+        return f"taken along: {', '.join(begun)}, which ran in part"
     return "nothing is pending at that checkpoint"
 
 

@@ -22,6 +22,7 @@ from ckpt_cli.plans import copy as plans
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.thread_refusals import refusal_of
 
@@ -98,7 +99,7 @@ def copy_threads(
     summary = f"from {about.location}{changes.words}{redacted}{', following' if options.follows else ''}"
     view = change_many(target, verb, summary, planned(), skip_refused=options.skip_refused, streams=copies)
     if known and not options.follows:
-        target.say(f"{known:,} {'thread is' if known == 1 else 'threads are'} there already, whole and the same")
+        target.say(f"already there, with all that was to be copied: {count_text(known, 'thread')}")
     if view.applied and options.check:
         copies.check(view)
     return view

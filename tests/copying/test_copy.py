@@ -75,7 +75,7 @@ def test_only_what_is_missing_is_copied(capsys: Captured) -> None:
     assert lines["support-42"] == "1 checkpoint and 0 writes" and len(lines) == 4
     assert contents("new.sqlite") == contents(DEMO)
     assert run(["copy", DEMO, "new.sqlite", "--yes"]) == 0
-    assert "4 threads are there already, whole and the same" in capsys.readouterr().err
+    assert "already there, with all that was to be copied: 4 threads" in capsys.readouterr().err
     assert len(said("operations", "-d", "new.sqlite", capsys=capsys)["operations"]) == 2
 
 
