@@ -170,11 +170,18 @@ def _values(data: Any) -> dict[str, Any]:
 
 
 def _hops(texts: Sequence[str]) -> list[Hop]:
+    """The next nodes and Sends; [] for END, which counts for nothing beside a node, as in a conditional edge.
+
+    Raises:
+        UsageError: a text names no node.
+    """
     hops: list[Hop] = []
     for text in texts:
         node, equals, arg = text.partition("=")
         if equals:
             hops.append(Send(node, from_json(parse_json_input(arg, f"--next {node}"))))
         else:
-            hops += [name for name in map(str.strip, text.split(",")) if name not in ("", "END", "__end__")]
-    return hops
+            hops += map(str.strip, text.split(","))
+    if "" in hops:
+        raise UsageError("--next names no node", hint="--next END ends the run there")
+    return [hop for hop in hops if hop not in ("END", "__end__")]

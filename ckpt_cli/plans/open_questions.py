@@ -185,7 +185,8 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
         hint += f"{argument(head.thread_id)}` has the number of the answer, and `ckpt undo N` takes it back"
         return NotFound(f"nothing waits for an answer there: {given}", hint=hint)
     if not failed:
-        return NotFound("nothing waits for an answer there", hint="`ckpt show` shows what runs next")
+        show = f"`{command('ckpt show', head.thread_id)}`"
+        return NotFound("nothing waits for an answer there", hint=f"{show} shows what runs next")
     names = ", ".join(task_names(failed))
     fork = f"`{command('ckpt fork', head.thread_id, '@')}`"
     if any(task.answered for task in failed):

@@ -99,3 +99,12 @@ def test_the_options_that_a_refusal_names_are_taken(
         options = shlex.split(option.partition("  ")[0].replace("=JSON", '={"n":1}').replace('"', '\\"'))
         assert run([*line, *options]) == 0, capsys.readouterr().err
         assert "as you say" in " ".join(json.loads(capsys.readouterr().out)["notes"])
+
+
+@pytest.mark.parametrize("then", ["", "a,"])
+def test_a_next_node_without_a_name(then: str, tmp_path: Path) -> None:
+    """A typing error isn't taken for END."""
+    path = tmp_path / "demo.sqlite"
+    assert run(["demo", str(path)]) == 0
+    words = ["update", "support-42", "--values", '{"route": "x"}', "--next", then, "-d", str(path), "--yes"]
+    assert run(words) == 2
