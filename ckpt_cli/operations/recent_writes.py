@@ -30,13 +30,16 @@ def is_live(saver: Saver, log: OperationLog, newest: Ref) -> bool:
 
 
 def _is_made_by_ckpt(saver: Saver, log: OperationLog, ref: Ref) -> bool:
-    """Whether an operation of ckpt made this checkpoint. Such an operation isn't older than the checkpoint's id."""
+    """Whether an operation of ckpt made this checkpoint. Such an operation isn't older than the checkpoint's id.
+
+    One that removed or changed it didn't make it, nor did the undo that brought it back.
+    """
     made = ids.unix_time(ref.checkpoint_id) or 0.0
     for operation in log.on_thread(ref.thread_id):
         if operation.at < made:
             return False
-        if operation.rows <= _ROWS:
-            keys = ((relation, key) for relation, key, _, _ in log.hashes(operation.number))
-            if any(saver.record_of(relation, key) == ref for relation, key in keys):
+        if operation.rows <= _ROWS and operation.undoes is None:
+            added = ((relation, key) for relation, key, before, _ in log.hashes(operation.number) if before is None)
+            if any(saver.record_of(relation, key) == ref for relation, key in added):
                 return True
     return False

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.operations import bulk
@@ -18,6 +19,7 @@ from ckpt_cli.output import talk
 from ckpt_cli.output.line import Page
 from ckpt_cli.output.text.bulk import plan_lines
 from ckpt_cli.views.bulk import BulkView, ThreadLine
+from tests.graphs.building import line, on
 
 Ckpt = Callable[..., Any]
 MANY = ["--match", "support-*"]
@@ -384,3 +386,18 @@ def test_ids_that_no_thread_has(
     assert run([*line, "--skip-refused"]) == 0
     said = capsys.readouterr().err
     assert f"{count} thread{'s' * (count > 1)} left out, as there is none with this id: 'nobody-0'" in said
+
+
+def test_a_thread_that_undo_brought_back_may_be_running(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A removal and its undo leave the application's checkpoint what it is: just written."""
+    path = tmp_path / "live.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "b")
+        graph.invoke({"log": ["in"]}, on("t"))
+    words = ["-d", str(path), "--yes"]
+    assert run(["delete", "t", "--after", "step:0", *words]) == run(["undo", *words]) == 0
+    capsys.readouterr()
+    assert run(["fork", "t", "@", *words]) == 0
+    assert "the thread t was last written" in capsys.readouterr().out
+    assert run(["fork", "t", "@", *words]) == 0
+    assert "was last written" not in capsys.readouterr().out
