@@ -41,7 +41,7 @@ def callers(ns: str) -> list[str]:
 
 def node(ns: str) -> str:
     """The node, or the ``@task``, that called this subgraph; of a subgraph that was compiled as a node, that node."""
-    return callers(ns)[-1]
+    return callers(ns)[-1] if ns else ""
 
 
 def levels(ns: str) -> list[str]:
