@@ -167,7 +167,7 @@ class QuickThreads:
             return None
         body, apart = decode(checkpoint.body), checkpoint.channels
         due = self._due_nodes.of(body, apart) if _is_whole(body, apart) else None
-        if due is None or ((due or read.is_written) and (read.head.ns or not _is_alone(read))):
+        if due is None or read.head.ns or ((due or read.is_written) and not _is_alone(read)):
             return None
         values = body["channel_values"]
         title = titles.from_values(values if apart is None else _Values(values, apart, decode))

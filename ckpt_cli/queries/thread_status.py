@@ -105,12 +105,18 @@ class ThreadStatus:
     @property
     def status(self) -> str | None:
         """The status of the thread; None if the head can't be read."""
-        return str(self.snapshot.status) if self.snapshot is not None else None
+        return next(iter(self.statuses), None)
 
     @property
     def statuses(self) -> list[str]:
-        """Every status of the thread; none if the head can't be read."""
-        return [str(status) for status in self.snapshot.statuses] if self.snapshot is not None else []
+        """Every status of the thread; none if the head can't be read.
+
+        The head is a subgraph's if the root graph has no checkpoint: that it has ended doesn't show that the run has.
+        """
+        statuses = self.snapshot.statuses if self.snapshot is not None else []
+        if self._thread.head.ns and statuses == [Status.DONE]:
+            return [str(Status.UNKNOWN)]
+        return [str(status) for status in statuses]
 
     @property
     def updated(self) -> float | None:

@@ -185,3 +185,22 @@ def test_a_breakpoint_and_a_kill_look_alike(path: Path) -> None:
         drawn = [plain(part) for part in render(at(path, tree, thread), Page(80, golden.NOW))]
         texts.append([part.strip() for part in drawn if "stopped, killed or copied" in part])
     assert texts[0] == texts[1] == ["○ b  running, stopped, killed or copied; would run next"]
+
+
+def test_a_subgraph_that_has_ended_is_not_the_thread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a checkpoint of the root graph, nothing shows whether the run has ended: its status is unknown."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        line(saver, "sub", nodes={"sub": line(None, "a").copy({"checkpointer": True})}).invoke({"log": []}, on("t"))
+        saver.conn.execute("DELETE FROM checkpoints WHERE checkpoint_ns = ''")
+        saver.conn.execute("DELETE FROM writes WHERE checkpoint_ns = ''")
+        saver.conn.commit()
+    for words in (["threads"], ["threads", "--status", "unknown"], ["threads", "--limit", "0"]):
+        assert run([*words, "-d", str(path), "--json"]) == 0
+        [thread] = json.loads(capsys.readouterr().out)["threads"]
+        assert (thread["ns"], thread["status"], thread["statuses"]) == ("sub", "unknown", ["unknown"])
+    assert run(["threads", "--status", "done", "-d", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threads"] == []
+    assert run(["stats", "--values", "-d", str(path), "--json"]) == 0
+    sums = json.loads(capsys.readouterr().out)
+    assert (sums["done"], sums["unknown"]) == (0, 1)
