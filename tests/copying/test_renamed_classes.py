@@ -42,7 +42,7 @@ def test_an_agent_goes_on(request: pytest.FixtureRequest, kind: str, carts: list
         assert values["log"] == [new(owner="Ann"), "shop_then.Cart", "a", "b"]
     assert run(["copy", source.url, target.url, "--yes"]) == 7  # the target's values have another class
     assert run(words) == 0
-    assert "there already" in capsys.readouterr().err
+    assert "already there" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
