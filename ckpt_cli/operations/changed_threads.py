@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from ckpt_cli.model import Name, Ref, Row
 from ckpt_cli.operations.log_file import LogFile
+from ckpt_cli.operations.operation_list import WRITTEN
 from ckpt_cli.operations.row_images import Change, from_sqlite, parse_key, to_sqlite
 from ckpt_cli.views.changed_threads import MOST_NAMED, ChangedNamespace, ChangedThreads
 
 if TYPE_CHECKING:
     import sqlite3
 
-_WRITTEN = "state <> 'abandoned'"  # a part that was interrupted before anything was written changed nothing
 _SINCE = 4  # the version of the log's schema that has these counts
 _PARTS_SINCE = 5  # the version that has operations with parts
 
@@ -74,7 +74,7 @@ def read_changed_threads(
     condition, words = ("", ()) if thread_id is None else (" AND thread_id = ?", (to_sqlite(thread_id),))
     own = "operation = ?1"
     if log.version >= _PARTS_SINCE:
-        own = f"operation IN (SELECT number FROM operations WHERE number = ?1 OR (part_of = ?1 AND {_WRITTEN}))"  # noqa: S608 - constants
+        own = f"operation IN (SELECT number FROM operations WHERE number = ?1 OR (part_of = ?1 AND {WRITTEN}))"  # noqa: S608 - constants
     rows = log.rows(
         f"SELECT thread_id, ns, records FROM changed_threads WHERE {own}{condition}"  # noqa: S608 - constants
         " ORDER BY thread_id, ns LIMIT ?",
@@ -95,7 +95,7 @@ def operations_on(log: LogFile, record_of: RecordOf, thread_id: str, uncounted: 
         statement = (
             "SELECT DISTINCT ifnull(part_of, number) FROM changed_threads"  # noqa: S608 - constants
             " JOIN operations ON number = operation"
-            f" WHERE thread_id = ? AND (part_of IS NULL OR {_WRITTEN})"
+            f" WHERE thread_id = ? AND (part_of IS NULL OR {WRITTEN})"
         )
     numbers = {number for (number,) in log.rows(statement, (to_sqlite(thread_id),), since=_SINCE)}
     for number in uncounted:

@@ -16,13 +16,16 @@ _PAGE = 500  # parts are read so many at a time
 _THREADS = re.compile(r"of ([\d,]+) threads?\b")
 """How the summary of a change of many threads begins."""
 
-_COUNTED = """
+WRITTEN = "state <> 'abandoned'"
+"""An SQL condition: a part that was interrupted before anything was written changed nothing."""
+
+_COUNTED = f"""
 SELECT sum(state = 'done'), sum(state = 'undone'), sum(state = 'refused'), sum(state = 'abandoned'),
-  sum(state = 'planned'), sum(rows * (state <> 'abandoned')), sum(bytes),
-  sum(ifnull(threads, 0) * (state <> 'abandoned')), sum(ifnull(namespaces, 0) * (state <> 'abandoned')),
+  sum(state = 'planned'), sum(rows * ({WRITTEN})), sum(bytes),
+  sum(ifnull(threads, 0) * ({WRITTEN})), sum(ifnull(namespaces, 0) * ({WRITTEN})),
   (SELECT sum(f.rows) FROM forgotten f JOIN operations q ON q.number = f.operation WHERE q.part_of = ?)
 FROM operations WHERE part_of = ?
-"""
+"""  # noqa: S608 - constants
 
 
 def read_operations(
