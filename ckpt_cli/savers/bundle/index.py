@@ -85,13 +85,10 @@ class IndexBlocks:
     """Lines of an index in compressed frames.
 
     A writer packs the line of each thread that it finishes: it takes tens of bytes then, an `Entry` a thousand.
-
-    Attributes:
-        blocks: each frame, with the number of its bytes decompressed.
     """
 
     def __init__(self) -> None:
-        self.blocks: list[tuple[bytes, int]] = []
+        self._blocks: list[tuple[bytes, int]] = []
         self._block = bytearray()
 
     def add(self, one: bytes) -> None:
@@ -101,13 +98,13 @@ class IndexBlocks:
             self._pack()
 
     def all(self) -> list[tuple[bytes, int]]:
-        """The frames, with what was added last."""
+        """The frames, each with the number of its bytes decompressed."""
         if self._block:
             self._pack()
-        return self.blocks
+        return self._blocks
 
     def _pack(self) -> None:
-        self.blocks.append((compress(self._block), len(self._block)))
+        self._blocks.append((compress(self._block), len(self._block)))
         self._block.clear()
 
 

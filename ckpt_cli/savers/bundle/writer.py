@@ -31,12 +31,11 @@ class BundleWriter:
         size: the bytes of the whole file, once it is written.
     """
 
-    checksum = b""
-    size = 0
-
     def __init__(self, file: BinaryIO, bundle_id: bytes, index: Index, end: int) -> None:
         """`index` is what the file has already, up to the offset `end`; what is behind it is cut off."""
         self.index = index
+        self.checksum = b""
+        self.size = 0
         self._file = file
         self._bundle_id = bundle_id
         self._end = end
