@@ -86,10 +86,10 @@ def started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) ->
     has a namespace without this id (langgraph 1.2 ``pregel/_algo.py``): whether it continues or starts again depends on
     the config of the next run (seen), so nothing is said about it.
     """
-    namespaces = reader.namespaces(row.thread_id)
+    namespaces = set(reader.namespaces(row.thread_id))
     for task in tasks_in_subgraphs(reader, snapshot.tasks, row):
         own = f"{row.ns}|{task.node}:{task.id}".removeprefix("|")
-        what = "a subgraph" if own in namespaces else "with a subgraph that a call of it ran"
+        what = "a subgraph" if own in namespaces else "a subgraph that it called"
         yield f"{numbered(task.node or 'a task', task.packet)} ({what})"
 
 

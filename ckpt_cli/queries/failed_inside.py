@@ -44,7 +44,7 @@ def _called(reader: Reader, ref: Ref, task_id: str, called_node: str | None) -> 
     for ns in called_from(ref.ns, called):
         yield reader.head(ref.thread_id, ns).ref
     with_memory = f"{ref.ns}|{called_node}".removeprefix("|")
-    if with_memory in namespaces:
+    if called_node is not None and with_memory in namespaces:
         inner = reader.head(ref.thread_id, with_memory).ref
         if Inspection(reader, inner).caller() == ref:
             yield inner
