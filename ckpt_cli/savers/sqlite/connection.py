@@ -14,14 +14,14 @@ writer has locked the file exclusively, or was killed in the middle of a write, 
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from itertools import compress, count, islice
 from pathlib import Path
 from time import sleep
 from typing import Protocol, TypeVar
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.savers.sqlite.driver import ResultRow, connect, decode
+from ckpt_cli.savers.sqlite.driver import ResultRow, RowsOf, Statement, connect, decode, one_after_another
 from ckpt_cli.savers.sqlite.faults import reading_fault
 from ckpt_cli.savers.sqlite.files import FileState, ReadMode, read_file_state
 from ckpt_cli.savers.sqlite.locks import WITHOUT_LOCKS
@@ -48,6 +48,10 @@ class Connection(Protocol):
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[ResultRow]:
         """The rows of one statement."""
+        ...
+
+    def beside(self, statements: Sequence[Statement]) -> AbstractContextManager[RowsOf]:
+        """What gives the rows of these statements; they may run meanwhile, and should find few rows."""
         ...
 
     def moment(self, read: Callable[[], T]) -> T:
@@ -94,6 +98,14 @@ class ReadOnlyConnection:
                 yield from islice(driver.execute(sql, parameters), next(numbers) - 1, None)
         except sqlite3.DatabaseError as error:
             raise reading_fault(self.path, error) from error
+
+    def beside(self, statements: Sequence[Statement]) -> AbstractContextManager[RowsOf]:
+        """Run them at once in a thread of their own, if nobody writes: two connections see one state only then."""
+        if self.file_state.read_mode is not ReadMode.IMMUTABLE:
+            return one_after_another(self.query, statements)
+        from ckpt_cli.savers.sqlite.beside import Beside
+
+        return Beside(self.path, statements)
 
     def fired_by(self, statement: str) -> set[str]:
         """The names of the triggers that a statement would fire."""

@@ -2,10 +2,16 @@
 
 import os
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 ResultRow = tuple[Any, ...]
+Statement = tuple[str, Sequence[object]]
+"""A statement and its parameters."""
+RowsOf = Callable[[int], Iterable[ResultRow]]
+"""Gives the rows of one of several statements, by its place."""
 
 _TIMEOUT = 1.0  # seconds to wait for a lock
 
@@ -21,6 +27,13 @@ def connect(path: Path, options: str = "", *, threads: bool = False) -> sqlite3.
     )
     connection.text_factory = decode
     return connection
+
+
+def one_after_another(
+    query: Callable[[str, Sequence[object]], Iterator[ResultRow]], statements: Sequence[Statement]
+) -> AbstractContextManager[RowsOf]:
+    """The rows of each statement, which runs when they are asked for."""
+    return nullcontext(lambda number: query(*statements[number]))
 
 
 def decode(data: bytes) -> str:

@@ -1,7 +1,7 @@
 """The methods of `SqliteSaver` that measure: sizes from the headers of rows, and the pages of the file."""
 
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import ClassVar, NamedTuple
 
@@ -36,7 +36,7 @@ class Table(NamedTuple):
 
 
 CHECKPOINTS = Table("id", sql.CHECKPOINTS, sql.NAMES, sql.CHECKPOINTS_BY_NUMBER, sql.CASE)
-_WRITES = Table("write_id", sql.WRITES, sql.WRITE_NAMES, sql.WRITES_BY_NUMBER, sql.WRITE_CASE)
+WRITES = Table("write_id", sql.WRITES, sql.WRITE_NAMES, sql.WRITES_BY_NUMBER, sql.WRITE_CASE)
 
 
 class MeasureMethods(ThreadMethods):
@@ -53,23 +53,38 @@ class MeasureMethods(ThreadMethods):
             yield from self._write_groups(bounds, only, ids)
 
     def _write_groups(self, bounds: Sequence[str], only: str = "", ids: Sequence[Scalar] = ()) -> Iterator[Group]:
-        rows = self._by_names(_WRITES, bounds, only, ids) if self._schema.writes else ()
+        return self._groups_of_writes(self._by_names(WRITES, bounds, only, ids) if self._schema.writes else ())
+
+    def _groups_of_writes(self, rows: Iterable[ResultRow]) -> Iterator[Group]:
         for channel, path, tag, ns, period, count, size in rows:
             names = (text_of(ns), text_of(channel), columns.tag(tag), text_of(path))
             yield Group(Part.WRITE, count, size, *names, period)
 
     def _by_names(self, table: Table, bounds: Sequence[str], only: str, ids: Sequence[Scalar]) -> Iterator[ResultRow]:
         """The names and the period of a table's rows; how many have them, and their bytes."""
-        when, times = period_case(self._schema.columns[table.checkpoint_id], bounds, "?")
         names = self._few_names(table) if not only else []
         if not names:
+            when, times = period_case(self._schema.columns[table.checkpoint_id], bounds, "?")
             yield from self._rows(table.all_names, [*times, *ids], period=when, only=only, others="")
             return
-        cases = cases_of(table, names)
-        periods = len(bounds) + 2  # the last is that of ids without a time
-        parts = {"cases": cases, "period": when, "periods": str(periods)}
+        parameters, parts = self._numbered(table, bounds, names)
+        yield from self._by_their_names(table, bounds, names, self._rows(table.by_number, parameters, **parts))
+
+    def _numbered(
+        self, table: Table, bounds: Sequence[str], names: Sequence[ResultRow]
+    ) -> tuple[list[object], dict[str, str]]:
+        """The parameters and parts of the table's statement whose rows `_by_their_names` takes."""
+        when, times = period_case(self._schema.columns[table.checkpoint_id], bounds, "?")
+        parts = {"cases": cases_of(table, names), "period": when, "periods": str(_periods(bounds))}
+        return [*chain(*names), *times], parts
+
+    def _by_their_names(
+        self, table: Table, bounds: Sequence[str], names: Sequence[ResultRow], rows: Iterable[ResultRow]
+    ) -> Iterator[ResultRow]:
+        """The names and the period that each number stands for; rows with other names are then looked for."""
+        periods = _periods(bounds)
         are_all = True
-        for number, *sums in self._rows(table.by_number, [*chain(*names), *times], **parts):
+        for number, *sums in rows:
             if number is None:
                 are_all = False
                 continue
@@ -167,6 +182,11 @@ class MeasureMethods(ThreadMethods):
     @property
     def _journal(self) -> str:
         return "wal" if self._connection.file_state.wal_mode else "rollback"
+
+
+def _periods(bounds: Sequence[str]) -> int:
+    """How many periods there are; the last is that of ids without a time."""
+    return len(bounds) + 2
 
 
 def cases_of(table: Table, names: Sequence[ResultRow]) -> str:

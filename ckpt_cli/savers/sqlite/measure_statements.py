@@ -57,8 +57,8 @@ NUMBERS_OF_THREADS = (
     + " AS ns, {id}, {size} + {metadata_size} AS size FROM checkpoints) LIMIT -1) GROUP BY thread_id, number"
 )
 """As `CHECKPOINTS_BY_NUMBER`, but by thread. To sort ids costs less than to find each row by the key index."""
-MUCH_WRITTEN = """
-    SELECT thread_id FROM writes GROUP BY thread_id HAVING sum(ifnull({write_size}, 0)) >= ?
+MOST_WRITTEN = """
+    SELECT thread_id, sum(ifnull({write_size}, 0)) AS size FROM writes GROUP BY thread_id ORDER BY size DESC LIMIT ?
 """
 
 _CHECKPOINTS_OF_THREADS = """

@@ -1,16 +1,16 @@
 """The methods of `SqliteSaver` that measure all threads: groups and the largest threads in one pass."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import heappush, heappushpop
-from itertools import chain, islice
+from itertools import chain
 
 from ckpt_cli.savers.measures import Group, Part, ThreadSize
 from ckpt_cli.savers.period_case import period_case
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import measure_statements as sql
-from ckpt_cli.savers.sqlite.driver import ResultRow
-from ckpt_cli.savers.sqlite.measure_methods import CHECKPOINTS, MeasureMethods, cases_of
+from ckpt_cli.savers.sqlite.driver import ResultRow, Statement
+from ckpt_cli.savers.sqlite.measure_methods import CHECKPOINTS, WRITES, MeasureMethods, cases_of
 
 _LARGE = 300  # threads whose checkpoints are the largest, and whose writes are added up first
 _CANDIDATES = 10_000  # further threads whose writes are added up
@@ -20,24 +20,39 @@ class WholeMethods(MeasureMethods):
     """The method that measures all threads at once; `SqliteSaver` adds the others."""
 
     def measure(self, bounds: Sequence[str], since: str, largest: int) -> Iterator[Group | ThreadSize]:
-        """One pass over the checkpoints for groups and threads, one over the writes for groups, and one for threads."""
+        """One pass over the checkpoints for groups and threads; two over the writes, beside it if nobody writes."""
         names = self._few_names(CHECKPOINTS)
         if not names or self._odd.names:
             yield from super().measure(bounds, since, largest)
             return
         self._enlarge_cache()
         times = sorted({*bounds, since})
-        large, busy = _Most(max(_LARGE, largest)), _Most(largest)
-        sums = dict[int, tuple[int, int]]()
-        recent_numbers = _recent_numbers(since, times, names)
-        for thread_id, size, recent in _threads(self._numbers(names, times), sums, recent_numbers):
-            if size >= large.least:
-                large.add(size, thread_id)
-            if recent and recent >= busy.least:
-                busy.add(recent, thread_id)
-        yield from self._groups_of(sums, names, times, bounds)
-        yield from self._write_groups(bounds)
-        yield from self._sizes_of(large, busy.thread_ids, since, largest)
+        write_names = self._few_names(WRITES) if self._schema.writes else []
+        with self._connection.beside(self._of_writes(bounds, write_names)) as rows_of:
+            large, busy = _Most(max(_LARGE, largest)), _Most(largest)
+            sums = dict[int, tuple[int, int]]()
+            recent_numbers = _recent_numbers(since, times, names)
+            for thread_id, size, recent in _threads(self._numbers(names, times), sums, recent_numbers):
+                if size >= large.least:
+                    large.add(size, thread_id)
+                if recent and recent >= busy.least:
+                    busy.add(recent, thread_id)
+            yield from self._groups_of(sums, names, times, bounds)
+            if write_names:
+                yield from self._groups_of_writes(self._by_their_names(WRITES, bounds, write_names, rows_of(0)))
+            else:
+                yield from self._write_groups(bounds)
+            yield from self._sizes_of(large, busy.thread_ids, since, largest, lambda: rows_of(-1))
+
+    def _of_writes(self, bounds: Sequence[str], names: Sequence[ResultRow]) -> list[Statement]:
+        """What finds the groups of writes with these names, if any, and last the threads with most of them."""
+        if not self._schema.writes:
+            return []
+        by_thread = self._schema.sql(sql.MOST_WRITTEN), [_CANDIDATES + 1]
+        if not names:
+            return [by_thread]
+        parameters, parts = self._numbered(WRITES, bounds, names)
+        return [(self._schema.sql(WRITES.by_number, **parts), parameters), by_thread]
 
     def _numbers(self, names: Sequence[ResultRow], times: Sequence[str]) -> Iterator[ResultRow]:
         """The threads in order; for each the numbers of its names and periods, with records and bytes."""
@@ -62,7 +77,14 @@ class WholeMethods(MeasureMethods):
         for tag, ns, begun, count, size in others:
             yield Group(Part.CHECKPOINT, count, size, text_of(ns), "", columns.tag(tag), "", begun)
 
-    def _sizes_of(self, large: "_Most", busy: Collection[str], since: str, largest: int) -> Iterator[ThreadSize]:
+    def _sizes_of(
+        self,
+        large: "_Most",
+        busy: Collection[str],
+        since: str,
+        largest: int,
+        most_written: Callable[[], Iterable[ResultRow]],
+    ) -> Iterator[ThreadSize]:
         """The threads with most bytes, and more; of the others none has as many as `largest` of these.
 
         Checkpoints of the others aren't larger than those of `large`. So their writes would have to be.
@@ -71,17 +93,17 @@ class WholeMethods(MeasureMethods):
         more: Collection[str] | None = ()
         if large.is_full and self._schema.writes:
             so_many = sorted((one.bytes or 0 for one in sizes), reverse=True)[largest - 1]
-            more = self._much_written(so_many - large.least)
+            more = self._much_written(so_many - large.least, most_written)
         if more is None:
             more = self._largest(since, largest)
         yield from sizes
         yield from self.thread_sizes(since, {*more, *busy}.difference(large.thread_ids))
 
-    def _much_written(self, least: int) -> list[str] | None:
+    def _much_written(self, least: int, most_written: Callable[[], Iterable[ResultRow]]) -> list[str] | None:
         """The threads whose writes have so many bytes; None if they are very many, or have no writes."""
         if least <= 0:
             return None
-        found = [self._name(raw) for (raw,) in islice(self._rows(sql.MUCH_WRITTEN, [least]), _CANDIDATES + 1)]
+        found = [self._name(raw) for raw, size in most_written() if size >= least]
         return found if len(found) <= _CANDIDATES else None
 
 

@@ -6,6 +6,7 @@ It is opened on an existing file for one transaction, and closed afterwards.
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from ckpt_cli import ctrl_c, lock_waits
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
 from ckpt_cli.savers.application_columns import assignments
-from ckpt_cli.savers.sqlite.driver import ResultRow, connect
+from ckpt_cli.savers.sqlite.driver import ResultRow, RowsOf, Statement, connect, one_after_another
 from ckpt_cli.savers.sqlite.faults import constraint_fault, permission_fault, reading_fault, writing_fault
 from ckpt_cli.savers.sqlite.files import read_file_state
 from ckpt_cli.savers.sqlite.images import Images, bound_values, placeholder, quoted, where
@@ -52,6 +53,10 @@ class WritableConnection:
             yield from self._driver.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             raise reading_fault(self.path, error) from error
+
+    def beside(self, statements: Sequence[Statement]) -> AbstractContextManager[RowsOf]:
+        """In the open transaction, each when its rows are asked for."""
+        return one_after_another(self.query, statements)
 
     def fired_by(self, statement: str) -> set[str]:
         """The names of the triggers that a statement would fire."""

@@ -6,18 +6,22 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
 from heapq import nlargest
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ckpt_cli.conformance.records import checkpoint, write
+from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write
-from ckpt_cli.savers.measures import Group, Measurer, ThreadSize
+from ckpt_cli.savers.measures import Group, Measurer, Part, ThreadSize
 from ckpt_cli.savers.sqlite import create, measure_methods, open_file, whole_methods
 from ckpt_cli.savers.sqlite import measure_statements as sql
+from ckpt_cli.savers.sqlite.beside import Beside
 from ckpt_cli.savers.sqlite.measure_methods import CHECKPOINTS
 from ckpt_cli.savers.sqlite.saver import SqliteSaver
+from tests.savers.sqlite.writer import Writer, opened, rollback_mode
 
 BOUNDS = ["1f0", "1f1"]
 EARLY, BETWEEN, LATE = (f"{start}0000-0000-6000-8000-0000000000{{:02x}}" for start in ("1ef0", "1f02", "1f05"))
@@ -173,6 +177,38 @@ def test_a_whole_database_is_measured_as_its_parts(
         assert len({one.thread_id for one in sizes}) == len(sizes)
         for number in (lambda one: one.bytes or 0, lambda one: one.recent):
             assert nlargest(5, map(number, sizes)) == nlargest(5, map(number, every))
+
+
+def test_a_whole_database_is_measured_on_one_state_of_the_file(path: Path) -> None:
+    """What runs beside sees the same state: a read that a writer disturbed is repeated, a live log is read alone."""
+    rollback_mode(path)
+    with Writer(path) as writer, opened(path) as saver:
+        calls = count()
+
+        def read() -> int:
+            measured = saver.measure(BOUNDS, "1f04", 5)
+            first = next(measured)
+            if next(calls) == 0:
+                writer.add("2")
+            groups = [one for one in (first, *measured) if isinstance(one, Group)]
+            return sum(group.number for group in groups if group.part is Part.CHECKPOINT)
+
+        assert saver.moment(read) == 2
+        assert next(calls) == 2
+    with Writer(path) as writer, opened(path) as saver:
+        writer.run("PRAGMA journal_mode = wal")
+        writer.add("3")
+        assert saver.moment(read) == 3
+
+
+def test_what_runs_beside_ends_with_its_reader(tmp_path: Path) -> None:
+    """A statement that would take for ever is stopped, or never begins; one that fails says so where it is asked."""
+    path = _made(tmp_path / "x.sqlite", ["a"], [""])
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", ()
+    with Beside(path, [("SELECT ?", [7]), endless, endless]) as rows_of:
+        assert rows_of(0) == [(7,)]
+    with Beside(path, [("SELECT * FROM nothing", ())]) as rows_of, pytest.raises(DatabaseUnreachable, match="nothing"):
+        rows_of(0)
 
 
 def _make_random(path: Path, dice: random.Random, kind: str) -> None:

@@ -1,0 +1,50 @@
+"""Statements that run in a thread of their own, on the same state of a file that nobody writes.
+
+SQLite gives up Python's lock while it works, so that two cores work at once.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ckpt_cli.savers.sqlite import statements as sql
+from ckpt_cli.savers.sqlite.driver import ResultRow, RowsOf, Statement, connect
+from ckpt_cli.savers.sqlite.faults import reading_fault
+
+_PAUSE = 1_000_000  # steps of SQLite's machine between two looks whether the rows are still wanted; about a millisecond
+
+
+class Beside:
+    """Runs statements that find few rows, one after another, as soon as it is made; leaving it stops the rest.
+
+    Args:
+        path: a file that nobody writes, as `ReadOnlyConnection.moment` makes sure.
+        statements: each with its parameters.
+    """
+
+    def __init__(self, path: Path, statements: Sequence[Statement]) -> None:
+        self._path = path
+        self._driver = connect(path, "mode=ro&immutable=1", threads=True)
+        self._is_over = False  # `interrupt` would do nothing to a statement that is just about to begin
+        self._driver.set_progress_handler(lambda: self._is_over, _PAUSE)
+        self._thread = ThreadPoolExecutor(1)
+        self._found = [self._thread.submit(self._run, *statement) for statement in statements]
+
+    def _rows(self, number: int) -> list[ResultRow]:
+        try:
+            return self._found[number].result()
+        except sqlite3.DatabaseError as error:
+            raise reading_fault(self._path, error) from error
+
+    def __enter__(self) -> RowsOf:
+        return self._rows
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over = True
+        self._thread.shutdown(cancel_futures=True)
+        self._driver.close()
+
+    def _run(self, statement: str, parameters: Sequence[object]) -> list[ResultRow]:
+        self._driver.execute(sql.LARGER_CACHE)
+        return self._driver.execute(statement, parameters).fetchall()
