@@ -9,6 +9,8 @@ import typer
 from ckpt_cli.errors import UsageError
 from ckpt_cli.values.jsontext import parse
 
+_AT = """a text that begins with @ is written in quotes, as JSON: '"@text"'"""
+
 
 def parse_json_input(text: str, what: str, *, hint: str = "") -> Any:
     """The data of a JSON text, a file (``@FILE``) or stdin (``@-``); `what` names it in errors.
@@ -17,7 +19,7 @@ def parse_json_input(text: str, what: str, *, hint: str = "") -> Any:
         UsageError: the file can't be read, or the text isn't JSON.
     """
     if text.startswith("@"):
-        return parse(file_or_stdin(text[1:]), f"{what} ({text})")
+        return parse(file_or_stdin(text[1:], hint=_AT), f"{what} ({text})")
     return parse(text, what, hint=hint)
 
 

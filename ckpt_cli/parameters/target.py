@@ -119,7 +119,8 @@ def parse_target(
         raise UsageError("--skip-refused and --limit are for many threads")
     revision = rev or many.at or default
     if not revision:
-        raise UsageError("which revision? REV is missing")
+        hint = "@ is the newest checkpoint, @~2 the second before it, step:5 the one of a step"
+        raise UsageError("which revision? REV is missing", hint=hint)
     return Target(thread, revision, ns, None)
 
 

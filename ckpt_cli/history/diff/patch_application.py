@@ -14,6 +14,7 @@ from ckpt_cli.values.same import same
 _INDEX = re.compile(r"0|[1-9]\d{0,17}")
 _WITH_VALUE = frozenset({"add", "replace", "test"})
 _WITH_FROM = frozenset({"move", "copy"})
+_OPERATIONS = "one of add, remove, replace, move, copy, test (RFC 6902)"
 
 Put = Callable[[Any, str], Any]
 """Gives a new container with one member changed."""
@@ -50,7 +51,7 @@ def _applied(document: Any, operation: Any, number: int) -> Any:
         raise UsageError(f"operation {number} of the patch has no op or no path")
     op = operation["op"]
     if op not in _WITH_VALUE | _WITH_FROM | {"remove"}:
-        raise UsageError(f"operation {number} of the patch: {op!r} is no operation")
+        raise UsageError(f"operation {number} of the patch: {op!r} is no operation", hint=_OPERATIONS)
     needed = "value" if op in _WITH_VALUE else "from" if op in _WITH_FROM else None
     if needed is not None and needed not in operation:
         raise UsageError(f"operation {number} of the patch: {op} has no {needed}")
@@ -71,7 +72,7 @@ def _apply_operation(document: Any, op: str, operation: dict[str, Any]) -> Any:
         return _changed(_changed(document, source, _remove) if op == "move" else document, path, _add(value))
     if op == "test":
         if not same(_at(document, path), operation["value"]):
-            raise Refused("the value is different")
+            raise Refused("the value is different", hint="so nothing of the patch is done")
         return document
     if op == "remove":
         return _changed(document, path, _remove)

@@ -177,7 +177,9 @@ def _names(tree: ast.AST) -> frozenset[str]:
 
 def _pointed(expression: str, error: Exception) -> str:
     offset = getattr(error, "offset", None)
-    return f"{expression.strip()[: offset - 1]}⟨here⟩{expression.strip()[offset - 1 :]}" if offset else ""
+    if offset:
+        return f"{expression.strip()[: offset - 1]}⟨here⟩{expression.strip()[offset - 1 :]}"
+    return "a Python expression: 'metadata.user_id == \"u1\"'"
 
 
 def _problem(node: ast.AST) -> str | None:
