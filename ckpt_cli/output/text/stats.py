@@ -5,43 +5,18 @@ In a pipe, each line begins with the name of its table.
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import NamedTuple
 
-from ckpt_cli.output.cells import cell_len, fit, flow, pad
+from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text import openmetrics
-from ckpt_cli.output.theme import BETWEEN, MORE, NOTHING, THREAD_STATUS
+from ckpt_cli.output.text.drawn_table import Column, Table, draw
+from ckpt_cli.output.theme import BETWEEN, NOTHING, THREAD_STATUS
 from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.stats import AdviceLine, PeriodLine, SizeLine, StatsView
 
-_LONGEST_NAME, _SHORTEST_NAME = 40, 12  # cells
-_ROWS = 10  # rows of a table on a terminal; a pipe gets all
-
-
-class _Column(NamedTuple):
-    title: str
-    right: bool = False
-
-
-class _Table(NamedTuple):
-    """A table; `key` begins its lines in a pipe, `title` is its heading on a terminal, and heads the first column.
-
-    Attributes:
-        more: how many rows there are beside these.
-        all: what shows every row.
-    """
-
-    key: str
-    title: str
-    columns: tuple[_Column, ...]
-    rows: list[list[Span]]
-    more: int = 0
-    all: str = "--json"
-
-
-_THREAD = (_Column("checkpoints", True), _Column("writes", True), _Column("bytes", True), _Column("last day", True))
-_COUNTS = (_Column("checkpoints", True), _Column("channels", True), _Column("writes", True), _Column("bytes", True))
+_THREAD = (Column("checkpoints", True), Column("writes", True), Column("bytes", True), Column("last day", True))
+_COUNTS = (Column("checkpoints", True), Column("channels", True), Column("writes", True), Column("bytes", True))
 
 
 def render(view: StatsView, page: Page) -> Iterator[Line]:
@@ -55,7 +30,7 @@ def render(view: StatsView, page: Page) -> Iterator[Line]:
     yield from (fit(line, page.width) for line in _figures(view))
     for table in filter(lambda one: one.rows, _tables(view)):
         yield []
-        yield from (fit(line, page.width) for line in _table(table, page.width))
+        yield from (fit(line, page.width) for line in draw(table, page.width))
     yield from _ending(view, page.width)
 
 
@@ -81,7 +56,7 @@ def _figures(view: StatsView) -> Iterator[Line]:
         yield [("", f"newest checkpoint {duration(view.idle)} ago {BETWEEN} {view.rate:,} in the last hour")]
 
 
-def _tables(view: StatsView) -> Iterator[_Table]:
+def _tables(view: StatsView) -> Iterator[Table]:
     for status in ("waiting", "failed"):
         rows = [
             [("title", one.thread_id), ("muted", duration(one.age)), ("node", one.node or ""), ("", one.text)]
@@ -90,38 +65,38 @@ def _tables(view: StatsView) -> Iterator[_Table]:
         ]
         title = "waiting longest" if status == "waiting" else "failed first"
         more = view.more_waiting if status == "waiting" else view.more_failed
-        columns = (_Column("for", True), _Column(""), _Column(""))
-        yield _Table(status, title, columns, rows, more, f"ckpt threads --status {status}")
+        columns = (Column("for", True), Column(""), Column(""))
+        yield Table(status, title, columns, rows, more, f"ckpt threads --status {status}")
     for key, lines in (("question", view.questions), ("error", view.errors)):
         rows = [[("", one.text), ("node", one.node or ""), ("", f"{one.threads:,}")] for one in lines]
-        yield _Table(key, f"{key}s", (_Column("node"), _Column("threads", True)), rows)
+        yield Table(key, f"{key}s", (Column("node"), Column("threads", True)), rows)
     rows = [
         [("key" if a.value is not None else "muted", f"{a.key} {a.value or NOTHING}"), ("", f"{a.threads:,}")]
         for a in view.agents
     ]
-    yield _Table("agent", "agents", (_Column("threads", True),), rows)
+    yield Table("agent", "agents", (Column("threads", True),), rows)
     rows = [
         [("title", t.thread_id), *_numbers(t.checkpoints, t.writes), ("", _bytes(t.bytes)), ("", f"{t.last_day:,}")]
         for t in view.largest
     ]
     if len(rows) > 1 or not view.selected:
-        yield _Table("thread", "largest threads", _THREAD, rows)
+        yield Table("thread", "largest threads", _THREAD, rows)
         rows = [[("title", t.thread_id), *_numbers(t.last_day, t.checkpoints)] for t in view.talkers]
-        yield _Table("talker", "top talkers", (_Column("last day", True), _Column("checkpoints", True)), rows)
+        yield Table("talker", "top talkers", (Column("last day", True), Column("checkpoints", True)), rows)
     yield from _sizes(view)
 
 
-def _sizes(view: StatsView) -> Iterator[_Table]:
+def _sizes(view: StatsView) -> Iterator[Table]:
     rows = [[("", _period(one)), *_counts(one)] for one in view.by_period]
-    yield _Table("period", "growth", _COUNTS, rows)
+    yield Table("period", "growth", _COUNTS, rows)
     for key, lines in (
         ("namespace", view.by_namespace),
         ("channel", view.by_channel),
         ("node", view.by_node),
         ("type", view.by_type),
     ):
-        yield _Table(key, f"by {key}", _COUNTS, [[("key", _name(key, one)), *_counts(one)] for one in lines])
-    columns = (_Column("values", True), _Column("bytes", True), _Column("repeated", True), _Column("grown", True))
+        yield Table(key, f"by {key}", _COUNTS, [[("key", _name(key, one)), *_counts(one)] for one in lines])
+    columns = (Column("values", True), Column("bytes", True), Column("repeated", True), Column("grown", True))
     rows = [
         [
             ("key", one.name),
@@ -130,54 +105,9 @@ def _sizes(view: StatsView) -> Iterator[_Table]:
         ]
         for one in view.channels
     ]
-    yield _Table("inside", "channels inside checkpoints", columns, rows)
+    yield Table("inside", "channels inside checkpoints", columns, rows)
     rows = [[("", name), ("", size(number))] for name, number in view.tables.items()]
-    yield _Table("table", "tables and indexes", (_Column("bytes", True),), rows)
-
-
-def _table(table: _Table, room: int) -> Iterator[Line]:
-    table = _without_zeros(table)
-    shown = table.rows[:_ROWS]
-    heads = [table.title, *(column.title for column in table.columns)]
-    widths = [min(max(cell_len(cell[1]) for cell in cells), _LONGEST_NAME) for cells in zip(*shown, strict=True)]
-    widths = [max(width, cell_len(head)) for width, head in zip(widths, heads, strict=True)]
-    rights = [False, *(column.right for column in table.columns)]
-    last = len(heads) - 1
-    widths = _narrowed(widths, rights, room)
-    yield _aligned([("muted", head) for head in heads], widths, rights, last)
-    for cells in shown:
-        yield _aligned(cells, widths, rights, last)
-    if more := len(table.rows) - len(shown) + table.more:
-        yield [("muted", f"{MORE} {more:,} more: {table.all}")]
-
-
-def _narrowed(widths: list[int], rights: list[bool], room: int) -> list[int]:
-    """The widths in a narrow terminal: nodes are cut before what is asked, and this before what the row is about."""
-    texts = [at for at, right in enumerate(rights) if not right]
-    over = sum(widths) + 2 * (len(widths) - 1) - room
-    narrowed = [*widths]
-    for at in [*texts[1:], *texts[:1]]:
-        cut = min(max(over, 0), max(narrowed[at] - _SHORTEST_NAME, 0))
-        narrowed[at] -= cut
-        over -= cut
-    return narrowed
-
-
-def _without_zeros(table: _Table) -> _Table:
-    """The table without its columns of zeros, such as channels where none are stored apart."""
-    kept = [at for at, _ in enumerate(table.columns, 1) if any(cells[at][1] != "0" for cells in table.rows)]
-    columns = tuple(table.columns[at - 1] for at in kept)
-    return table._replace(columns=columns, rows=[[cells[0], *(cells[at] for at in kept)] for cells in table.rows])
-
-
-def _aligned(cells: list[Span], widths: list[int], rights: list[bool], last: int) -> Line:
-    line: Line = []
-    while cells and not cells[-1][1]:
-        cells = cells[:-1]
-    for at, (style, text) in enumerate(cells):
-        line += [("", "  ")] if at else []
-        line.append((style, text if at == last and not rights[at] else pad(text, widths[at], right=rights[at])))
-    return line
+    yield Table("table", "tables and indexes", (Column("bytes", True),), rows)
 
 
 def _ending(view: StatsView, width: int) -> Iterator[Line]:
