@@ -18,7 +18,7 @@ from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
-from ckpt_cli.plans.own_memory import describe_memories, find_memories
+from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound
 from ckpt_cli.plans.pending_command import describe_command_taken
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed
 from ckpt_cli.plans.reset_checkpoint import describe_reset, key_of
@@ -125,17 +125,17 @@ def _describe_memories(reader: Reader, row: CheckpointRow, plan: Plan, due: Snap
     def removed() -> set[Ref | WriteKey]:
         return set(plan.remove)
 
-    def newest(ns: str) -> str | None:
+    def ids(ns: str) -> list[str]:
         refs = (Ref(row.thread_id, ns, i) for i in reader.lineage(row.thread_id, ns).rows)
-        return max((ref.checkpoint_id for ref in refs if ref not in removed()), default=None)
+        return [ref.checkpoint_id for ref in refs if ref not in removed()]
 
     def is_cleared(ref: Ref) -> bool:
         return any(isinstance(one, WriteKey) and one.ref == ref for one in plan.remove)
 
-    found = find_memories(reader, row, newest)
+    found = find_memories(reader, row, ids)
     memories = {node: replace(memory, is_cleared=is_cleared(memory.newest)) for node, memory in found.items()}
-    checkpoint, short = "that checkpoint", short_ids(reader, row.ref)
-    return describe_memories(reader, row, due, memories, short, checkpoint=checkpoint)
+    short, bound = short_ids(reader, row.ref), replay_bound(row, reader.state(row.ref).metadata.get("source"))
+    return describe_memories(reader, row, due, memories, short, bound, checkpoint="that checkpoint")
 
 
 def branch(

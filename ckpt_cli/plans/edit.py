@@ -29,7 +29,7 @@ from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, describe_lost, snapsh
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
-from ckpt_cli.plans.own_memory import describe_memories, find_memories, without_memory
+from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound, without_memory
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
@@ -85,7 +85,7 @@ def plan(
         verb="edit",
         summary=f"{what}, source update, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
-            *_describe_tasks(reader, row, snapshot, short, (origin.state, {*names, *removed})),
+            *_describe_tasks(reader, row, made.row, snapshot, short, (origin.state, {*names, *removed})),
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_lost(reader, row.ref, {*names, *removed}),
@@ -96,15 +96,21 @@ def plan(
 
 
 def _describe_tasks(
-    reader: Reader, row: CheckpointRow, snapshot: Snapshot, short: ShortIds, edits: tuple[State, set[str]]
+    reader: Reader,
+    row: CheckpointRow,
+    made: CheckpointRow,
+    snapshot: Snapshot,
+    short: ShortIds,
+    edits: tuple[State, set[str]],
 ) -> Iterator[str]:
     """Lines about the tasks of the edited checkpoint: which run again, and which don't although the state changes.
 
-    `edits` is the state before and the edited channels.
+    `made` is the new checkpoint, `edits` the state before and the edited channels.
     """
     memories = find_memories(reader, row)
     yield from describe_reruns(reader, row, snapshot, memories)
-    yield from describe_memories(reader, row, snapshot, memories, short, is_editable=True)
+    bound = replay_bound(made, "update")
+    yield from describe_memories(reader, row, snapshot, memories, short, bound, is_editable=True)
     yield from describe_not_inherited(reader, without_memory(snapshot, memories), row)
     yield from describe_command_left(reader, row)
     yield from _describe_arguments(row, snapshot)

@@ -25,7 +25,7 @@ from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, describe_lost, snapsh
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
-from ckpt_cli.plans.own_memory import describe_memories, find_memories
+from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound
 from ckpt_cli.plans.wording import describe_new_head, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -208,7 +208,7 @@ def plan(
         notes=(
             *carried.notes,
             *argument.doubts,
-            *_describe_memories(reader, row, argument.tasks.only(again), short),
+            *_describe_memories(reader, row, made.row, argument.tasks.only(again), short),
             *describe_new_head(reader, row, short),
             *own.describe(),
             *describe_lost(reader, row.ref),
@@ -218,10 +218,12 @@ def plan(
     )
 
 
-def _describe_memories(reader: Reader, row: CheckpointRow, again: Snapshot, short: ShortIds) -> Iterator[str]:
+def _describe_memories(
+    reader: Reader, row: CheckpointRow, made: CheckpointRow, again: Snapshot, short: ShortIds
+) -> Iterator[str]:
     """Lines about subgraphs with their own memory: one that a due task calls may drop the new argument."""
     memories, also = find_memories(reader, row), ", but every task of the step runs again"
-    yield from describe_memories(reader, row, again, memories, short, also=also)
+    yield from describe_memories(reader, row, again, memories, short, replay_bound(made, "update"), also=also)
 
 
 def _make_corrected(

@@ -8,7 +8,7 @@ from ckpt_cli.plans.delta_snapshots import describe_lost
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import make_child, read_origin
-from ckpt_cli.plans.own_memory import describe_memories, find_memories
+from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
@@ -44,7 +44,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         f"source fork, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
             *describe_reruns(reader, row, snapshot, memories),
-            *describe_memories(reader, row, snapshot, memories, short),
+            *describe_memories(reader, row, snapshot, memories, short, replay_bound(made.row, "fork")),
             *describe_command_left(reader, row),
             *describe_new_head(reader, row, short, is_sibling=True),
             *describe_lost(reader, row.ref),

@@ -23,7 +23,7 @@ from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.delta_snapshots import describe_lost, stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
-from ckpt_cli.plans.own_memory import Memories, describe_memories, find_memories, newest_of
+from ckpt_cli.plans.own_memory import Memories, describe_memories, find_memories, replay_bound
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.wording import (
     describe_handlers,
@@ -70,7 +70,7 @@ def plan(
     without = None if pending else row
     records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, copied, rename, without))
     snapshot, short = Inspection(reader, row.ref).snapshot(goto=pending), short_ids(reader, row.ref)
-    memories = find_memories(reader, row, newest_of(copied))
+    memories = find_memories(reader, row, lambda ns: copied.get(ns, ()))
     # If there are notes, the config gets an id. With one, the library makes a copy before it runs, and calls anew.
     memory_notes = tuple(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
     what = "that checkpoint alone" if shallow else _counted(records)
@@ -154,7 +154,8 @@ def _describe_memories(
         snapshot = snapshot.only(task for task in snapshot.tasks if not task.writes)
         due = {task.node for task in snapshot.tasks}
         memories = {nodes: memory for nodes, memory in memories.items() if nodes in due}
-    return describe_memories(reader, row, snapshot, memories, short, checkpoint="that checkpoint")
+    bound = replay_bound(row, reader.state(row.ref).metadata.get("source"))
+    return describe_memories(reader, row, snapshot, memories, short, bound, checkpoint="that checkpoint")
 
 
 def _find_copied(reader: Reader, row: CheckpointRow, *, pending: bool) -> CopiedIds:

@@ -4,12 +4,13 @@ The namespace of such a subgraph has no task id, so a new checkpoint of the grap
 without input (``invoke(None, config)``) begins with the task that calls it, the subgraph continues from its newest
 checkpoint, and the task's input is dropped. If nothing is due there, no node runs, and it returns that state. A task of
 a later step calls it anew: the input is added to its newest state (langgraph 0.6 to 1.2 ``pregel/_loop.py: _first``).
-With a ``checkpoint_id`` in the config and no input, langgraph 1.1 and later call it anew, with the memory that it had
-before that checkpoint (``_internal/_replay.py``); earlier releases don't, and with an input none does. All
-seen.
+With a ``checkpoint_id`` in the config and no input, langgraph 1.1 and later call it anew: the input is added to the
+newest of its checkpoints that is older than the parent of that checkpoint, if an update or a fork made it, else older
+than that checkpoint itself (1.1.0 to 1.2.24 ``_first``, ``_internal/_replay.py``). Earlier releases don't, and with an
+input none does. All seen.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -22,6 +23,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 
 _SINCE = "langgraph 1.1 and later"
+_CHANGES = ("update", "fork")  # sources of checkpoints that no step made
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +32,31 @@ class OwnMemory:
 
     Attributes:
         newest: its newest checkpoint after the change.
+        ids: all its checkpoints after the change.
         is_cleared: whether the change deletes the writes of its newest checkpoint.
     """
 
     newest: Ref
+    ids: Collection[str]
     is_cleared: bool = False
+
+    def before(self, bound: str) -> str | None:
+        """Its newest checkpoint that is older than another checkpoint; None if there is none."""
+        return max((one for one in self.ids if one < bound), default=None)
 
 
 Memories = Mapping[str, OwnMemory]
 """The subgraphs with their own memory below a graph: node, or path of nodes (``outer|inner``), to memory."""
 
-Newest = Callable[[str], str | None]
-"""Gives the newest checkpoint of a namespace after the change; None if there will be none."""
+Ids = Callable[[str], Collection[str]]
+"""Gives the checkpoints of a namespace after the change."""
 
 
-def find_memories(reader: Reader, row: CheckpointRow, newest: Newest | None = None) -> Memories:
+def find_memories(reader: Reader, row: CheckpointRow, ids: Ids | None = None) -> Memories:
     """The subgraphs with their own memory that the nodes of this checkpoint's graph call, also inside other subgraphs.
 
     One inside another one that has its own memory is left out.
-    `newest` is needed if the change adds, copies or deletes checkpoints of subgraphs.
+    `ids` is needed if the change adds, copies or deletes checkpoints of subgraphs.
     """
     prefix = f"{_path(row.ns)}|" if row.ns else ""
     memories: dict[str, OwnMemory] = {}
@@ -57,10 +65,14 @@ def find_memories(reader: Reader, row: CheckpointRow, newest: Newest | None = No
         outer = accumulate(nodes.split("|")[:-1], "{}|{}".format)
         if not nodes or ":" in nodes or not memories.keys().isdisjoint(outer):
             continue
-        newest_id = newest(ns) if newest else reader.head(row.thread_id, ns).checkpoint_id
-        if newest_id is not None:
-            memories[nodes] = OwnMemory(Ref(row.thread_id, ns, newest_id))
+        if own := ids(ns) if ids else reader.lineage(row.thread_id, ns).rows.keys():
+            memories[nodes] = OwnMemory(Ref(row.thread_id, ns, max(own)), own)
     return memories
+
+
+def replay_bound(row: CheckpointRow, source: object) -> str:
+    """The checkpoint before which a run with the id of `row` looks for the memories of subgraphs."""
+    return row.parent_id if row.parent_id and source in _CHANGES else row.checkpoint_id
 
 
 def without_memory(snapshot: Snapshot, memories: Collection[str]) -> Snapshot:
@@ -74,9 +86,9 @@ def describe_memories(
     due: Snapshot,
     memories: Memories,
     short: ShortIds,
+    bound: str,
     *,
     checkpoint: str = "the new checkpoint",
-    is_child: bool = True,
     is_editable: bool = False,
     also: str = "",
 ) -> Iterator[str]:
@@ -88,27 +100,44 @@ def describe_memories(
         due: the tasks that the next run begins with.
         memories: what `find_memories` gives.
         short: the short ids of the thread.
-        checkpoint: the checkpoint whose id in a run's config lets the subgraph run anew.
-        is_child: whether this checkpoint is `row`, or its child or sibling: then the library finds the older memory.
+        bound: the `replay_bound` of the checkpoint whose id in a run's config lets the subgraph run anew.
+        checkpoint: how that checkpoint is called.
         is_editable: whether ``--ns`` of the same verb changes the subgraph's own state.
         also: what else a run does if its config has the id of this checkpoint.
     """
     called = {task.node for task in due.tasks}
+    lived = _last_step(reader, row) if memories else ""
     for nodes, memory in memories.items():
+        older = memory.before(bound)
+        anew = f"adds its input to {short(older)}" if older else "has no memory"
         name, newest_id = memory.newest.ns, short(memory.newest.checkpoint_id)
         if nodes in called:
             what = _continued(reader, memory, newest_id)
             yield f"{name} has its own memory: with thread_id alone, invoke(None) {what}"
             if is_editable:
                 yield f"--ns {argument(name)} edits the state of {name} itself"
-            anew = "runs anew with its state"
-        elif memory.newest.checkpoint_id > row.checkpoint_id:
+            anew = f"{name} is called anew, and {anew}"
+        elif memory.newest.checkpoint_id > lived:
             yield f"{name} has its own memory, which stays as it is: its next call adds its input to {newest_id}"
-            anew = "gets the memory that it had then" if is_child and called else ""
+            anew = f"the next call of {name} {anew}" if called and older != memory.newest.checkpoint_id else ""
         else:
             continue
         if anew and not row.ns:
-            yield f"with the checkpoint_id of {checkpoint} and no input, {name} {anew} ({_SINCE}){also}"
+            yield f"with the checkpoint_id of {checkpoint} and no input, {anew} ({_SINCE}){also}"
+
+
+def _last_step(reader: Reader, row: CheckpointRow) -> str:
+    """The checkpoint itself, or the newest before it that neither an update nor a fork made: how far its line had run.
+
+    An update or fork is newer than the memories of the branches that it left.
+    """
+    rows = reader.lineage(row.thread_id, row.ns).rows
+    while row.parent_id in rows:
+        state = reader.state_if_readable(row.ref)
+        if state is None or state.metadata.get("source") not in _CHANGES:
+            break
+        row = rows[row.parent_id]
+    return row.checkpoint_id
 
 
 def describe_called_memories(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:
@@ -116,8 +145,8 @@ def describe_called_memories(reader: Reader, row: CheckpointRow, snapshot: Snaps
     due = snapshot.only(task for task in snapshot.tasks if task.status is Status.DUE)
     nodes = {task.node for task in due.tasks}
     called = {node: memory for node, memory in find_memories(reader, row).items() if node in nodes}
-    short = reader.short(row.thread_id)
-    yield from describe_memories(reader, row, due, called, short, checkpoint="this checkpoint")
+    short, bound = reader.short(row.thread_id), replay_bound(row, reader.state(row.ref).metadata.get("source"))
+    yield from describe_memories(reader, row, due, called, short, bound, checkpoint="this checkpoint")
 
 
 def _continued(reader: Reader, memory: OwnMemory, newest_id: str) -> str:
@@ -140,8 +169,3 @@ def _path(ns: str) -> str:
     langgraph 1.2 ``_internal/_config.py: recast_checkpoint_ns``.
     """
     return "|".join(callers(ns))
-
-
-def newest_of(copied: Mapping[str, Iterable[str]]) -> Newest:
-    """Gives the newest of some checkpoints by namespace, for `find_memories`."""
-    return lambda ns: max(copied.get(ns, ()), default=None)

@@ -24,7 +24,7 @@ from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import read_origin
 from ckpt_cli.plans.node_writes import count_sends
-from ckpt_cli.plans.own_memory import describe_memories, find_memories, without_memory
+from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound, without_memory
 from ckpt_cli.plans.pending_command import describe_command_left, describe_started_by_goto
 from ckpt_cli.plans.pending_writes import Finished, follows_old_update
 from ckpt_cli.plans.reducer_choice import Reducers
@@ -181,5 +181,6 @@ def _notes(
     yield from describe_finished_again(anew)
     yield from (f"dropped: the results of {call}" for call in finished_calls(reader, before, row))
     yield from describe_unfinished_again(reader, row, anew)
-    is_child = len(supersteps) == 1
-    yield from describe_memories(reader, row, due, memories, short_ids(reader, row.ref), is_child=is_child)
+    last = [record.row for record in writer.records if isinstance(record, Checkpoint)][-1]
+    bound = replay_bound(last, writer.at.origin.state.source)
+    yield from describe_memories(reader, row, due, memories, short_ids(reader, row.ref), bound)

@@ -1,13 +1,20 @@
 """What a plan promises of a subgraph with its own memory, against a run with an input and one without."""
 
 import json
+import re
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import product
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.errors import InvalidUpdateError
 from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from ckpt_cli.app import run
 from tests.graphs.building import on
@@ -53,7 +60,7 @@ def test_the_older_memory_is_promised_only_to_a_run_without_input(
     capsys.readouterr()
     assert run(["rollback", "t", f"step:{step}", "-d", path, "--yes", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    promised = [note for note in plan["notes"] if "the memory that it had then" in note]
+    promised = [note for note in plan["notes"] if "the next call of sub" in note]
     with SqliteSaver.from_conn_string(path) as saver:
         before = graph(saver).get_state(on("t")).next
         assert bool(promised) == bool(before) == (step == 4)
@@ -61,3 +68,115 @@ def test_the_older_memory_is_promised_only_to_a_run_without_input(
         if before or given:
             graph(saver).invoke(given, plan["config"])
             assert (31 in remembered(saver)) == (given is not None)
+
+
+def looping(saver: Any, calls: list[list[int]], *, asks: bool = False) -> Any:
+    """``before``, the subgraph, and ``after``, which leads to the subgraph again; `calls` notes what it remembers.
+
+    The subgraph asks at its end, if so wanted.
+    """
+
+    def note(state: State) -> State:
+        calls.append([*state.get("memory", [])])
+        return {"memory": [len(calls)]}
+
+    inner = StateGraph(State, output_schema=Counted).add_node("note", note).add_edge(START, "note")
+    inner.add_node("ask", lambda _: {"n": interrupt("go on?")} if asks else {})
+    inner.add_edge("note", "ask")
+    builder = StateGraph(Counted)
+    builder.add_node("before", lambda _: {})
+    builder.add_node("sub", inner.compile(checkpointer=True))
+    builder.add_node("after", lambda s: {"n": s["n"] + 1})
+    builder.add_edge(START, "before")
+    builder.add_edge("before", "sub")
+    builder.add_edge("sub", "after")
+    builder.add_conditional_edges("after", lambda s: "sub" if s["n"] % 3 else "__end__", ["sub", "__end__"])
+    return builder.compile(checkpointer=saver)
+
+
+class Counted(TypedDict, total=False):
+    """The part of the state that the subgraph gives back."""
+
+    n: int
+
+
+BULK = '{"as_node": "before", "values": {"n": 4}}\n' * 2
+LAST = ["--reducer", "n=last"]
+CHANGES: dict[str, list[list[str]]] = {
+    "fork": [["fork", "t", "{rev}"]],
+    "rollback": [["rollback", "t", "{rev}"]],
+    "edit": [["edit", "t", "{rev}", "--set", "n=4", "--create"]],
+    "update": [["update", "t", "{rev}", "--as-node", "before", "--values", '{{"n": 4}}', *LAST]],
+    "input": [["update", "t", "{rev}", "--as-input", "--values", '{{"n": 4}}']],
+    "bulk": [["update", "t", "{rev}", "--bulk", "{bulk}", *LAST]],
+    "fork, then edit": [["fork", "t", "{rev}"], ["edit", "t", "--set", "n=4", "--create"]],
+    "rollback, then fork": [["rollback", "t", "{rev}"], ["fork", "t", "@"]],
+    "copy": [["fork", "t", "{rev}", "--to", "u"]],
+    "deletion": [["delete", "t", "--after", "{rev}"]],
+    "pruned, then rollback": [["prune", "t", "--keep-last", "4"], ["rollback", "t", "{rev}"]],
+    "pruned, then fork": [["prune", "t", "--keep-last", "4"], ["fork", "t", "{rev}"]],
+}
+CASES = [*product(CHANGES, ["sync"]), *product(["fork", "rollback", "edit", "fork, then edit"], ["exit"])]
+
+
+@pytest.mark.parametrize(("change", "durability"), CASES)
+def test_a_call_gets_the_memory_that_the_plan_names(
+    change: str, durability: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From every checkpoint, with the config that is printed and with the thread's name alone."""
+    path, calls = tmp_path / "t.sqlite", list[list[int]]()
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = looping(saver, calls, asks=durability == "exit")
+        if durability == "exit":
+            app.invoke({"n": 0}, on("t"), durability="exit")
+        else:
+            for _ in range(2):
+                app.invoke({"n": 0}, on("t"))
+        ids = [state.config["configurable"]["checkpoint_id"] for state in app.get_state_history(on("t"))]
+    kept = 0
+    for rev, alone in product(ids, (False, True)):
+        copy = Path(shutil.copy(path, tmp_path / "copy.sqlite"))
+        plan = _change(copy, CHANGES[change], rev, capsys)
+        if plan is None:
+            continue
+        thread = on(plan["config"]["configurable"]["thread_id"])
+        with SqliteSaver.from_conn_string(str(copy)) as saver:
+            promised = _promised(plan, _memories(saver, thread), alone=alone)
+            calls.clear()
+            with suppress(InvalidUpdateError):  # a task that was due beside the node of the update
+                looping(saver, calls).invoke(None, thread if alone else plan["config"])
+        if promised is not None and calls:
+            kept += 1
+            assert calls[:1] == promised, (rev, alone, plan["notes"])
+    assert kept > (2 if durability == "sync" else 0)
+
+
+def _memories(saver: Any, thread: Any) -> dict[str, list[int]]:
+    """What the subgraph remembers at each of its checkpoints, by the end of their ids."""
+    space = {"configurable": {**thread["configurable"], "checkpoint_ns": "sub"}}
+    found = [one.checkpoint for one in saver.list(space)]
+    return {one["id"].rpartition("-")[2]: one["channel_values"].get("memory", []) for one in found}
+
+
+def _change(path: Path, commands: Sequence[Sequence[str]], rev: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    """What the last of some commands prints; None if one of them is refused."""
+    bulk = path.with_name("bulk.jsonl")
+    bulk.write_text(BULK)
+    for words in commands:
+        capsys.readouterr()
+        given = [word.format(rev=rev, bulk=bulk) for word in words]
+        if run([*given, "-d", str(path), "--yes", "--json"]):
+            return None
+    return json.loads(capsys.readouterr().out)
+
+
+def _promised(plan: Any, memories: dict[str, list[int]], *, alone: bool) -> list[list[int]] | None:
+    """What the notes say that the next call that runs its nodes remembers; None if they don't say it."""
+    with_id = [note for note in plan["notes"] if note.startswith("with the checkpoint_id")]
+    others = [note for note in plan["notes"] if "has its own memory" in note]
+    names_it = not alone and "checkpoint_id" in plan["config"]["configurable"]
+    said = " ".join(with_id if with_id and names_it else others)
+    if "has no memory" in said:
+        return [[]]
+    named = re.search(r"adds its input to (\w+)", said)
+    return [[*memory] for end, memory in memories.items() if end.startswith(named[1])] if named else None

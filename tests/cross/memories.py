@@ -1,6 +1,7 @@
 """Subgraphs with their own memory (``checkpointer=True``): what a plan says that they do is what the next run does."""
 
 import json
+import re
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -101,11 +102,11 @@ class Memories:
             called = 1 if history == "asks" else 5
             steps = {"called": f"step:{called}", "before": f"step:{called - 1}"}
             words = [word.format(**steps) for word in CHANGES[change]]
-            then = _memory_then(saver, graph, next(word for word in words if word.startswith("step:")))
             plan = _change(backend, words, capsys) if history == "asks again" else ckpt(backend, words, capsys)
             config = plan["config"] if way == "the printed config" else on(plan["config"]["configurable"]["thread_id"])
             thread, notes = config["configurable"]["thread_id"], " / ".join(plan["notes"])
             state, memory, head = graph.get_state(on(thread)), _memory(saver, thread), _newest(saver, thread)
+            then = _promised(saver, thread, plan["notes"])
             alone = "sub has its own memory: with thread_id alone, "
             assert _lines(alone, _show(backend, thread, capsys)["own_memory"]) == _lines(alone, plan["notes"])
             ran.clear()
@@ -114,7 +115,7 @@ class Memories:
             begins, after = state.next == ("r",), _memory(saver, thread)
             anew = ["r", "m", "ask"] if begins else ["m", "ask"]
             if "checkpoint_id" in config["configurable"] and "memory" in notes:
-                assert ("gets the memory that it had then" if begins else "runs anew with its state") in notes
+                assert begins or "sub is called anew" in notes
                 assert (ran, asked) == (anew, [state.values["n"] + begins])
                 assert after["log"] == [*then, *state.values["log"], f"m {asked[0]}"]
             elif "returns its state at" in notes:
@@ -172,13 +173,16 @@ def _memory(saver: Any, thread: str, ns: str = "sub") -> dict[str, Any]:
     return {"log": [], **found.checkpoint["channel_values"]} if found else {"log": []}
 
 
-def _memory_then(saver: Any, graph: Graph, step: str) -> list[Any]:
-    """What the subgraph had logged when the thread was at a step."""
-    states = {f"step:{state.metadata['step']}": state.config for state in graph.get_state_history(on(MINE))}
-    config = {"configurable": {"thread_id": MINE, "checkpoint_ns": "sub"}}
-    found = next(iter(saver.list(config, before=states[step], limit=1)), None)
-    log: list[Any] = found.checkpoint["channel_values"].get("log", []) if found else []
-    return log
+def _promised(saver: Any, thread: str, notes: list[str]) -> list[Any]:
+    """What the subgraph had logged where it goes on with a checkpoint_id in the config, as the notes say."""
+    named = next(iter(_lines("with the checkpoint_id", notes)), "")
+    if not named or "has no memory" in named:
+        return _memory(saver, thread)["log"] if not named else []
+    [short] = re.findall(r"adds its input to (\w+)", named)
+    config = {"configurable": {"thread_id": thread, "checkpoint_ns": "sub"}}
+    found = [one.checkpoint for one in saver.list(config) if one.checkpoint["id"].rpartition("-")[2].startswith(short)]
+    [log] = [one["channel_values"].get("log", []) for one in found]
+    return list(log)
 
 
 def _newest(saver: Any, thread: str) -> str | None:
