@@ -22,7 +22,8 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 
-_SINCE = "langgraph 1.1 and later"
+SINCE = "langgraph 1.1 and later"
+"""The releases that look for an older memory."""
 _CHANGES = ("update", "fork")  # sources of checkpoints that no step made
 
 
@@ -123,7 +124,7 @@ def describe_memories(
         else:
             continue
         if anew and not row.ns:
-            yield f"with the checkpoint_id of {checkpoint} and no input, {anew} ({_SINCE}){also}"
+            yield f"with the checkpoint_id of {checkpoint} and no input, {anew} ({SINCE}){also}"
 
 
 def _last_step(reader: Reader, row: CheckpointRow) -> str:

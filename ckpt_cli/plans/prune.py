@@ -11,6 +11,7 @@ from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans import idle_threads
 from ckpt_cli.plans.idle_threads import Idle
 from ckpt_cli.plans.kept_checkpoints import Decisions
+from ckpt_cli.plans.own_memory import SINCE
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed
 from ckpt_cli.plans.retained_bytes import keep_fitting
 from ckpt_cli.plans.retained_snapshots import Snapshots
@@ -185,6 +186,9 @@ def _notes(reader: Reader, retention: Retention, decisions: Decisions, moved: li
         yield f"{count_text(given, 'checkpoint')} {get} the nearest ancestor that stays as parent"
     if first := parents.count(None):
         yield f"{count_text(first, 'checkpoint')} {'has' if first == 1 else 'have'} no parent then: no ancestor stays"
+    if cut := retention.cut_memories():
+        run = "where a run with the checkpoint_id of an older checkpoint and no input"
+        yield f"{run} calls {' or '.join(cut)}, it finds less of the subgraph's memory than before ({SINCE})"
 
 
 def _removed(decisions: Decisions, short: Callable[[str], str]) -> Iterator[str]:

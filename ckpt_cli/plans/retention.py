@@ -12,6 +12,7 @@ What a kept checkpoint needs is kept until nothing more is needed:
 So a kept checkpoint loses its parent only if a run made both, and its step shows that others were between them.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import islice
@@ -24,6 +25,7 @@ from ckpt_cli.history.tasks.metadata_notes import Note, note
 from ckpt_cli.history.tasks.nesting import caller_task
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Ref
+from ckpt_cli.plans.own_memory import replay_bound
 from ckpt_cli.plans.retained_calls import Calls
 from ckpt_cli.plans.retained_chains import Chains, stores_own_sends
 from ckpt_cli.plans.retained_evidence import ReducerEvidence
@@ -211,6 +213,20 @@ class Retention:
         lineage, parents = self.lineages[ns], self.orphans(ns)
         rows = (lineage.rows[one] for one in self.kept[ns])
         return Lineage(row._replace(parent_id=parents.get(row.checkpoint_id, row.parent_id)) for row in rows)
+
+    def cut_memories(self) -> list[str]:
+        """The subgraphs with their own memory of which a run from a checkpoint that stays would find less than now."""
+        cut = []
+        for ns in (ns for ns in self.lineages if ns and ":" not in ns):
+            ids, kept = sorted(self.lineages[ns].rows), self.kept[ns]
+            places = (bisect_left(ids, self._bound(one)) for one in self.kept.get("", ()))
+            if any(place and ids[place - 1] not in kept for place in places):
+                cut.append(ns)
+        return cut
+
+    def _bound(self, checkpoint_id: str) -> str:
+        row = self.lineages[""].rows[checkpoint_id]
+        return replay_bound(row, self._noted[row.ref][0].source if row.ref in self._noted else None)
 
     def goes(self, ref: Ref) -> bool:
         """Whether a checkpoint goes; one whose row is lost doesn't: nothing of it is there but writes."""

@@ -30,7 +30,8 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     origin, head = read_origin(reader, row.ref), reader.head(row.thread_id, row.ns)
     writes = reader.writes(row.ref, values=0)
     if head.checkpoint_id == row.checkpoint_id and not writes:
-        earlier = f"`{command('ckpt log', row.thread_id)}` lists the checkpoints before it"
+        log = command("ckpt log", row.thread_id, options=["--ns", row.ns] if row.ns else [])
+        earlier = f"`{log}` lists the checkpoints before it"
         raise Refused("that checkpoint is the head already: there is nothing to roll back", hint=earlier)
     _must_keep_sends(origin, any(write.channel == TASKS for write in writes))
     deltas = snapshots_for_child(reader, mint, origin)

@@ -180,3 +180,44 @@ def _promised(plan: Any, memories: dict[str, list[int]], *, alone: bool) -> list
         return [[]]
     named = re.search(r"adds its input to (\w+)", said)
     return [[*memory] for end, memory in memories.items() if end.startswith(named[1])] if named else None
+
+
+LESS = (["--keep-inputs", "--keep-last", "1"], [0, 0, 0], True), (["--keep-last", "1"], [2], False)
+
+
+@pytest.mark.parametrize(("policy", "turns", "is_less"), LESS)
+def test_prune_says_where_a_replay_finds_less(
+    policy: list[str], turns: list[int], is_less: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run from a checkpoint that stays calls the subgraph with the memory that it had, else the plan says it."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = looping(saver, [])
+        for n in turns:
+            app.invoke({"n": n}, on("t"))
+        ids = [one.config["configurable"]["checkpoint_id"] for one in app.get_state_history(on("t"))]
+    before = {one: _replayed(path, one) for one in ids}
+    plan = _change(path, [["prune", "t", *policy]], "", capsys)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        left = [one.checkpoint["id"] for one in saver.list({"configurable": {"thread_id": "t", "checkpoint_ns": ""}})]
+    assert any(_replayed(path, one) != before[one] for one in left) == is_less
+    assert any("less of the subgraph's memory" in note for note in plan["notes"]) == is_less
+    assert len(left) < len(ids)
+
+
+def _replayed(path: Path, checkpoint_id: str) -> list[list[int]]:
+    """What the subgraph remembers where a run from a checkpoint calls it first."""
+    calls = list[list[int]]()
+    with SqliteSaver.from_conn_string(str(shutil.copy(path, path.with_name("replayed.sqlite")))) as saver:
+        config = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": checkpoint_id}}
+        looping(saver, calls).invoke(None, config)
+    return calls[:1]
+
+
+def test_a_hint_keeps_to_the_subgraph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is the head there already is looked for in its own namespace."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        looping(saver, []).invoke({"n": 0}, on("t"))
+    assert run(["rollback", "t", "@", "--ns", "sub", "-d", str(path), "--yes"]) == 7
+    assert "`ckpt log t --ns sub`" in capsys.readouterr().err
