@@ -107,14 +107,14 @@ def after(
         notes.append(f"deleted with these writes: {', '.join(command_taken)}")
     memory_notes = list(_describe_memories(reader, row, plan, due))
     if new_head != row.checkpoint_id:
-        notes.append(_new_head(short(new_head)))
+        notes.append(_next_head(short(new_head), is_new=new_head != lineage.head))
     names_checkpoint = new_head != row.checkpoint_id or bool(memory_notes)
     result = row.ref if names_checkpoint else row.ref._replace(checkpoint_id="")
     return plan._replace(notes=(*notes, *memory_notes, *plan.notes), result=result)
 
 
-def _new_head(short: str) -> str:
-    where = f"the head becomes {short}, on another branch"
+def _next_head(short: str, *, is_new: bool = True) -> str:
+    where = f"the head {'becomes' if is_new else 'stays'} {short}, on another branch"
     return f"{where}: the next run continues there unless its config names a checkpoint"
 
 
@@ -168,7 +168,7 @@ def branch(
     left = lineage.parent(own[-1])
     notes = [f"it branches off {short(left)}, which stays"] if left else []
     if lineage.head in own:
-        notes.append(_new_head(short(max(set(lineage.rows).difference(own)))))
+        notes.append(_next_head(short(max(set(lineage.rows).difference(own)))))
     return plan._replace(notes=(*notes, *plan.notes), result=Ref(row.thread_id, row.ns, ""))
 
 

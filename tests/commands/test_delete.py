@@ -26,6 +26,9 @@ def test_what_goes_on_after_a_part_is_deleted(
     assert ("checkpoint_id" in plan["config"]["configurable"]) == pinned
     assert any(note_text in note for note in plan["notes"])
     assert pinned == any("on another branch" in note for note in plan["notes"])
+    head = next(row for row in ckpt("log", words[0], "--all")["steps"] if row["head"])
+    stays = any(note.startswith(f"the head stays {head['short']}") for note in plan["notes"])
+    assert stays == (pinned and head["checkpoint_id"] not in _removed(plan))
 
 
 @pytest.mark.parametrize("branch", ["1", "2"])
@@ -42,6 +45,10 @@ def test_the_plan_names_the_head_that_a_deleted_branch_leaves(ckpt: Callable[...
     newest = max(_left(ckpt, "forks", branch))
     [short] = [row["short"] for row in rows if row["checkpoint_id"] == newest]
     assert said == [f"the head becomes {short}, on another branch: {_CONTINUES}"]
+
+
+def _removed(plan: Json) -> set[str]:
+    return {row["checkpoint_id"] for row in plan["rows"] if row["change"] == "remove"}
 
 
 _CONTINUES = "the next run continues there unless its config names a checkpoint"
