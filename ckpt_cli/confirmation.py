@@ -59,7 +59,7 @@ def undo(
     saver, log, reason = session.reader.saver, session.logs.for_undo(), session.options.reason
     if not session.options.dry_run:
         settle(session, log)
-    operation = undoing.find_operation(log, number)
+    operation = saver.moment(lambda: undoing.find_operation(saver, log, number))
     session.must_be_writable()
     if operation.parts is not None:
         bulk = undo_many(session, log, operation, threads, skip_refused=skip_refused)

@@ -5,6 +5,7 @@ It restores the operation's rows. The undo is a new operation, which can be undo
 
 from collections.abc import Collection, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from ckpt_cli.errors import NotFound, Refused
 from ckpt_cli.history.state.channels import CONTROL_WRITES
@@ -28,8 +29,10 @@ from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
 
 
-def find_operation(log: OperationLog, number: int | None) -> Operation:
+def find_operation(saver: Saver, log: OperationLog, number: int | None) -> Operation:
     """The operation with this number; without a number, the newest done operation that isn't itself an undo.
+
+    Left out is one that hangs on what a later undo took back, such as a deletion that made room for this undo.
 
     Raises:
         NotFound: there is no such operation.
@@ -42,7 +45,9 @@ def find_operation(log: OperationLog, number: int | None) -> Operation:
             return operation
         if number is None and operation.phase is Phase.DONE and operation.undoes is None:
             _must_have_rows(log, operation)
-            return operation
+            orphan = _find_orphan(saver, log, operation)
+            if orphan is None or orphan.remover.undoes is None:
+                return operation
     if number is None and (undo_of_all := _newest_undo(log)):
         what = f"nothing but undos is left to undo in this user's log ({log.path})"
         raise NotFound(what, hint=f"`{undo_of_all.undo_command}` takes back the newest undo")
@@ -160,6 +165,25 @@ def _must_fit(
 
 def _must_not_be_orphans(saver: Saver, log: OperationLog, operation: Operation) -> None:
     """Refuse to restore a checkpoint whose parent a later operation removed."""
+    orphan = _find_orphan(saver, log, operation)
+    if orphan is None:
+        return
+    what = f"{operation.name} can't be taken back: it would bring back {orphan.ref.checkpoint_id}"
+    raise Refused(
+        f"{what}, whose parent {orphan.parent.checkpoint_id} {orphan.remover.name} removed; nothing was written",
+        hint=hint_undo_first(saver, log, orphan.remover, operation),
+    )
+
+
+class _Orphan(NamedTuple):
+    """A checkpoint that an undo would restore, its parent, and the later operation that removed the parent."""
+
+    ref: Ref
+    parent: Ref
+    remover: Operation
+
+
+def _find_orphan(saver: Saver, log: OperationLog, operation: Operation) -> _Orphan | None:
     removed = removed_later(saver, log, operation)
     parents = ParentSearch(removed)
     for change in log.changes(operation.number) if removed else ():
@@ -167,12 +191,8 @@ def _must_not_be_orphans(saver: Saver, log: OperationLog, operation: Operation) 
         if not isinstance(ref, Ref) or change.before is None or change.after is not None:
             continue
         if (parent := parents.find(ref, change.before)) is not None:
-            later = removed[parent]
-            what = f"{operation.name} can't be taken back: it would bring back {ref.checkpoint_id}"
-            raise Refused(
-                f"{what}, whose parent {parent.checkpoint_id} {later.name} removed; nothing was written",
-                hint=hint_undo_first(saver, log, later, operation),
-            )
+            return _Orphan(ref, parent, removed[parent])
+    return None
 
 
 def undo_notes(saver: Saver, log: OperationLog, operation: Operation) -> list[str]:
@@ -215,6 +235,10 @@ def _changed_since(saver: Saver, log: OperationLog, operation: Operation, name: 
         named = later[0].name if len(later) == 1 else f"operations {numbers}"
         hint = hint_undo_first(saver, log, later[0], operation)
         return Refused(f"{what}: {named} changed the same rows later", hint=hint)
+    place = name.ref if isinstance(name, WriteKey) else name
+    if place is not None and saver.thread(place.thread_id) is None:
+        why = f"thread {place.thread_id!r} is gone: an agent or somebody else deleted it"
+        return Refused(f"{what}: {why}; nothing was written", hint="`ckpt threads` lists what there is")
     why = f"{_describe_record(name)} was changed since by an agent or somebody else"
     return Refused(f"{what}: {why}; nothing was written", hint=_hint_changed(saver, operation, name))
 

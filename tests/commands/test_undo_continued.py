@@ -353,3 +353,34 @@ def test_a_checkpoint_whose_tasks_left_nothing_has_nothing_to_delete(
     before = rows(path)
     assert ckpt(path, "delete", "t", "--after", "@") == 4
     assert rows(path) == before
+
+
+def test_plain_undo_goes_back_behind_a_deletion_that_made_room(
+    saver: SqliteSaver, path: Path, capsys: Captured
+) -> None:
+    """The deletion hangs on what an undo took back: who types ``ckpt undo`` and each hint comes to the beginning."""
+    agent = Agent(saver, "graph")
+    agent.broken = False
+    agent.go(given={"out": []})
+    before = rows(path)
+    assert ckpt(path, "edit", "t", "--append", 'out="x"') == 0
+    assert ckpt(path, "fork", "t", "step:0") == 0
+    assert agent.go()
+    for _ in range(3):
+        capsys.readouterr()
+        if ckpt(path, "undo"):
+            for words in re.findall("`ckpt ([^`]*)`", capsys.readouterr().err.partition("hint: ")[2]):
+                assert ckpt(path, *shlex.split(words)) == 0
+        if rows(path) == before:
+            return
+    raise AssertionError("it goes round in a circle")
+
+
+def test_a_copy_that_the_application_deleted(saver: SqliteSaver, path: Path, capsys: Captured) -> None:
+    """The undo says that the thread is gone, not that a row of it has changed."""
+    Agent(saver, "graph").go(given={"out": []})
+    assert ckpt(path, "fork", "t", "step:0", "--to", "u") == 0
+    saver.delete_thread("u")
+    capsys.readouterr()
+    assert ckpt(path, "undo") == 7
+    assert "thread 'u' is gone" in capsys.readouterr().err

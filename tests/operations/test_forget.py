@@ -247,7 +247,7 @@ def test_a_deletion_that_did_not_happen_forgets_nothing_else(log: OperationLog) 
     settle(saver, log)
     newest, oldest = log.operations()
     assert (newest.phase, newest.forgotten, newest.size, oldest.forgotten) == (Phase.ABANDONED, 1, 0, None)
-    undo.undo(saver, log, undo.find_operation(log, 1), at=3.0, reason="")
+    undo.undo(saver, log, undo.find_operation(saver, log, 1), at=3.0, reason="")
     assert list(saver.rows("mine")) == []
 
 

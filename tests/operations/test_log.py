@@ -27,7 +27,7 @@ def test_looking_makes_no_file(log: OperationLog, saver: MemorySaver) -> None:
     """A log that nobody wrote is empty, has no tags, and is still not there after all that only looks."""
     assert (log.operations(), tags.read_tags(log), settle(saver, log), log.exists) == ([], [], [], False)
     with pytest.raises(NotFound, match="nothing to undo"):
-        undo.find_operation(log, None)
+        undo.find_operation(saver, log, None)
     assert not log.path.parent.parent.exists()
 
 

@@ -42,7 +42,7 @@ def deleted(saver: MemorySaver, log: OperationLog, *ids: str, thread_id: str = "
 
 def undone(saver: MemorySaver, log: OperationLog, number: int) -> int:
     """Take an operation back."""
-    return undo.undo(saver, log, undo.find_operation(log, number), at=NOW + 60, reason="")
+    return undo.undo(saver, log, undo.find_operation(saver, log, number), at=NOW + 60, reason="")
 
 
 @pytest.mark.parametrize("seconds", [5.0, -5.0, 7200.0])
@@ -154,9 +154,9 @@ def test_a_branch_beside_the_head(log: OperationLog) -> None:
     root, child, other = at(-60), at(-30), at(30)
     saver = MemorySaver([checkpoint("t", root), checkpoint("t", child, parent_id=root)])
     deleted(saver, log, child)
-    assert undo.undo_notes(saver, log, undo.find_operation(log, 1)) == []
+    assert undo.undo_notes(saver, log, undo.find_operation(saver, log, 1)) == []
     saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
-    assert undo.undo_notes(saver, log, undo.find_operation(log, 1)) == [
+    assert undo.undo_notes(saver, log, undo.find_operation(saver, log, 1)) == [
         f"the head stays {other}; the restored checkpoints are another branch"
     ]
     undone(saver, log, 1)
@@ -210,7 +210,7 @@ def test_work_is_linear_in_the_threads_that_continued(tmp_path: Path) -> None:
         made = OperationLog(tmp_path / f"{size}" / "log.sqlite")
         apply(saver, made, Plan("", remove=(*(Ref(t, "", kid) for t in names), *gone), verb="delete"), at=NOW)
         saver.apply(Plan("", tuple(checkpoint(t, new, parent_id=root) for t in names)))
-        operation = undo.find_operation(made, 1)
+        operation = undo.find_operation(saver, made, 1)
 
         def run() -> None:
             assert find_clash(saver, made, operation, find_restored(saver, made, 1)) is None

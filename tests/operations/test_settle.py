@@ -27,10 +27,10 @@ def test_a_crash_is_settled_by_the_rows(log: OperationLog, saver: MemorySaver, w
     assert settle(saver, log) == []
     if not written:
         with pytest.raises(Refused, match="operation 1 is abandoned already") as refused:
-            undo.find_operation(log, 1)
+            undo.find_operation(saver, log, 1)
         assert refused.value.hint == "it was interrupted, and changed nothing or was taken back"
         return
-    operation = undo.find_operation(log, None)
+    operation = undo.find_operation(saver, log, None)
     heading = Heading(2.0, "undo", "", "", operation.number)
     log.begin(heading, undo.inverse(saver, log, operation), witnessing=Choice(saver, sample_checkpoints(saver)))
     saver.change(undo.inverse(saver, log, operation))
@@ -56,6 +56,6 @@ def test_a_row_that_is_neither_as_before_nor_as_after(name: str, log: OperationL
     [written] = [one for one in (*plan.add, *plan.replace) if isinstance(one, Write)]
     saver.apply(Plan("the application", replace=(written._replace(payload=LONGER, size=len(LONGER.data)),)))
     with pytest.raises(Refused, match="was interrupted, or is running now: what it wrote isn't known"):
-        undo.find_operation(log, 1)
+        undo.find_operation(saver, log, 1)
     settle(saver, log)
     assert [operation.phase for operation in log.operations()] == [phase]

@@ -18,18 +18,18 @@ def test_undo_goes_back_one_by_one(log: OperationLog, saver: MemorySaver) -> Non
     for checkpoint_id in ("3", "4"):
         apply(saver, log, adding(checkpoint_id), at=1.0)
     for expected in (2, 1):
-        operation = undo.find_operation(log, None)
+        operation = undo.find_operation(saver, log, None)
         assert operation.number == expected
         undo.undo(saver, log, operation, at=2.0, reason="")
     assert [row.checkpoint_id for row in saver.rows("t")] == ["1", "2"]
     with pytest.raises(NotFound):
-        undo.find_operation(log, None)
+        undo.find_operation(saver, log, None)
     with pytest.raises(Refused, match="operation 1 is undone already") as refused:
-        undo.find_operation(log, 1)
+        undo.find_operation(saver, log, 1)
     assert refused.value.hint == "`ckpt undo 4` brings it back"
-    undo.undo(saver, log, undo.find_operation(log, 4), at=3.0, reason="")
+    undo.undo(saver, log, undo.find_operation(saver, log, 4), at=3.0, reason="")
     assert phases(log) == {1: "done", 2: "undone", 3: "done", 4: "undone", 5: "done"}
-    assert undo.find_operation(log, None).number == 1
+    assert undo.find_operation(saver, log, None).number == 1
 
 
 def test_undo_refuses_where_a_later_operation_touched_the_rows(log: OperationLog, saver: MemorySaver) -> None:
@@ -37,9 +37,9 @@ def test_undo_refuses_where_a_later_operation_touched_the_rows(log: OperationLog
     for body in (b"first", b"second"):
         apply(saver, log, replacing("1", body), at=1.0)
     with pytest.raises(Refused, match="operation 2 changed the same rows later"):
-        undo.undo(saver, log, undo.find_operation(log, 1), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(saver, log, 1), at=2.0, reason="")
     for number in (2, 1):
-        undo.undo(saver, log, undo.find_operation(log, number), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(saver, log, number), at=2.0, reason="")
     (restored,) = saver.checkpoints([Ref("t", "", "1")])
     assert restored.body == checkpoint("t", "1").body
 
@@ -51,7 +51,7 @@ def test_undo_refuses_where_somebody_else_changed_the_rows(log: OperationLog, sa
     with pytest.raises(
         Refused, match="checkpoint 1 of thread 't' was changed since by an agent or somebody else"
     ) as refused:
-        undo.undo(saver, log, undo.find_operation(log, None), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(saver, log, None), at=2.0, reason="")
     assert refused.value.hint == "`ckpt show t 1` shows what is there now"
     assert phases(log) == {1: Phase.DONE}
 
@@ -62,7 +62,7 @@ def test_undo_refuses_where_an_application_went_on(log: OperationLog, saver: Mem
     apply(saver, log, adding("3"), at=1.0)
     saver.apply(Plan("the application", (record,)))
     with pytest.raises(Refused, match=r"thread 't' continued from what it added \(.\)"):
-        undo.undo(saver, log, undo.find_operation(log, None), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(saver, log, None), at=2.0, reason="")
     assert saver.row(Ref("t", "", "3")) is not None
 
 
@@ -73,7 +73,7 @@ def replacing_body(body: bytes) -> Plan:
 
 def undone(saver: MemorySaver, log: OperationLog, number: int | None = None) -> None:
     """Take an operation back."""
-    undo.undo(saver, log, undo.find_operation(log, number), at=2.0, reason="")
+    undo.undo(saver, log, undo.find_operation(saver, log, number), at=2.0, reason="")
 
 
 def test_an_undone_operation_is_nobodys_reason(log: OperationLog, saver: MemorySaver) -> None:
@@ -129,9 +129,9 @@ def test_in_place_of_a_forgotten_operation_one_that_stands_is_named(log: Operati
     apply(saver, log, Plan("", (checkpoint("u", "4", parent_id="1"),), verb="fork"), at=3.0)
     for number, hint in ((None, "`ckpt undo 2` takes back an earlier one"), (2, "`ckpt undo 1` takes"), (1, "")):
         if number is not None:
-            undo.undo(saver, log, undo.find_operation(log, number), at=4.0, reason="")
+            undo.undo(saver, log, undo.find_operation(saver, log, number), at=4.0, reason="")
         with pytest.raises(Refused, match="its rows were forgotten") as refused:
-            undo.find_operation(log, 3)
+            undo.find_operation(saver, log, 3)
         assert refused.value.hint.startswith(hint) and bool(refused.value.hint) == bool(hint)
 
 
@@ -143,4 +143,4 @@ def test_a_row_that_is_no_record_is_said_to_be_changed(
     saver.apply(Plan("", replace=(checkpoint("t", "2", parent_id="1", body=LONGER),)))
     monkeypatch.setattr(saver, "record_of", lambda *_: None)
     with pytest.raises(Refused, match=r": a row was changed since by an agent or somebody else; nothing was written"):
-        undo.undo(saver, log, undo.find_operation(log, number), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(saver, log, number), at=2.0, reason="")

@@ -178,7 +178,7 @@ def test_undo_restores_every_row(layout: str, given_rows: list[tuple[str, dict[s
 
 
 def _undone(home: Opened, number: int) -> int:
-    return undo.undo(home.saver, home.log, undo.find_operation(home.log, number), at=2.0, reason="")
+    return undo.undo(home.saver, home.log, undo.find_operation(home.saver, home.log, number), at=2.0, reason="")
 
 
 def _bears(home: Opened, plan: Plan) -> bool:

@@ -51,7 +51,7 @@ class Bench:
         apply(self.saver, self.log, plan, at=1.0)
         assert images(self.path) != before
         self.reader.moment(lambda: between(self.reader))
-        undo(self.saver, self.log, find_operation(self.log, None), at=2.0, reason="")
+        undo(self.saver, self.log, find_operation(self.saver, self.log, None), at=2.0, reason="")
         assert images(self.path) == before
 
     def close(self) -> None:

@@ -132,7 +132,7 @@ def test_undo_leaves_nothing(reader: Reader, make: Make, tmp_path: Path) -> None
                     continue
                 number = apply(reader.saver, log, plan, at=NOW)
                 assert dump(path) != before
-                undo.undo(reader.saver, log, undo.find_operation(log, number), at=NOW, reason="")
+                undo.undo(reader.saver, log, undo.find_operation(reader.saver, log, number), at=NOW, reason="")
                 assert dump(path) == before
 
 
