@@ -134,5 +134,5 @@ def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRo
         return
     if row.ns and (left := left_answers(reader.writes(reader.head(row.thread_id).ref))):
         yield f"Command(resume=…) left the answer {spell_value(left[0])}: the first question of the next run takes it"
-    else:
+    elif all(task.status is not Status.ANSWERED for task in snapshot.tasks):  # else it has been said
         yield "an answer that was recorded there is not copied: the question is asked again"

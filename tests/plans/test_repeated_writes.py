@@ -185,7 +185,7 @@ def test_an_equal_value_is_refused_as_another_one_is(
     _play(path := tmp_path / "t.sqlite", COUNTS, fails=False)
     write = {"x": {"k1": value}}
     words = ["update", "t", "--as-node", "one", "--values", json.dumps(write), *_NEXT, "-d", str(path)]
-    assert "a key that it has already, with" in _refusal(words, capsys)
+    assert "a key under which it has already" in _refusal(words, capsys)
     with SqliteSaver.from_conn_string(str(path)) as saver:
         graph = COUNTS.build(saver, fails=False)
         graph.update_state(on("t"), write, as_node="one")

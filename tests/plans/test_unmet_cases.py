@@ -75,8 +75,8 @@ def _play(path: Path, state: type, written: Any) -> Any:
 @pytest.mark.parametrize(
     ("state", "written", "write", "words"),
     [
-        (Counted, _key, '{"hits": {"page-3": 5}}', "a key that it has already, with a smaller number"),
-        (United, _key, '{"hits": {"page-3": 5}}', "a key that it has already, with a smaller number"),
+        (Counted, _key, '{"hits": {"page-3": 5}}', "a key under which it has already a smaller number"),
+        (United, _key, '{"hits": {"page-3": 5}}', "a key under which it has already a smaller number"),
         (Listed, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
         (Appended, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
     ],

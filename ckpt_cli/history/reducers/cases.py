@@ -19,7 +19,7 @@ Case = tuple[str, ...]
 """A case in the words of a refusal; behind it other cases: a step that was one of those shows this one too."""
 
 _DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, GATHER, NEW})
-_KEY = "a key that it has already, with"
+_KEY = "a key under which it has already"
 
 
 def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, proving: bool = False) -> set[Case]:
