@@ -1,10 +1,11 @@
 """Chooses the log to read, write or undo with; warns if it belongs to another database, or to none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ckpt_cli.operations.log_candidates import LogCandidates
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.values.counts import count_text
 
 if TYPE_CHECKING:
     from ckpt_cli.operations.log import OperationLog
@@ -41,8 +42,9 @@ class Logs:
         if trusted := self._trusted_log(result):
             return self._remember(trusted)
         unproven = next((one for one in result.doubtful if one.may_be_trusted and one.is_here), None)
-        for one in result.doubtful:
-            self._note(one, end="; its operations may have been done to another database" if one is unproven else "")
+        if unproven is not None:
+            self._note(unproven, end="; its operations may have been done to another database")
+        self._note_all([one for one in result.doubtful if one is not unproven])
         return self._remember(unproven.log) if unproven else self._new_log()
 
     def for_writing(self) -> "OperationLog":
@@ -56,9 +58,7 @@ class Logs:
             if copies:
                 more = f" and {len(copies) - 1} more" if len(copies) > 1 else ""
                 self._say_once(f"this database shares rows with {copies[0]}{more}; a change begins a new log")
-            for one in result.doubtful:
-                if not one.is_of_copy:
-                    self._note(one, end="; a change begins a new log")
+            self._note_all([one for one in result.doubtful if not one.is_of_copy], end="; a change begins a new log")
             log = self._new_log()
         return self._remember(log)
 
@@ -144,6 +144,13 @@ class Logs:
         if self._used is None:
             self._used = new_log(self._saver.identity)
         return self._used
+
+    def _note_all(self, doubtful: "Sequence[Doubtful]", end: str = "") -> None:
+        """A note for each doubt; of several logs with the same doubt the first is named."""
+        alike = {one.doubt: [other for other in doubtful if other.doubt == one.doubt] for one in doubtful}
+        for first, *others in alike.values():
+            more = f"; the same is true of {count_text(len(others), 'more log')}" if others else ""
+            self._note(first, end=more + end)
 
     def _note(self, one: "Doubtful", lead: str = "", end: str = "") -> None:
         if one.note not in self._notes_said:

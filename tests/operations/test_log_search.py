@@ -342,3 +342,14 @@ def test_the_index_is_no_authority(tmp_path: Path) -> None:
     (tmp_path / "index").unlink()
     os.mkfifo(tmp_path / "index")
     assert index.entries() == []
+
+
+def test_many_logs_of_lost_databases_are_one_line(tmp_path: Path, capsys: Say) -> None:
+    """Who makes a database anew each morning doesn't get a line for each log of the same address."""
+    path = tmp_path / "a.sqlite"
+    for number in range(4):
+        path.unlink(missing_ok=True)
+        filled(path, f"thread-{number}", number=number)
+        said = ckpt(capsys, path, "delete", f"thread-{number}", "--yes")
+    assert said.count("nothing proves that") == 1
+    assert "the same is true of 2 more logs; a change begins a new log" in said
