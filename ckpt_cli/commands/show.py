@@ -113,7 +113,7 @@ def run(
         own_memory=_own_memory(reader, row, snapshot) if row.checkpoint_id == lineage.head and not ns else [],
     )
     view.command, view.goto = command_writes(reader, row.ref), goto_nodes(reader.writes(row.ref))
-    if ns and snapshot.tasks and row.checkpoint_id == lineage.head:
+    if ns and snapshot.tasks and not lineage.children.get(row.checkpoint_id):
         _add_from_above(view, reader, row.ref)
     _add_what_runs(view, reader, state, snapshot)
     return view
@@ -129,11 +129,11 @@ def _add_what_runs(view: ShowView, reader: Reader, state: State, snapshot: Snaps
 
 def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:
     """Add what the graphs above show: why no run continues this subgraph, and an old answer to its question."""
-    from ckpt_cli.plans.continued_calls import why_not_continued
+    from ckpt_cli.plans.continued_calls import why_not_continued, why_not_newest
 
     with suppress(PayloadCorrupt, CheckpointNotFound):
         left = any(task.status is Status.LEFT for task in Inspection(reader, ref).snapshot().tasks)
-        view.not_continued = None if left else why_not_continued(reader, ref)
+        view.not_continued = None if left else why_not_newest(reader, ref) or why_not_continued(reader, ref)
         if any(task.status == "waiting" for task in view.tasks) and view.not_continued is None:
             view.old_answers = Inspection(reader, reader.head(ref.thread_id).ref).snapshot().old_answers
 

@@ -61,6 +61,14 @@ def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | 
     return None
 
 
+def why_not_newest(reader: Reader, ref: Ref) -> str | None:
+    """Why no run continues a tip of a subgraph with its own memory: it isn't the newest; None of all others."""
+    if not ref.ns or caller_task(ref.ns) or reader.head(ref.thread_id, ref.ns).ref == ref:
+        return None
+    name = " › ".join(callers(ref.ns))
+    return f"a run continues {name} from its newest checkpoint, unless its config names this one"
+
+
 def _read_reason(reader: Reader, outer: OuterTasks, inner: Ref) -> str | None:
     """Why the graph above doesn't continue the subgraph with the head `inner`; None if it may."""
     name = " › ".join(callers(inner.ns))

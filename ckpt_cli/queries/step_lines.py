@@ -144,12 +144,17 @@ class StepLines:
             input_id=self.input_taken(checkpoint_id),
             command=self._command(checkpoint_id),
             unstored_steps=unstored_steps(self.attribution, checkpoint_id),
-            not_continued=self._not_continued if self.ns and tasks else None,
+            not_continued=self._why_not_continued(checkpoint_id) if self.ns and tasks else None,
         )
+
+    def _why_not_continued(self, checkpoint_id: str) -> str | None:
+        """Why the next run doesn't continue this tip of a subgraph; None if it may, or if that can't be read."""
+        from ckpt_cli.plans.continued_calls import why_not_newest
+
+        return why_not_newest(self.reader, self._reads.ref(checkpoint_id)) or self._not_continued
 
     @cached_property
     def _not_continued(self) -> str | None:
-        """Why the next run doesn't continue this subgraph; None if it may, or if that can't be read."""
         from ckpt_cli.plans.continued_calls import OuterTasks, why_not_continued
 
         outers: dict[Ref, OuterTasks] = self.reader.of_moment.setdefault(OuterTasks, {})

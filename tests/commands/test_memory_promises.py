@@ -14,7 +14,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.graph import START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
 from tests.graphs.building import on
@@ -221,3 +221,30 @@ def test_a_hint_keeps_to_the_subgraph(tmp_path: Path, capsys: pytest.CaptureFixt
         looping(saver, []).invoke({"n": 0}, on("t"))
     assert run(["rollback", "t", "@", "--ns", "sub", "-d", str(path), "--yes"]) == 7
     assert "`ckpt log t --ns sub`" in capsys.readouterr().err
+
+
+def test_only_the_newest_question_of_a_memory_is_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two branches asked in it: an answer to either is given to the newest question, as `tree` and `show` say."""
+    path, calls = tmp_path / "t.sqlite", list[list[int]]()
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = looping(saver, calls, asks=True)
+        app.invoke({"n": 0}, on("t"))
+        [before] = [one.config for one in app.get_state_history(on("t")) if one.next == ("before",)]
+        first = app.get_state(on("t")).config
+        app.invoke(None, app.update_state(before, {"n": 1}))
+        space = {"configurable": {"thread_id": "t", "checkpoint_ns": "sub"}}
+        asking = [one.checkpoint["id"] for one in saver.list(space) if one.metadata["step"] == 1]
+        tips = {one["checkpoint_id"]: one for one in _json(["log", "t", "--ns", "sub", "--all"], path, capsys)["steps"]}
+        for one, is_newest in zip(asking, (True, False), strict=True):
+            shown = _json(["show", "t", one, "--ns", "sub"], path, capsys)
+            assert [shown["not_continued"] is None, tips[one]["not_continued"] is None] == [is_newest] * 2
+        app.invoke(Command(resume=5), first)
+        [newest] = saver.list(space, limit=1)
+        assert newest.parent_config is not None
+        assert newest.parent_config["configurable"]["checkpoint_id"] == asking[0]
+
+
+def _json(words: Sequence[str], path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    capsys.readouterr()
+    assert run([*words, "-d", str(path), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
