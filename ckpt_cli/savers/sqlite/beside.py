@@ -12,7 +12,7 @@ from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.driver import ResultRow, RowsOf, Statement, connect
 from ckpt_cli.savers.sqlite.faults import reading_fault
 
-_PAUSE = 1_000_000  # steps of SQLite's machine between two looks whether the rows are still wanted; about a millisecond
+_PAUSE = 1_000_000  # steps of SQLite's machine between two looks whether the rows are still wanted; some 20 ms
 
 
 class Beside:
