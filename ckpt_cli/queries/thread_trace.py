@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
@@ -104,7 +105,10 @@ class ThreadTrace:
         rest = [_task(None, NO_TASK, self.tally.add_others(path, others))] if others else []
         for inner, called in calls:
             self._add(inner, called, depth + 1)  # before the tasks that called them, which return the same messages
-        tasks = [_task(run.node, run.kind, self.tally.add_run(path, run, depth), run.is_kept) for run in runs] + rest
+        values = partial(self._values, None if made is None else walk.reads.ref(made))
+        tasks = [
+            _task(run.node, run.kind, self.tally.add_run(path, run, depth, values), run.is_kept) for run in runs
+        ] + rest
         if made is None and not tasks:
             return
         spent, seconds = step_times.spent(walk, checkpoint_id, made, runs), step_times.seconds(checkpoint_id, made)
@@ -172,13 +176,19 @@ class ThreadTrace:
 
     def _add_given(self, ref: Ref) -> None:
         """Add the messages of a state, as where no writes are stored: those not added before belong to no node."""
+        for value in self._values(ref):
+            self.tally.tokens.add_given(value)
+
+    def _values(self, ref: Ref | None) -> list[Any]:
+        """What may have messages in a state; nothing if the state can't be read, or there is none."""
+        if ref is None:
+            return []
         try:
             state = self._reader.state(ref)
         except PayloadCorrupt:
-            return
-        for channel, value in state.values.items():
-            if channel == START or not is_control(channel, state):
-                self.tally.tokens.add_given(unwrapped(value))
+            return []
+        channels = state.values.items()
+        return [unwrapped(value) for name, value in channels if name == START or not is_control(name, state)]
 
 
 def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str | None) -> bool:

@@ -1,9 +1,9 @@
-"""The tokens that messages record under ``usage_metadata``, and which node they belong to.
+"""`usages`: the tokens that messages record under ``usage_metadata``.
 
 The fields are those of langchain-core 1.0 ``messages/ai.py: UsageMetadata``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.diff.align import digest
@@ -19,60 +19,19 @@ class Usage(NamedTuple):
     """The tokens of one message.
 
     Attributes:
-        key: the message's id, or the digest of its content if it has none: a message that is stored again has the same.
+        message_id: None if it has none.
+        fields: those of the message.
     """
 
-    key: str | int
+    message_id: str | None
     input: int
     output: int
     total: int
+    fields: dict[str, Any]
 
-
-class PlacedTokens:
-    """Gives the tokens of each message to the first task of a node that wrote it, and to no other.
-
-    A message that came from outside (an input, an update), or that was there before the first recorded task, belongs to
-    no node, even if nodes write it again. A subgraph's input has messages of the graph above: only a task of a graph
-    above may have made them.
-    """
-
-    def __init__(self) -> None:
-        self._known = set[str | int]()
-        self._given = (0, 0)
-        self._copied: dict[str | int, tuple[int, Usage]] = {}
-
-    @property
-    def unplaced(self) -> tuple[int, int]:
-        """The input and output tokens of messages that belong to no node."""
-        copied = [usage for _, usage in self._copied.values()]
-        return self._given[0] + sum(one.input for one in copied), self._given[1] + sum(one.output for one in copied)
-
-    def add_written(self, value: Any, depth: int) -> tuple[int, int]:
-        """Add what a task wrote, and give the tokens that are its own; `depth` is that of its graph."""
-        return self._add(usage for usage in usages(value) if self._is_new(usage.key, depth))
-
-    def add_given(self, value: Any) -> None:
-        """Add what no task of a node made."""
-        read, wrote = self._add(usage for usage in usages(value) if self._is_new(usage.key, -1))
-        self._given = self._given[0] + read, self._given[1] + wrote
-
-    def add_copied(self, value: Any, depth: int) -> None:
-        """Add the input of a subgraph at a depth."""
-        for usage in usages(value):
-            if self._is_new(usage.key, depth):
-                self._copied[usage.key] = depth, usage
-
-    def _is_new(self, key: str | int, depth: int) -> bool:
-        return key not in self._known and (key not in self._copied or depth < self._copied[key][0])
-
-    def _add(self, found: Iterable[Usage]) -> tuple[int, int]:
-        read = wrote = 0
-        for usage in found:
-            if usage.key not in self._known:
-                self._known.add(usage.key)
-                self._copied.pop(usage.key, None)
-                read, wrote = read + usage.input, wrote + usage.output
-        return read, wrote
+    def nameless_key(self) -> int:
+        """The digest of the message without its id: equal before and after ``add_messages`` gave it one."""
+        return digest({name: value for name, value in self.fields.items() if name != "id"}, raw=False)
 
 
 def usages(value: Any, depth: int = _DEPTH) -> Iterator[Usage]:
@@ -81,13 +40,13 @@ def usages(value: Any, depth: int = _DEPTH) -> Iterator[Usage]:
         value = replaced.value
     known = message_fields(value)
     if known is not None:
-        yield from _usage(value, known[1])
+        yield from _usage(known[1])
     elif depth and isinstance(value, list | tuple | dict):
         for _, item in parts(value):
             yield from usages(item, depth - 1)
 
 
-def _usage(value: Any, fields: dict[str, Any]) -> Iterator[Usage]:
+def _usage(fields: dict[str, Any]) -> Iterator[Usage]:
     usage = fields.get(FIELD)
     if isinstance(usage, Node):
         usage = usage.fields
@@ -97,5 +56,5 @@ def _usage(value: Any, fields: dict[str, Any]) -> Iterator[Usage]:
     counted, produced, total = (number if isinstance(number, int) else 0 for number in numbers)
     own_id = fields.get("id")
     yield Usage(
-        own_id if isinstance(own_id, str) and own_id else digest(value), counted, produced, total or counted + produced
+        own_id if isinstance(own_id, str) and own_id else None, counted, produced, total or counted + produced, fields
     )

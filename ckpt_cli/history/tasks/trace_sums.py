@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ckpt_cli.history.messages.token_usage import FIELD, PlacedTokens
+from ckpt_cli.history.messages.placed_tokens import PlacedTokens, States
+from ckpt_cli.history.messages.token_usage import FIELD
 from ckpt_cli.history.state.channels import END, PREVIOUS, RESUME, START
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.values.node import Form, Node
@@ -65,10 +66,13 @@ class TraceTally:
     unread: int = 0
     tokens: PlacedTokens = field(default_factory=PlacedTokens)
 
-    def add_run(self, path: str, run: TaskRun, depth: int) -> Tally:
-        """Add what a task left, and give it alone; `depth` is that of its graph below the traced one."""
+    def add_run(self, path: str, run: TaskRun, depth: int, made: States = tuple) -> Tally:
+        """Add what a task left, and give it alone; `depth` is that of its graph below the traced one.
+
+        `made` gives the values of the state that its step made.
+        """
         own = self._written(run.writes, run.node or run.kind)
-        self._add_tokens(own, run, depth)
+        self._add_tokens(own, run, depth, made)
         own.runs, own.finished = int(not run.is_kept), int(run.finished and not run.is_kept)
         own.asked, own.failed, own.again = int(run.asked), int(run.has_failed), int(run.ran_again)
         self._add((path, run.node, run.kind), own)
@@ -99,7 +103,7 @@ class TraceTally:
             channel.nodes[node] = channel.nodes.get(node, 0) + size
         return own
 
-    def _add_tokens(self, own: Tally, run: TaskRun, depth: int) -> None:
+    def _add_tokens(self, own: Tally, run: TaskRun, depth: int, made: States) -> None:
         """Add the tokens of what a task wrote; inputs, updates, Commands and answers come from elsewhere."""
         answers = [write for write in run.writes if write.channel == RESUME]
         for value in self._with_usage(answers):
@@ -110,7 +114,7 @@ class TraceTally:
             elif run.node == START or run.kind in (RunKind.UPDATE, RunKind.COMMAND):
                 self.tokens.add_given(value)
             else:
-                read, wrote = self.tokens.add_written(value, depth)
+                read, wrote = self.tokens.add_written(value, depth, made)
                 own.input_tokens, own.output_tokens = own.input_tokens + read, own.output_tokens + wrote
 
     def _with_usage(self, writes: Iterable[TaskWrite]) -> Iterator[object]:

@@ -1,0 +1,122 @@
+"""``ckpt trace`` counts a message once that a node returned without an id: ``add_messages`` gives it one later."""
+
+import operator
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from time import sleep
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, MessagesState
+from langgraph.types import Send
+from typing_extensions import TypedDict
+
+from ckpt_cli.commands.trace import trace
+from ckpt_cli.views.trace import TraceView
+from tests.commands.asking import at
+from tests.graphs.building import on
+
+Config = dict[str, Any]
+_USAGE = {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110}
+
+
+class Log(TypedDict):
+    """Messages that no reducer gives an id."""
+
+    messages: Annotated[list[AnyMessage], operator.add]
+
+
+@pytest.fixture
+def saver(tmp_path: Path) -> Iterator[SqliteSaver]:
+    with SqliteSaver.from_conn_string(str(tmp_path / "traced.sqlite")) as opened:
+        yield opened
+
+
+def _replies(texts: Iterator[str]) -> Callable[[Any], Any]:
+    def call(state: Any) -> Any:
+        return {"messages": [AIMessage(next(texts), usage_metadata=_USAGE)]}
+
+    return call
+
+
+def _stored(saver: SqliteSaver, config: Config) -> list[Any]:
+    """The model's messages in the last checkpoint's writes."""
+    found = saver.get_tuple(config)
+    written = [value for _, channel, value in (found and found.pending_writes) or [] if channel == "messages"]
+    return [one for value in written for one in value if isinstance(one, AIMessage)]
+
+
+def _witness(saver: SqliteSaver, messages: int = 1) -> Callable[[Any], Any]:
+    """A node beside the model's that ends when the model's messages are stored: no id is given before that."""
+
+    def witness(state: Any) -> Any:
+        while len(stored := _stored(saver, on("t"))) < messages:
+            sleep(0.01)
+        assert {one.id for one in stored} == {None}
+        return {}
+
+    return witness
+
+
+def _agent(saver: SqliteSaver, texts: Iterator[str], after: Callable[[Any], Any], schema: Any = MessagesState) -> Any:
+    """A model, and beside it what makes sure that its message is stored without an id; then one more node."""
+    graph = StateGraph(schema).add_node("call", _replies(texts)).add_node("witness", _witness(saver))
+    graph.add_node("after", after).add_edge(START, "call").add_edge(START, "witness").add_edge("call", "after")
+    return graph.compile(checkpointer=saver)
+
+
+def _trim(state: Any) -> Any:
+    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *state["messages"][-3:]]}
+
+
+def _again(state: Any) -> Any:
+    return {"messages": [state["messages"][-1]]}
+
+
+def _look(saver: SqliteSaver, path: Path, graph: Any, turns: int) -> tuple[dict[str, int], tuple[int, int]]:
+    """The input tokens by node, and the tokens of no node."""
+    config = on("t")
+    for turn in range(turns):
+        graph.invoke({"messages": [("user", f"hello {turn}")]}, config, durability="sync")
+    view: TraceView = at(path / "traced.sqlite", trace, "t")
+    return {one.node or "": one.input_tokens for one in view.nodes if one.input_tokens}, view.sums.unplaced_tokens
+
+
+@pytest.mark.parametrize("after", [_trim, _again, lambda state: {}], ids=["trim", "again", "nothing"])
+@pytest.mark.parametrize("text", ["reply {}", "the same"])
+def test_a_message_whose_id_came_later(
+    text: str, after: Callable[[Any], Any], saver: SqliteSaver, tmp_path: Path
+) -> None:
+    """Its tokens are at the node that returned it, once, whichever node writes it again, and if several are equal."""
+    graph = _agent(saver, map(text.format, count()), after)
+    assert _look(saver, tmp_path, graph, 4) == ({"call": 400}, (0, 0))
+
+
+def test_a_message_that_never_has_an_id(saver: SqliteSaver, tmp_path: Path) -> None:
+    """Nothing tells a message that is stored again from an equal one: it counts once."""
+    graph = _agent(saver, map("reply {}".format, count()), _again, Log)
+    assert _look(saver, tmp_path, graph, 3) == ({"call": 300}, (0, 0))
+
+
+def test_equal_messages_of_one_step(saver: SqliteSaver, tmp_path: Path) -> None:
+    """Tasks of one superstep that return equal messages without ids made as many messages as the state has ids."""
+    graph = StateGraph(MessagesState).add_node("call", _replies(iter(["the same"] * 3)))
+    graph.add_node("witness", _witness(saver, 3)).add_edge(START, "witness")
+    graph.add_node("after", _trim).add_edge("call", "after")
+    graph.add_conditional_edges(START, lambda state: [Send("call", state)] * 3, ["call"])
+    assert _look(saver, tmp_path, graph.compile(checkpointer=saver), 1) == ({"call": 300}, (0, 0))
+
+
+def test_a_message_that_a_function_gave_to_a_subgraph(saver: SqliteSaver, tmp_path: Path) -> None:
+    """The subgraph gives it the id with which the function returns it: the tokens are the function's."""
+    inner = StateGraph(MessagesState).add_node("inside", _again).add_edge(START, "inside").compile()
+
+    def outside(state: Any) -> Any:
+        return {"messages": inner.invoke({"messages": [AIMessage("made", usage_metadata=_USAGE)]})["messages"]}
+
+    graph = StateGraph(MessagesState).add_node("outside", outside).add_edge(START, "outside")
+    assert _look(saver, tmp_path, graph.compile(checkpointer=saver), 1) == ({"outside": 100}, (0, 0))
