@@ -56,7 +56,7 @@ class Line:
             delta.lost = delta.lost or channel in lost
             delta.repeated = delta.repeated or repeated
         own = list(written)
-        made = own if credited is None else list(credited)
+        made = own if credited is None or state.source == "input" else list(credited)  # an input's come after it
         deltas = self._carried(state, stored, own, made, grown=grown)
         rebuilt_values = {c: named_value(one, self._named.get(c)) for c, one in deltas.items() if c not in stored}
         values = {**stored, **rebuilt_values}
