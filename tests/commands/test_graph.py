@@ -186,7 +186,7 @@ def test_a_task_that_asks_twice(saver: Saver, file: Path) -> None:
 
 
 def test_an_error_handler(saver: Saver, file: Path) -> None:
-    """The way from a failed node to its handler is one of its own kind."""
+    """The way from a failed node to its handler is one of its own kind; the handler is drawn, and counted as a node."""
     one = Traced(State)
 
     def bad(_: Any) -> Any:
@@ -196,7 +196,11 @@ def test_an_error_handler(saver: Saver, file: Path) -> None:
     one.edge(START, "bad")
     one.builder.compile(checkpointer=saver).invoke({}, on("a"))
     expected = {("", "bad", "__error_handler__bad", "error", "task"): 1, ("", START, "bad", "edge", "task"): 1}
-    assert ways(look(file), ("recorded",)) == expected
+    view = look(file)
+    assert ways(view, ("recorded",)) == expected
+    heading, *drawn = [clean_line(line) for line in render(view, Page(100, golden.NOW))]
+    assert [line.split()[1] for line in drawn if line.startswith("●")] == [START, "bad", "__error_handler__bad"]
+    assert heading.split("   ")[1].startswith("2 nodes ·")
 
 
 def test_the_functional_api_records_no_edges(saver: Saver, file: Path) -> None:

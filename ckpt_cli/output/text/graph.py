@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ckpt_cli.history.state.channels import END, START
-from ckpt_cli.history.tasks.task_ids import is_handler_name
 from ckpt_cli.output.cells import fit, flow, line_len
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.text.arcs import arcs
@@ -56,7 +55,7 @@ def _heading(view: GraphView) -> Line:
     root = view.graphs[0] if view.graphs else None
     facts = []
     if root is not None:
-        nodes = [one for one in root.nodes if one.name not in (START, END) and not is_handler_name(one.name)]
+        nodes = [one for one in root.nodes if one.name not in (START, END)]
         facts = [count(len(nodes), "node"), count(len(root.edges), "edge"), count(root.steps, "step")]
         facts += [count(len(view.graphs) - 1, "subgraph")] if len(view.graphs) > 1 else []
     return [("title", name), ("muted", "   " + f" {BETWEEN} ".join(facts))]
