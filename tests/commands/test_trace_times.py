@@ -210,9 +210,10 @@ def an_update_after_one_checkpoint(caller: Caller) -> None:
     ids=lambda run: run.__name__,
 )
 def test_no_known_time_is_not_zero(run: Callable[[Caller], None], caller: Caller, file: Path) -> None:
-    """Where nothing shows how long a step took, the first line has no time of it."""
+    """Where nothing shows how long a step took, the first line has no time of it; without any other, it says so."""
     run(caller)
     view: TraceView = at(file, trace, "t")
     first, *_ = ("".join(text for _, text in line) for line in render(view, Page(100, golden.NOW)))
     assert first.startswith(f"t  {view.short}") and "ran " not in first
     assert ("between runs" in first) == (run is an_update_after_one_checkpoint)
+    assert first.endswith("no time is known") == (run is not an_update_after_one_checkpoint)

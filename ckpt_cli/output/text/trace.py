@@ -49,7 +49,7 @@ def _heading(view: TraceView, width: int) -> Iterator[Line]:
     times += [f"between runs {elapsed(sums.between)}"] if sums.between else []
     times += [f"in or before steps that aren't stored {elapsed(sums.unstored)}"] if sums.unstored else []
     name: Line = [("title", truncate(view.thread_id, width // 2)), ("id", f"  {view.short}"), ("", "   ")]
-    first, *others = _together(times, width - line_len(name)) if times else ("",)
+    first, *others = _together(times or ["no time is known"], width - line_len(name))
     yield [*name, ("muted", first)]
     yield from ([("muted", f"  {text}")] for text in others)
     facts = [count_text(sums.runs, "run"), f"{count_text(sums.writes, 'write')} {size(sums.bytes)}"]
