@@ -6,8 +6,8 @@ checkpoint, and the task's input is dropped. If nothing is due there, no node ru
 a later step calls it anew: the input is added to its newest state (langgraph 0.6 to 1.2 ``pregel/_loop.py: _first``).
 With a ``checkpoint_id`` in the config and no input, langgraph 1.1 and later call it anew: the input is added to the
 newest of its checkpoints that is older than the parent of that checkpoint, if an update or a fork made it, else older
-than that checkpoint itself (1.1.0 to 1.2.24 ``_first``, ``_internal/_replay.py``). Earlier releases don't, and with an
-input none does. All seen.
+than that checkpoint itself (1.1.0 to 1.2.24 ``_first``, ``_internal/_replay.py``); some savers give the newest one
+(`Saver.lists_before`). Earlier releases don't, and with an input none does. All seen.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -109,7 +109,7 @@ def describe_memories(
     called = {task.node for task in due.tasks}
     lived = _last_step(reader, row) if memories else ""
     for nodes, memory in memories.items():
-        older = memory.before(bound)
+        older = memory.before(bound) if reader.saver.lists_before else memory.newest.checkpoint_id
         anew = f"adds its input to {short(older)}" if older else "has no memory"
         name, newest_id = memory.newest.ns, short(memory.newest.checkpoint_id)
         if nodes in called:

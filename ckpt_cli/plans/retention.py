@@ -217,7 +217,7 @@ class Retention:
     def cut_memories(self) -> list[str]:
         """The subgraphs with their own memory of which a run from a checkpoint that stays would find less than now."""
         cut = []
-        for ns in (ns for ns in self.lineages if ns and ":" not in ns):
+        for ns in (ns for ns in self.lineages if ns and ":" not in ns and self._reader.saver.lists_before):
             ids, kept = sorted(self.lineages[ns].rows), self.kept[ns]
             places = (bisect_left(ids, self._bound(one)) for one in self.kept.get("", ()))
             if any(place and ids[place - 1] not in kept for place in places):

@@ -29,6 +29,7 @@ class PassingSaver(Saver):
         self.makes_digests = saver.makes_digests
         self.reads_whole_writes = saver.reads_whole_writes  # type: ignore[misc]
         self.orders_writes_as_library = saver.orders_writes_as_library  # type: ignore[misc]
+        self.lists_before = saver.lists_before  # type: ignore[misc]
         self.finds_writes_by_path = saver.finds_writes_by_path
         self.rewrites_numbers = saver.rewrites_numbers
 

@@ -51,6 +51,7 @@ class RedisSaver(KeySaver):
     """A database of the official saver, standard or shallow, of any generation."""
 
     name: ClassVar[str] = "redis"
+    lists_before: ClassVar[bool] = False
     _trials = ("JSON.DEL", "DEL")
 
     def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, schema: Schema) -> None:

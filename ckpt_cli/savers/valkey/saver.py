@@ -59,6 +59,7 @@ class ValkeySaver(ScannedSaver):
 
     name: ClassVar[str] = "valkey"
     orders_writes_as_library: ClassVar[bool] = True
+    lists_before: ClassVar[bool] = False
     expiring: ClassVar[str] = "ValkeySaver.from_conn_string(url, ttl_seconds=2592000)"
     form = RecordFormat(filter=FilterKind.PRESENT)
 

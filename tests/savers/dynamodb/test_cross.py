@@ -16,6 +16,7 @@ from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
 from tests.cross.look import Look, Run
+from tests.cross.memories import SomeMemories
 from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.tool_calls import ToolCalls
@@ -67,6 +68,10 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """Commands that change."""
+
+
+class TestMemories(SomeMemories):
+    """Subgraphs with their own memory."""
 
 
 class TestSince(Since):

@@ -17,6 +17,7 @@ from tests.cross.forget import Forget
 from tests.cross.identity import Identity
 from tests.cross.listing import Listing
 from tests.cross.look import Look, Run, mine, theirs
+from tests.cross.memories import SomeMemories
 from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.tool_calls import ToolCalls
@@ -78,6 +79,10 @@ class TestTravel(Travel):
         name = "update as a node"
         words = [*CASES[name].words, "--finished", "drop"]
         monkeypatch.setitem(CASES, name, replace(CASES[name], words=words))
+
+
+class TestMemories(SomeMemories):
+    """Subgraphs with their own memory."""
 
 
 class TestSince(Since):
