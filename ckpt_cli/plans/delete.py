@@ -1,6 +1,6 @@
 """The plans of ``ckpt delete``: threads, a branch, runs, descendants; orphans, ``--reparent``, counts, sizes."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
@@ -261,7 +261,7 @@ def _plan_for_part(
         recent=recently_written(reader, reader.rows(thread_id)),
         verb="delete",
         summary=f"{what} in {thread_id}: {count}",
-        notes=tuple(_notes(deletion, chosen, changed)),
+        notes=(*_describe_tips(deletion, cleared, short), *_notes(deletion, chosen, changed)),
     )
 
 
@@ -290,6 +290,16 @@ def _reparent(reader: Reader, deletion: DeletionSet, row: CheckpointRow) -> Chec
     body = {**origin.body, "channel_values": {**(origin.body.get("channel_values") or {}), **values}}
     metadata = {key: value for key, value in origin.metadata.items() if key != COUNTERS}
     return encode_checkpoint(reader, origin, moved.row, body, metadata)
+
+
+def _describe_tips(deletion: DeletionSet, named: Mapping[str, set[str]], short: Callable[[str], str]) -> Iterator[str]:
+    """A line about the checkpoints of the root graph that lose their writes; `named` are described apart."""
+    tips = sorted(deletion.cleared.get("", set()) - named.get("", set()))
+    if not tips:
+        return
+    more = f" and {len(tips) - _NAMED:,} more" if len(tips) > _NAMED else ""
+    becomes, its = ("becomes a tip", "its") if len(tips) == 1 else ("become tips", "their")
+    yield f"{', '.join(map(short, tips[:_NAMED]))}{more} {becomes} again, and the writes of {its} tasks are deleted"
 
 
 def _notes(deletion: DeletionSet, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterator[str]:

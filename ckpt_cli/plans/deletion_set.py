@@ -4,9 +4,10 @@ The writes of a deleted checkpoint are deleted too, and so are the checkpoints o
 The namespace of such a subgraph contains the id of the calling task. The metadata of the subgraph's checkpoints names
 the deleted checkpoint under ``parents``.
 
-If a checkpoint is kept but all its children are deleted, the checkpoint becomes a tip again. The children were made
-from the writes of its tasks. So these writes are deleted too, and the tasks will run again. Kept are those that an
-operation of ckpt stored with the checkpoint when it made it, and the checkpoints of subgraphs among them.
+If a checkpoint is kept but all its children are deleted, the checkpoint becomes a tip again. Unless all of them were
+inputs, they were made from the writes of its tasks. So these writes are deleted too, and the tasks will run again. Kept
+are those that an operation of ckpt stored with the checkpoint when it made it, and the checkpoints of subgraphs among
+them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +16,7 @@ from types import MappingProxyType
 
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.tasks.nesting import caller_task, outer_graph
-from ckpt_cli.layouts import parents_of
+from ckpt_cli.layouts import named, parents_of
 from ckpt_cli.model import CheckpointRow, Ref, Write, WriteKey
 from ckpt_cli.operations.makers import StoredWith
 from ckpt_cli.reading import Reader
@@ -111,13 +112,25 @@ def find_deletion_set(
             continue
         if deleted:
             deletion.checkpoints[ns] = deleted
-        tips = {i for i, kids in lineage.children.items() if all(kid in deleted for kid in kids)}
+        tips = {i for i, kids in lineage.children.items() if all(kid in deleted for kid in kids)} - deleted
+        tips -= set(_left_by_inputs(reader, thread_id, ns, {i: lineage.children[i] for i in tips}))
         tips |= {i for i in {*kept, *cleared.get(ns, ())} if not lineage.children.get(i)}
         deletion.clear(ns, tips - deleted, stored_with)
         deletion.orphans += [
             row for i, row in lineage.rows.items() if i not in deleted and lineage.parent(i) in deleted
         ]
     return deletion
+
+
+def _left_by_inputs(reader: Reader, thread_id: str, ns: str, children: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """The checkpoints from which only inputs went on: an input doesn't use what their tasks have written."""
+    refs = [Ref(thread_id, ns, kid) for kids in children.values() for kid in kids]
+    inputs = {
+        ref.checkpoint_id
+        for ref, payload in (reader.saver.metadata(refs) if refs else ())
+        if named(reader.value(payload)).get("source") == "input"
+    }
+    yield from (one for one, kids in children.items() if inputs.issuperset(kids))
 
 
 def descendants(lineage: Lineage, checkpoint_ids: Iterable[str]) -> Iterator[str]:
