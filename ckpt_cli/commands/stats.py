@@ -11,9 +11,13 @@ from ckpt_cli.parameters.options import Threads
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
 from ckpt_cli.queries.fleet import AGENT_KEYS, StatsRequest, run
 from ckpt_cli.session import Session
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.stats import CheckLine, Sample, StatsView
 
 _TEXTS = 10  # errors and questions, the most frequent, that become samples: a monitor keeps each for ever
+
+_AT_LEAST = ("waiting", "failed", "oldest_waiting", "oldest_failed")
+"""The numbers that may be larger if threads can't be read."""
 
 NEEDS_VALUES = ("done", "unfinished", "unknown", "repeated_bytes")
 """The numbers that are only known if values were read."""
@@ -102,10 +106,14 @@ def stats(
 
 
 def _checked(view: StatsView, condition: Condition) -> CheckLine:
-    """A condition with its number; one that isn't known doesn't hold."""
+    """A condition with its number; it doesn't hold if threads that can't be read may break it, or it isn't known."""
     value: float | None = getattr(view, condition.name)
     shown = "unknown" if value is None else spell_number(value, condition.unit)
-    return CheckLine(condition.text, value, value is not None and condition.holds(value), shown)
+    holds = value is not None and condition.holds(value)
+    if value is not None and view.unreadable and condition.name in _AT_LEAST:
+        shown += f", and {count_text(view.unreadable, 'thread')} can't be read"
+        holds = holds and condition.is_lower_bound
+    return CheckLine(condition.text, value, holds, shown)
 
 
 def _samples(view: StatsView) -> list[Sample]:

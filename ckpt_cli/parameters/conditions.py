@@ -93,6 +93,11 @@ class Condition(NamedTuple):
         """Whether the condition is true of a value, which has the unit of the name."""
         return _COMPARISONS[self.comparison](value, self.limit)
 
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether it stays true if the number is larger."""
+        return self.comparison in (">", ">=")
+
 
 def parse_size(text: str) -> int:
     """The bytes that a text states: ``500MB``, ``1.5GiB``, ``20000``.

@@ -30,6 +30,7 @@ _OLDEST = 10  # threads that are named
 _LONGEST_TEXT = 200
 _TEXTS = 1000  # different questions, and different errors, that are counted
 _OTHERS = "(other texts)"
+_UNREAD = "(can't be read)"
 _ERROR_TYPE = re.compile(r"[A-Za-z_][\w.]*")
 _QUESTION_KEYS = ("question", "ask", "message", "prompt", "title", "description", "text", "action", "type")
 _MARKS = (INTERRUPT, ERROR)
@@ -85,12 +86,12 @@ class FleetStatus:
         asking = [one.thread_id for one in marked if any(write.channel == INTERRUPT for write in writes[one.head])]
         nested = self._reader.saver.with_subgraphs(asking)  # an answer may be stored there
         for thread in marked:
-            if thread.thread_id in nested or thread.head.ns or _leave_doubt(writes[thread.head]):
+            leaves_doubt = thread.thread_id in nested or thread.head.ns or _leave_doubt(writes[thread.head])
+            if leaves_doubt or not self._add_tasks(thread, writes[thread.head]):
                 yield thread
-            else:
-                self._add_tasks(thread, writes[thread.head])
 
-    def _add_tasks(self, thread: Thread, writes: list[Write]) -> None:
+    def _add_tasks(self, thread: Thread, writes: list[Write]) -> bool:
+        """Count a thread by its writes; False if a question in them can't be read."""
         waiting, failed = [], []
         tasks: dict[str, list[TaskWrite]] = {}
         for row in writes:
@@ -99,10 +100,13 @@ class FleetStatus:
             node, status = pulled(own[0].row.task_path), status_of(own)
             if status is Status.WAITING:
                 asked = [i for write in own if write.channel == INTERRUPT for i in interrupts(write.value)]
+                if not asked:
+                    return False
                 waiting += [(node, question_text(one.value, one.response_schema)) for one in asked]
             if status in (Status.WAITING, Status.FAILED):
                 failed += [(node, write.value) for write in own if write.channel == ERROR][:1]
         self._count(thread, ids.unix_time(thread.head.checkpoint_id), waiting, failed)
+        return True
 
     def _add_by_head(self, thread: Thread) -> None:
         one = ThreadStatus(self._reader, thread)
@@ -112,6 +116,7 @@ class FleetStatus:
         statuses = one.statuses
         asking = [task for task in one.snapshot.all_tasks if task.status is Status.WAITING]
         waiting = [(task.node, question_text(i.value, i.response_schema)) for task in asking for i in task.open]
+        waiting = waiting or [(task.node, _UNREAD) for task in asking]
         failed = [(task.node, task.error) for task in one.snapshot.with_error]
         self._count(
             thread,

@@ -46,7 +46,7 @@ class HeadReader:
     orders_writes_as_library: ClassVar[bool] = False
     """Whether LangGraph's own saver gives the writes on a checkpoint in the same order; if not, it may be by chance."""
     lists_before: ClassVar[bool] = True
-    """Whether LangGraph's own saver lists only what is older than a checkpoint of another namespace, if it is told so.
+    """Whether LangGraph's own saver lists only what is older than a checkpoint of another namespace, if asked to.
 
     Not that of Redis (langgraph-checkpoint-redis 0.5: only a ULID is compared), nor that of Valkey
     (langgraph-checkpoint-aws 1.2: it is looked for in the namespace itself): these give the newest.
