@@ -1,6 +1,6 @@
 """The plans of ``ckpt delete``: threads, a branch, runs, descendants; orphans, ``--reparent``, counts, sizes."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
@@ -16,6 +16,7 @@ from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
 from ckpt_cli.operations.makers import StoredWith
 from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
+from ckpt_cli.plans.deletion_words import describe_orphan, describe_rest, describe_tips
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound
@@ -244,7 +245,7 @@ def _plan_for_part(
         raise Refused(
             f"{count_text(len(deletion.orphans), 'checkpoint')} would stay without a parent; nothing was written",
             hint="--with-children deletes them too, --reparent makes them children of the nearest ancestor that stays",
-            candidates=[_describe_orphan(row, short(row.checkpoint_id)) for row in deletion.orphans[:_NAMED]],
+            candidates=[describe_orphan(row, short(row.checkpoint_id)) for row in deletion.orphans[:_NAMED]],
         )
     rows = (row for row in reader.rows(thread_id) if row.checkpoint_id in deletion.checkpoints.get(row.ns, ()))
     count = RemovedCount()
@@ -261,13 +262,8 @@ def _plan_for_part(
         recent=recently_written(reader, reader.rows(thread_id)),
         verb="delete",
         summary=f"{what} in {thread_id}: {count}",
-        notes=(*_describe_tips(deletion, cleared, short), *_notes(deletion, chosen, changed)),
+        notes=(*describe_tips(deletion, cleared, short), *describe_rest(deletion, chosen, changed)),
     )
-
-
-def _describe_orphan(row: CheckpointRow, short: str) -> str:
-    where = f" in {row.ns}" if row.ns else ""
-    return f"{short}{where}, whose parent is {row.parent_id}"
 
 
 def _reparent(reader: Reader, deletion: DeletionSet, row: CheckpointRow) -> Checkpoint:
@@ -290,21 +286,3 @@ def _reparent(reader: Reader, deletion: DeletionSet, row: CheckpointRow) -> Chec
     body = {**origin.body, "channel_values": {**(origin.body.get("channel_values") or {}), **values}}
     metadata = {key: value for key, value in origin.metadata.items() if key != COUNTERS}
     return encode_checkpoint(reader, origin, moved.row, body, metadata)
-
-
-def _describe_tips(deletion: DeletionSet, named: Mapping[str, set[str]], short: Callable[[str], str]) -> Iterator[str]:
-    """A line about the checkpoints of the root graph that lose their writes; `named` are described apart."""
-    tips = sorted(deletion.cleared.get("", set()) - named.get("", set()))
-    if not tips:
-        return
-    more = f" and {len(tips) - _NAMED:,} more" if len(tips) > _NAMED else ""
-    becomes, its = ("becomes a tip", "its") if len(tips) == 1 else ("become tips", "their")
-    yield f"{', '.join(map(short, tips[:_NAMED]))}{more} {becomes} again, and the writes of {its} tasks are deleted"
-
-
-def _notes(deletion: DeletionSet, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterator[str]:
-    for ns in sorted(deletion.checkpoints.keys() - {""} - chosen.keys()):
-        yield f"subgraph {ns}: {count_text(len(deletion.checkpoints[ns]), 'checkpoint')}"
-    if changed:
-        are = "is" if len(changed) == 1 else "are"
-        yield f"{count_text(len(changed), 'checkpoint')} whose parent is deleted {are} kept"

@@ -20,21 +20,33 @@ _REFS = 1000  # the metadata of this many checkpoints is read at once
 
 
 class UnreadMetadata:
-    """Counts the threads whose readable metadata doesn't fit a filter, and whose other metadata can't be read."""
+    """Counts the threads whose readable metadata doesn't fit a filter, and whose other metadata can't be read.
+
+    Apart from these it counts the threads whose head can't be read.
+    """
 
     def __init__(self) -> None:
         self.problems: dict[str, str] = {}
         """The first problem of each thread."""
+        self._heads: dict[str, str] = {}
 
     def add(self, thread_id: str, problem: str) -> None:
         """Count a thread if it has a problem."""
         if problem:
             self.problems.setdefault(thread_id, problem)
 
+    def add_head(self, thread_id: str, problem: str) -> None:
+        """Count a thread whose head can't be read."""
+        self._heads.setdefault(thread_id, problem)
+
     @property
     def note(self) -> str:
         """A remark: how many such threads there are, and the problem of the first; "" if there are none."""
-        return unread_note(len(self.problems), next(iter(self.problems.values()))) if self.problems else ""
+        notes = [unread_note(len(self.problems), next(iter(self.problems.values())))] if self.problems else []
+        if self._heads:
+            heads = f"the {'head' if len(self._heads) == 1 else 'heads'} of {count_text(len(self._heads), 'thread')}"
+            notes.append(f"{heads} can't be read, so some that fit may be left out: {next(iter(self._heads.values()))}")
+        return "; ".join(notes)
 
 
 def unread_note(count: int, problem: str) -> str:

@@ -135,10 +135,15 @@ def _fits(
     one: "ThreadStatus", chosen: ThreadSelection, unread: UnreadMetadata, on_misfit: Callable[[str], None] | None
 ) -> bool:
     if chosen.statuses and not chosen.statuses.fit(one.statuses, one.updated):
+        if one.problem:
+            unread.add_head(one.thread_id, one.problem)
         return False
     if chosen.where is None or chosen.any_checkpoint or one.fits(chosen.where):
         return True
-    unread.add(one.thread_id, one.problem or one.metadata_problem)
+    if one.problem:
+        unread.add_head(one.thread_id, one.problem)
+    else:
+        unread.add(one.thread_id, one.metadata_problem)
     if on_misfit is not None:
         on_misfit(one.thread_id)
     return False

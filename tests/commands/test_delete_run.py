@@ -14,7 +14,7 @@ from tests.commands.test_taken_back import rows
 
 
 class State(TypedDict, total=False):
-    """What the node was told."""
+    """What the node got for an answer."""
 
     log: Annotated[list[str], add]
 
