@@ -128,7 +128,9 @@ def parse_condition(text: str, names: Mapping[str, Name] = NAMES) -> Condition:
     """
     parts = _CONDITION.fullmatch(text)
     if parts is None:
-        hint = "write NAME, one of < <= > >= == !=, and a limit: 'waiting == 0', 'bytes < 10GB', 'oldest_waiting < 2h'"
+        known = [one for one in ("waiting == 0", "bytes < 10GB", "oldest_waiting < 2h") if one.split()[0] in names]
+        examples = known or [f"{next(iter(names))} == 0"]
+        hint = f"write NAME, one of < <= > >= == !=, and a limit: {', '.join(map(repr, examples))}"
         raise UsageError(f"{text!r} is no condition", hint=hint)
     name, comparison, limit = parts.groups()
     if name not in names:

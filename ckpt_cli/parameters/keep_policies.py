@@ -27,14 +27,14 @@ def _option(name: str, metavar: str | None, text: str, panel: str = "What stays"
 class KeepOptions(NamedTuple):
     """The policies, as typed. They add up: a checkpoint stays if one of them keeps it."""
 
-    last: Annotated[int, _option("--keep-last", "N", "The newest N checkpoints of each branch.", min=0)] = 0
+    last: Annotated[int | None, _option("--keep-last", "N", "The newest N checkpoints of each branch.", min=0)] = None
     within: Annotated[
         str | None, _option("--keep-within", "TIME", "Checkpoints that are not older: 30d, 12h, 2026-11-01.")
     ] = None
     daily: Annotated[
-        int,
+        int | None,
         _option("--keep-daily", "N", "The newest of each of the last N days (UTC) that have any.", min=0),
-    ] = 0
+    ] = None
     inputs: Annotated[bool, _option("--keep-inputs", None, "The inputs; same as --keep-source input.")] = False
     source: Annotated[
         list[str] | None, _option("--keep-source", "SOURCE", "Those with this source: input, loop, update, fork.")
@@ -109,6 +109,7 @@ _KEYS = {
     "reducer": "reducer",
 }
 _TEXTS = frozenset({"within", "bytes", "idle"})
+_NUMBERS = frozenset({"last", "daily"})
 _LISTS = frozenset({"source", "reducer"})
 
 
@@ -143,6 +144,8 @@ def _with_named_policy(typed: KeepOptions) -> KeepOptions:
 def _kind(field: str) -> type:
     if field in _TEXTS:
         return str
+    if field in _NUMBERS:
+        return int
     return list if field in _LISTS else type(NO_POLICY._asdict()[field])
 
 
@@ -151,10 +154,10 @@ def _parse_policies(session: Session, options: KeepOptions) -> Policies:
     if unknown := next((one for one in sources if one not in _SOURCES), None):
         raise UsageError(f"{unknown!r} is no source of a checkpoint", hint=f"it is one of {', '.join(_SOURCES)}")
     return Policies(
-        last=options.last,
+        last=options.last or 0,
         since=None if options.within is None else moment(options.within, session.clock()),
         within=options.within or "",
-        daily=options.daily,
+        daily=options.daily or 0,
         sources=tuple(sources),
         bytes=None if options.bytes is None else parse_size(options.bytes),
         tips=options.tips,

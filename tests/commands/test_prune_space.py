@@ -154,7 +154,7 @@ def test_a_named_policy(said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "ckpt").mkdir()
     (tmp_path / "ckpt" / "config.toml").write_text(POLICIES)
     typed = ["--keep-source", "update", "--idle", "90d", "--max-bytes", "20kB", "--snapshot"]
-    for more, spelled in (([], "3"), (["--keep-last", "1"], "1")):
+    for more, spelled in (([], "3"), (["--keep-last", "1"], "1"), (["--keep-last", "0"], "0")):
         named = said("prune", "delta", "--policy", "nightly", *more, "--dry-run")
         assert named == said("prune", "delta", *typed, "--keep-last", spelled, "--dry-run")
     mistakes = {

@@ -16,7 +16,7 @@ from uuid import UUID
 import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.postgres.shallow import ShallowPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
@@ -155,6 +155,22 @@ def test_versions_that_branches_share(request: pytest.FixtureRequest, kind: str,
         assert records(there, "t", "") == records(saver, "t", "")
         assert states(other, "t") == states(graph, "t")
         assert gone_on(other, "t") == gone_on(graph, "t")
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+def test_a_value_that_was_changed_in_place(request: pytest.FixtureRequest, kind: str, capsys: Any) -> None:
+    """Two checkpoints have it under one version: the reason says so, and of nothing that it is there already."""
+    source, target = places(request, "sqlite")(), places(request, kind)()
+    with source.official() as saver:
+        config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        for step, value in enumerate([["b"], ["b", "c"]]):
+            made = empty_checkpoint() | {"channel_values": {"join": value}, "channel_versions": {"join": "1.5"}}
+            config = saver.put(config, made, {"source": "loop", "step": step}, {"join": "1.5"} if step == 0 else {})
+    [(thread, problem)] = listed(source, target, capsys).items()
+    assert (thread, "has two values at version 1.5, and this database stores each version once" in problem) == (
+        "t",
+        True,
+    )
 
 
 @pytest.mark.slow

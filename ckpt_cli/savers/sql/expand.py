@@ -92,7 +92,7 @@ class Expansion:
         self._new_versions.setdefault(space, set()).update(header_versions(record.body.data.decode()).items())
         for name, payload in blobs_of(record):
             if self._new_payloads.setdefault(name, payload) != payload:
-                raise blob_conflict(name)
+                raise two_values(name)
 
     def _note_old(self, name: Ref | WriteKey, before: Row | None) -> None:
         """Note the blobs that a removed or replaced checkpoint names.
@@ -178,6 +178,17 @@ class Expansion:
 
 _EMPTY = sha256(b"").hexdigest()
 _SPACE = ("thread_id", "checkpoint_ns")
+
+
+def two_values(name: BlobName) -> Refused:
+    """The error for records of one source that give a blob two values.
+
+    LangGraph stores a checkpoint in the background (``durability="async"``): a value changed in place meanwhile,
+    as a join or a Topic is, has the same version with and without the change.
+    """
+    what = f"channel {name.channel!r} of thread {name.thread_id!r} has two values at version {name.version}"
+    hint = "a bundle (`ckpt export`) keeps both, and so do SQLite, Redis, Valkey, MongoDB and DynamoDB"
+    return Refused(f"{what}, and this database stores each version once; nothing was written", hint=hint)
 
 
 def blob_conflict(name: BlobName) -> Refused:

@@ -7,7 +7,7 @@ from ckpt_cli.savers.digests import Digest, digest_of
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName
 from ckpt_cli.savers.sql.engine import Engine
-from ckpt_cli.savers.sql.expand import blob_conflict
+from ckpt_cli.savers.sql.expand import blob_conflict, two_values
 from ckpt_cli.savers.sql.layout import BLOBS, Layout
 from ckpt_cli.savers.sql.records import Rows, blobs_of, key_of, relation_of
 from ckpt_cli.savers.sql.statements import BlobStatements
@@ -85,7 +85,7 @@ class Insertions:
         digest = payload.tag, digest_of(payload.data)
         is_known = name in self._digests
         if self._digests.setdefault(name, digest) != digest:
-            raise blob_conflict(name)
+            raise two_values(name)
         return is_known
 
     def _existing_of(self, thread_id: str) -> set[BlobName]:
