@@ -101,7 +101,7 @@ class Session:
                     raise
                 error.mend()
                 saver = open_database(self.database, self.say)
-            self._reader = Reader(saver, Codec(self._key()), self.clock, self._tags)
+            self._reader = Reader(saver, Codec(self.key()), self.clock, self._tags)
             if Ability.ATOMIC not in saver.abilities:
                 self._warn_of_interrupted_operations()
         return self._reader
@@ -249,7 +249,12 @@ class Session:
             self._reader.saver.close()
             self._reader = None
 
-    def _key(self) -> bytes | None:
+    def key(self) -> bytes | None:
+        """The AES key of the database, None if there is none.
+
+        Raises:
+            UsageError: the variable that was named isn't set, or has no key in it.
+        """
         text = os.environ.get(self.key_env)
         if not text:
             if self.key_env != KEY_ENV:

@@ -84,6 +84,7 @@ def copy(
         origin = Session(source, keys.from_key_env, session.clock, session.say, session.progress)
         stack.enter_context(closing(origin))
         must_have_key(keys, origin)
+        session.key()  # before the target is made
         chosen = parse_selector(origin, selector, threads)
         if not follow:
             return run(origin, session, target, chosen, options)

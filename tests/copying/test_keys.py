@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,3 +124,18 @@ def test_redis_has_no_encryption(request: pytest.FixtureRequest, capsys: Any) ->
     target = places(request, "redis")()
     view = copied(plain_source(request).url, target.url, "--encrypt-key-env", "KEY", code=6, capsys=capsys)
     assert "can't be encrypted" in view["error"]["message"]
+
+
+@pytest.mark.parametrize("key", [None, "short"])
+def test_no_database_is_made_without_its_key(
+    key: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """A wrong use makes nothing that the user didn't get."""
+    monkeypatch.delenv("NO_KEY", raising=False)
+    if key is not None:
+        monkeypatch.setenv("NO_KEY", key)
+    assert run(["demo", str(tmp_path / "a.sqlite")]) == 0
+    target = tmp_path / "b.sqlite"
+    assert run(["copy", str(tmp_path / "a.sqlite"), str(target), "--encrypt-key-env", "NO_KEY", "--yes"]) == 2
+    assert "$NO_KEY" in capsys.readouterr().err
+    assert not target.exists()
