@@ -58,7 +58,8 @@ class Logs:
             if copies:
                 more = f" and {len(copies) - 1} more" if len(copies) > 1 else ""
                 self._say_once(f"this database shares rows with {copies[0]}{more}; a change begins a new log")
-            self._note_all([one for one in result.doubtful if not one.is_of_copy], end="; a change begins a new log")
+            lost = "; a change begins a new log, and undo no longer finds what this one has"
+            self._note_all([one for one in result.doubtful if not one.is_of_copy], end=lost)
             log = self._new_log()
         return self._remember(log)
 
