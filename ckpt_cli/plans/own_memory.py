@@ -110,7 +110,7 @@ def describe_memories(
     lived = _last_step(reader, row) if memories else ""
     for nodes, memory in memories.items():
         older = memory.before(bound) if reader.saver.lists_before else memory.newest.checkpoint_id
-        anew = f"adds its input to {short(older)}" if older else "has no memory"
+        anew = f"adds its input to {short(older)}" if older else "begins without memory"
         name, newest_id = memory.newest.ns, short(memory.newest.checkpoint_id)
         if nodes in called:
             what = _continued(reader, memory, newest_id)

@@ -176,7 +176,7 @@ def _promised(plan: Any, memories: dict[str, list[int]], *, alone: bool) -> list
     others = [note for note in plan["notes"] if "has its own memory" in note]
     names_it = not alone and "checkpoint_id" in plan["config"]["configurable"]
     said = " ".join(with_id if with_id and names_it else others)
-    if "has no memory" in said:
+    if "begins without memory" in said:
         return [[]]
     named = re.search(r"adds its input to (\w+)", said)
     return [[*memory] for end, memory in memories.items() if end.startswith(named[1])] if named else None

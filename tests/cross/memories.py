@@ -176,7 +176,7 @@ def _memory(saver: Any, thread: str, ns: str = "sub") -> dict[str, Any]:
 def _promised(saver: Any, thread: str, notes: list[str]) -> list[Any]:
     """What the subgraph had logged where it goes on with a checkpoint_id in the config, as the notes say."""
     named = next(iter(_lines("with the checkpoint_id", notes)), "")
-    if not named or "has no memory" in named:
+    if not named or "begins without memory" in named:
         return _memory(saver, thread)["log"] if not named else []
     [short] = re.findall(r"adds its input to (\w+)", named)
     config = {"configurable": {"thread_id": thread, "checkpoint_ns": "sub"}}
