@@ -66,7 +66,7 @@ def test_another_value_under_the_same_version(saver: PostgresSaver, url: str) ->
     with pytest.raises(Refused, match="another value at version 1"):
         saver.apply(Plan("", (checkpoint("2", {"a": "1"}, {"a": b"other"}),)))
     twice = (checkpoint("2", {"a": "2"}, {"a": b"a2"}), checkpoint("3", {"a": "2"}, {"a": b"other"}))
-    with pytest.raises(Refused, match="another value at version 2"):
+    with pytest.raises(Refused, match="two values at version 2"):
         saver.apply(Plan("", twice))
     with pytest.raises(Refused, match="no version of its channel 'b'"):
         saver.apply(Plan("", (checkpoint("2", {"a": "1"}, {"b": b"b"}),)))
