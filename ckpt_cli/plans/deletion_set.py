@@ -113,7 +113,8 @@ def find_deletion_set(
         if deleted:
             deletion.checkpoints[ns] = deleted
         tips = {i for i, kids in lineage.children.items() if all(kid in deleted for kid in kids)} - deleted
-        tips -= set(_left_by_inputs(reader, thread_id, ns, {i: lineage.children[i] for i in tips}))
+        others = {i: lineage.children[i] for i in tips.difference(cleared.get(ns, ()))}
+        tips -= set(_left_by_inputs(reader, thread_id, ns, others))
         tips |= {i for i in {*kept, *cleared.get(ns, ())} if not lineage.children.get(i)}
         deletion.clear(ns, tips - deleted, stored_with)
         deletion.orphans += [

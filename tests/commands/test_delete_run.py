@@ -1,4 +1,4 @@
-"""`ckpt delete --run`: what an earlier run had left is left, against the real library."""
+"""`ckpt delete` of what came after a question: what an earlier run had left is left, against the real library."""
 
 from operator import add
 from pathlib import Path
@@ -46,3 +46,17 @@ def test_the_question_of_an_earlier_run(given: Any, tmp_path: Path, capsys: pyte
     assert ("becomes a tip again, and the writes of its tasks are deleted" in said) == (not is_input)
     assert (after.next, after.values) == (state.next, state.values)
     assert bool(after.interrupts) == is_input
+
+
+def test_what_came_after_a_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--after` lets the task run again, as its plan says, also if an input had left the question."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        agent(saver).invoke({"log": ["hi"]}, of_run("a"))
+        asked = agent(saver).get_state(of_run("a"))
+        agent(saver).invoke({"log": ["other"]}, of_run("b"))
+        head = asked.config["configurable"]["checkpoint_id"]
+        assert run(["delete", "t", "--after", head, "--yes", "-d", str(path)]) == 0
+        assert "becomes a tip again, and the writes of its tasks are deleted; next: ask" in capsys.readouterr().out
+        after = agent(saver).get_state(of_run("a"))
+    assert (after.next, after.values, after.interrupts) == (asked.next, asked.values, ())
