@@ -9,7 +9,7 @@ from ckpt_cli.completion.names import complete_order
 from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.options import Limit
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
-from ckpt_cli.queries.metadata_filter import UnreadMetadata, unread_note
+from ckpt_cli.queries.metadata_filter import UnreadThreads, unread_note
 from ckpt_cli.queries.thread_list import Order, ThreadsRequest, count_older, list_in_order, note_key, run
 from ckpt_cli.queries.thread_pages import stream
 from ckpt_cli.session import Session
@@ -18,7 +18,7 @@ from ckpt_cli.views.threads import ThreadsView, ThreadView
 
 def _stream(session: Session, request: ThreadsRequest) -> ThreadsView:
     """The view of all wanted threads; they are read while they are printed, and then the remarks are printed."""
-    view, unread_metadata = ThreadsView([], False, list(request.statuses.names), request.wide), UnreadMetadata()
+    view, unread_metadata = ThreadsView([], False, list(request.statuses.names), request.wide), UnreadThreads()
     view.order, view.dense = request.order.value, not request.judged
 
     def listed() -> Iterator[ThreadView]:

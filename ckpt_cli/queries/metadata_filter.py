@@ -19,19 +19,16 @@ if TYPE_CHECKING:
 _REFS = 1000  # the metadata of this many checkpoints is read at once
 
 
-class UnreadMetadata:
-    """Counts the threads whose readable metadata doesn't fit a filter, and whose other metadata can't be read.
-
-    Apart from these it counts the threads whose head can't be read.
-    """
+class UnreadThreads:
+    """Counts the threads that may fit a filter, but whose metadata or head can't be read."""
 
     def __init__(self) -> None:
         self.problems: dict[str, str] = {}
-        """The first problem of each thread."""
+        """The first problem of each thread's metadata."""
         self._heads: dict[str, str] = {}
 
     def add(self, thread_id: str, problem: str) -> None:
-        """Count a thread if it has a problem."""
+        """Count a thread whose metadata doesn't fit as far as it can be read, if it has a problem."""
         if problem:
             self.problems.setdefault(thread_id, problem)
 
@@ -56,7 +53,7 @@ def unread_note(count: int, problem: str) -> str:
 
 
 def threads_that_fit(
-    reader: Reader, threads: Iterable[Thread], where: "Filter", unread: UnreadMetadata
+    reader: Reader, threads: Iterable[Thread], where: "Filter", unread: UnreadThreads
 ) -> Iterator[Thread]:
     """The threads that have a checkpoint with fitting metadata, in the same order. They are read page by page."""
     for page in pages(threads, reader.saver.page):
@@ -64,7 +61,7 @@ def threads_that_fit(
         yield from (thread for thread in page if thread.thread_id in fitting_ids)
 
 
-def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: "Filter", unread: UnreadMetadata) -> set[str]:
+def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: "Filter", unread: UnreadThreads) -> set[str]:
     """The ids of those threads of one page that have a checkpoint with fitting metadata; no state is read.
 
     Other threads are added to `unread` if they have a checkpoint whose metadata can't be read. If the server itself
@@ -125,7 +122,7 @@ class OlderMatches:
 
     def _count_page(self) -> None:
         if self._where is not None:
-            self._threads += len(ids_that_fit(self._reader, self._page, self._where, UnreadMetadata()))
+            self._threads += len(ids_that_fit(self._reader, self._page, self._where, UnreadThreads()))
         self._page.clear()
 
 

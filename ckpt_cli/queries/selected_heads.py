@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from ckpt_cli.parameters.selector import ThreadSelection
-from ckpt_cli.queries.metadata_filter import UnreadMetadata
+from ckpt_cli.queries.metadata_filter import UnreadThreads
 from ckpt_cli.queries.selected_threads import note_absent_key, selected_threads
 from ckpt_cli.queries.thread_pages import Heads
 from ckpt_cli.reading import Reader
@@ -24,7 +24,7 @@ def selected_heads(
         ThreadNotFound: a named thread doesn't exist.
         UsageError: ``--where`` fails on every thread.
     """
-    unread, missing = UnreadMetadata(), list[str]()
+    unread, missing = UnreadThreads(), list[str]()
     threads = selected_threads(reader, chosen, unread, missing=missing if skip_missing else None)
     heads = Heads(islice(threads, limit))
     complaint: str | None = None

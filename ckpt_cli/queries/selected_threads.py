@@ -11,7 +11,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.selector import ThreadSelection
-from ckpt_cli.queries.metadata_filter import OlderMatches, UnreadMetadata, threads_that_fit
+from ckpt_cli.queries.metadata_filter import OlderMatches, UnreadThreads, threads_that_fit
 from ckpt_cli.reading import Reader
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _FEW = 20  # named threads that are looked up one by one; more are found in one 
 def selected_threads(
     reader: Reader,
     chosen: ThreadSelection,
-    unread: UnreadMetadata | None = None,
+    unread: UnreadThreads | None = None,
     on_misfit: Callable[[str], None] | None = None,
     missing: list[str] | None = None,
 ) -> Iterator[Thread]:
@@ -34,7 +34,7 @@ def selected_threads(
     Args:
         reader: reads the database.
         chosen: which threads.
-        unread: collects the threads that don't fit ``--where``, but have metadata that can't be read.
+        unread: collects the threads that don't fit as far as they can be read, and can't be read whole.
         on_misfit: is called with the id of each thread whose head doesn't fit ``--where``. Then every thread is read,
             also those that the database alone could rule out.
         missing: collects the named threads that don't exist; without it they are an error.
@@ -42,7 +42,7 @@ def selected_threads(
     Raises:
         ThreadNotFound: a named thread doesn't exist.
     """
-    unread = UnreadMetadata() if unread is None else unread
+    unread = UnreadThreads() if unread is None else unread
     threads = _candidates(reader, chosen, quick=on_misfit is None, missing=missing)
     if chosen.where is not None and chosen.any_checkpoint:
         threads = threads_that_fit(reader, threads, chosen.where, unread)
@@ -63,7 +63,7 @@ def selected_with_notes(reader: Reader, chosen: ThreadSelection) -> tuple[list[s
         NotFound: no thread is selected, and there are notes.
         UsageError: ``--where`` fails on every thread.
     """
-    older, unread = OlderMatches(reader, chosen.where), UnreadMetadata()
+    older, unread = OlderMatches(reader, chosen.where), UnreadThreads()
     on_misfit = older.add_misfit if chosen.where is not None and not chosen.any_checkpoint else None
     thread_ids = [thread.thread_id for thread in selected_threads(reader, chosen, unread, on_misfit)]
     if chosen.where is not None and not unread.problems:
@@ -132,7 +132,7 @@ def named_threads(reader: Reader, names: list[str], missing: list[str] | None = 
 
 
 def _fits(
-    one: "ThreadStatus", chosen: ThreadSelection, unread: UnreadMetadata, on_misfit: Callable[[str], None] | None
+    one: "ThreadStatus", chosen: ThreadSelection, unread: UnreadThreads, on_misfit: Callable[[str], None] | None
 ) -> bool:
     if chosen.statuses and not chosen.statuses.fit(one.statuses, one.updated):
         if one.problem:

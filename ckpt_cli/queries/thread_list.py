@@ -11,7 +11,7 @@ from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, Statuses
-from ckpt_cli.queries.metadata_filter import UnreadMetadata, count_older_by_server, threads_that_fit
+from ckpt_cli.queries.metadata_filter import UnreadThreads, count_older_by_server, threads_that_fit
 from ckpt_cli.queries.thread_order import sort_threads
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
@@ -88,7 +88,7 @@ def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | 
 
     `candidates` are some threads of a longer list, which may have been deleted meanwhile; None for all threads.
     """
-    unread, unread_metadata = list[str](), UnreadMetadata()
+    unread, unread_metadata = list[str](), UnreadThreads()
     listing = None if candidates is not None else list_in_order(reader, request, unread_metadata)
     threads = candidates if listing is None else listing.threads
     statuses = _statuses(reader, request, threads or (), is_page=candidates is not None)
@@ -115,7 +115,7 @@ def run(reader: Reader, request: ThreadsRequest, candidates: Iterable[Thread] | 
     return view
 
 
-def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: UnreadMetadata) -> Listing:
+def list_in_order(reader: Reader, request: ThreadsRequest, unread_metadata: UnreadThreads) -> Listing:
     """The threads that may be wanted; metadata that can't be read is added to `unread_metadata`."""
     listed = _Counted(_listed(reader, request))
     candidates: Iterator[Thread] = _candidates(listed, request)
@@ -260,7 +260,7 @@ def _with_sizes(reader: Reader, views: Sequence[ThreadView]) -> list[ThreadView]
 
 
 def _fits(
-    one: "ThreadStatus | QuickThread", request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata
+    one: "ThreadStatus | QuickThread", request: ThreadsRequest, unread: list[str], unread_metadata: UnreadThreads
 ) -> bool:
     """Whether a thread is wanted. If its head can't be read, the reason is added to `unread`."""
     fits = not request.statuses or request.statuses.fit(one.statuses, one.updated)

@@ -10,7 +10,7 @@ from ckpt_cli.model import Ref, Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.selector import ThreadSelection
 from ckpt_cli.queries.head_marks import NO_MARKS, Marks, read_marks, with_asking
-from ckpt_cli.queries.metadata_filter import UnreadMetadata, threads_that_fit
+from ckpt_cli.queries.metadata_filter import UnreadThreads, threads_that_fit
 from ckpt_cli.queries.seen_checkpoints import LATE, SeenCheckpoints
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.queries.thread_status import ThreadStatus
@@ -88,7 +88,7 @@ class Watch:
         self._next_whole = 0.0
         self._by_mark = False  # the floor counts only where the mark is lost, and then for all that is late
         self._since = 0.0
-        self._unread = UnreadMetadata()
+        self._unread = UnreadThreads()
 
     def look(self, reader: Reader) -> Look:
         """Look for what is new. This changes nothing here, so it may run again after the connection was lost."""
