@@ -19,7 +19,7 @@ from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_dele
 from ckpt_cli.plans.deletion_words import describe_orphan, describe_rest, describe_tips
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
-from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound
+from ckpt_cli.plans.own_memory import describe_memories, find_memories, stored_bound
 from ckpt_cli.plans.pending_command import describe_command_taken
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed
 from ckpt_cli.plans.reset_checkpoint import describe_reset, key_of
@@ -135,7 +135,7 @@ def _describe_memories(reader: Reader, row: CheckpointRow, plan: Plan, due: Snap
 
     found = find_memories(reader, row, ids)
     memories = {node: replace(memory, is_cleared=is_cleared(memory.newest)) for node, memory in found.items()}
-    short, bound = short_ids(reader, row.ref), replay_bound(row, reader.state(row.ref).metadata.get("source"))
+    short, bound = short_ids(reader, row.ref), stored_bound(reader, row)
     return describe_memories(reader, row, due, memories, short, bound, checkpoint="that checkpoint")
 
 

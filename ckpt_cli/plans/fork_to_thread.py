@@ -23,7 +23,7 @@ from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.delta_snapshots import describe_lost, stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
-from ckpt_cli.plans.own_memory import Memories, describe_memories, find_memories, replay_bound
+from ckpt_cli.plans.own_memory import Memories, describe_memories, find_memories, stored_bound
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.wording import (
     describe_handlers,
@@ -154,7 +154,7 @@ def _describe_memories(
         snapshot = snapshot.only(task for task in snapshot.tasks if not task.writes)
         due = {task.node for task in snapshot.tasks}
         memories = {nodes: memory for nodes, memory in memories.items() if nodes in due}
-    bound = replay_bound(row, reader.state(row.ref).metadata.get("source"))
+    bound = stored_bound(reader, row)
     return describe_memories(reader, row, snapshot, memories, short, bound, checkpoint="that checkpoint")
 
 

@@ -76,6 +76,11 @@ def replay_bound(row: CheckpointRow, source: object) -> str:
     return row.parent_id if row.parent_id and source in _CHANGES else row.checkpoint_id
 
 
+def stored_bound(reader: Reader, row: CheckpointRow) -> str:
+    """The `replay_bound` of a checkpoint as it is stored."""
+    return replay_bound(row, reader.state(row.ref).metadata.get("source"))
+
+
 def without_memory(snapshot: Snapshot, memories: Collection[str]) -> Snapshot:
     """The snapshot without the tasks that call a subgraph with its own memory."""
     return snapshot.only(task for task in snapshot.tasks if task.node not in memories) if memories else snapshot
@@ -132,13 +137,13 @@ def _last_step(reader: Reader, row: CheckpointRow) -> str:
 
     An update or fork is newer than the memories of the branches that it left.
     """
-    rows = reader.lineage(row.thread_id, row.ns).rows
-    while row.parent_id in rows:
-        state = reader.state_if_readable(row.ref)
+    lineage, last = reader.lineage(row.thread_id, row.ns), row.checkpoint_id
+    while (parent := lineage.parent(last)) is not None:
+        state = reader.state_if_readable(row.ref._replace(checkpoint_id=last))
         if state is None or state.metadata.get("source") not in _CHANGES:
             break
-        row = rows[row.parent_id]
-    return row.checkpoint_id
+        last = parent
+    return last
 
 
 def describe_called_memories(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:
@@ -146,7 +151,7 @@ def describe_called_memories(reader: Reader, row: CheckpointRow, snapshot: Snaps
     due = snapshot.only(task for task in snapshot.tasks if task.status is Status.DUE)
     nodes = {task.node for task in due.tasks}
     called = {node: memory for node, memory in find_memories(reader, row).items() if node in nodes}
-    short, bound = reader.short(row.thread_id), replay_bound(row, reader.state(row.ref).metadata.get("source"))
+    short, bound = reader.short(row.thread_id), stored_bound(reader, row)
     yield from describe_memories(reader, row, due, called, short, bound, checkpoint="this checkpoint")
 
 

@@ -248,3 +248,15 @@ def _json(words: Sequence[str], path: Path, capsys: pytest.CaptureFixture[str]) 
     capsys.readouterr()
     assert run([*words, "-d", str(path), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
+
+
+def test_forks_that_are_each_others_parents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An altered database has an end too: how far the line of a fork had run is looked for along the cut circle."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        looping(saver, []).invoke({"n": 0}, on("t"))
+        ids = [_change(path, [["fork", "t", "@"]], "", capsys)["config"]["configurable"]["checkpoint_id"] for _ in "ab"]
+        for one, parent in (ids, ids[::-1]):
+            saver.conn.execute("UPDATE checkpoints SET parent_checkpoint_id = ? WHERE checkpoint_id = ?", (parent, one))
+        saver.conn.commit()
+    assert _change(path, [["rollback", "t", ids[0]]], "", capsys)["config"]
