@@ -84,7 +84,10 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
 def test_several_writes_to_what_may_be_a_last_value_are_refused(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One recorded input fits a last value and a reducer that joins; LangGraph makes no state of these writes."""
+    """One recorded input fits a last value and a reducer that joins; LangGraph makes no state of these writes.
+
+    `replay` doesn't promise that they are applied.
+    """
     first, one, two = KINDS[kind]
     path = tmp_path / "t.sqlite"
     with SqliteSaver.from_conn_string(str(path)) as saver:
@@ -97,6 +100,8 @@ def test_several_writes_to_what_may_be_a_last_value_are_refused(
         for given in ({"k": first}, None):
             with pytest.raises(InvalidUpdateError):
                 app.invoke(given, ON)
+    said = " ".join(" ".join(drawn(at(path, replay, "t"))).split())
+    assert "their writes would be applied, unless this raises an error: what k does with them isn't known." in said
     assert run(["replay", "t", "--commit", "--yes", "-d", str(path)]) == 7
     assert "last value, for which several writes in a step are an error" in capsys.readouterr().err
     with SqliteSaver.from_conn_string(str(path)) as saver:

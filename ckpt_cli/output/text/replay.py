@@ -138,7 +138,11 @@ def _runs(view: ReplayView, again: Sequence[str]) -> str:
     if view.undecided:
         return f"{runs}; {doubt}."
     if not view.unfit:
-        return f"{runs}." if again else f"{runs}, and their writes would be applied."
+        open_channels = ", ".join(view.unknown)
+        unless = (
+            f", unless this raises an error: what {open_channels} does with them isn't known" if open_channels else ""
+        )
+        return f"{runs}." if again else f"{runs}, and their writes would be applied{unless}."
     channels = ", ".join(view.unfit)
     fails = f"applying the {'kept ' if again else ''}writes to {channels} raises an error, as far as the steps show"
     return f"{runs}; {fails} what {'it makes' if len(view.unfit) == 1 else 'they make'} of writes."
