@@ -32,6 +32,7 @@ from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound, without_memory
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
+from ckpt_cli.plans.unstored_channels import describe_unstored
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
@@ -88,11 +89,17 @@ def plan(
             *_describe_tasks(reader, row, made.row, snapshot, short, (origin.state, {*names, *removed})),
             *describe_new_head(reader, row, short),
             *own.describe(),
-            *describe_lost(reader, row.ref, {*names, *removed}),
+            *_describe_channels(reader, origin, {*names, *removed}),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,
     )
+
+
+def _describe_channels(reader: Reader, origin: Origin, edited: Collection[str]) -> Iterator[str]:
+    """Lines about the channels of which LangGraph doesn't read what a plan's reader may expect."""
+    yield from describe_lost(reader, origin.ref, edited)
+    yield from describe_unstored(reader, origin, edited, _deltas(reader, origin))
 
 
 def _describe_tasks(
@@ -149,7 +156,7 @@ def _make_edited(
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
     highest = max(versions.values(), key=order, default=None)
     new = {c: mint.version(highest, data=repr(value).encode(errors="replace")) for c, value in edits.items()}
-    deltas = delta.marked(origin.state) | Inspection(reader, origin.ref).deltas().keys()
+    deltas = _deltas(reader, origin)
     values = {c: _snapshot(value) if c in deltas else value for c, value in edits.items()}
     changed = {
         "channel_values": _without({**(body.get("channel_values") or {}), **values}, removed),
@@ -168,6 +175,10 @@ def _make_edited(
         source="update",
         metadata=metadata,
     )
+
+
+def _deltas(reader: Reader, origin: Origin) -> set[str]:
+    return delta.marked(origin.state) | Inspection(reader, origin.ref).deltas().keys()
 
 
 def _must_be_known(channels: list[str]) -> None:

@@ -32,6 +32,7 @@ from ckpt_cli.plans.reruns import due_again, finished_calls
 from ckpt_cli.plans.step_start import StepStart, read_step_start
 from ckpt_cli.plans.successor import must_allow_steps
 from ckpt_cli.plans.superstep_writer import INPUT, SuperstepWriter, Update, UpdateRules
+from ckpt_cli.plans.unstored_channels import describe_unstored
 from ckpt_cli.plans.wording import (
     describe_cleared,
     describe_end,
@@ -163,6 +164,8 @@ def _notes(
     is_continued = why_not_continued(reader, row.ref) is None
     due = writer.at.tasks if is_continued else Snapshot([])
     yield from _describe_reducers(writer.rules.reducers, due)
+    given = {channel for updates in supersteps for update in updates for channel in update.values or ()}
+    yield from describe_unstored(reader, start.origin, given, writer.rules.reducers.history.deltas)
     before, again = start.tasks, list[Task]()
     if supersteps[0][0].as_node == END:
         yield from describe_end(before)
