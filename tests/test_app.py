@@ -18,6 +18,7 @@ import pytest
 from ckpt_cli import installing
 from ckpt_cli.app import VERBS, run
 from ckpt_cli.installing import install_extra
+from ckpt_cli.output.talk import OTHER_OPTIONS
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.kinds import KINDS
 from ckpt_cli.typer_commands import readable
@@ -110,6 +111,21 @@ def test_a_kind_whose_driver_is_missing_says_how_to_install_it(
     lines = capsys.readouterr().out.splitlines()
     [place] = [number for number, line in enumerate(lines) if "mongodb://" in line]
     assert lines[place + 1].strip() == install_extra("mongodb")
+
+
+@pytest.mark.parametrize(("path", "option"), OTHER_OPTIONS)
+def test_options_of_other_verbs(path: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A verb names what it has instead of an option of another verb; each option that the hint names is there."""
+    hint = OTHER_OPTIONS[path, option]
+    assert run([path.removeprefix("ckpt "), "t", option, "1"]) == 2
+    assert capsys.readouterr().err == f"ckpt: no such option: {option}\nhint: {hint}\n"
+    elsewhere = dict(re.findall(r"`ckpt (\w+)( --[a-z-]+)?", hint))
+    for verb, named in [
+        *elsewhere.items(),
+        *((path.removeprefix("ckpt "), one) for one in re.findall(r"^--[a-z-]+", hint)),
+    ]:
+        assert run([verb, "-h"]) == 0
+        assert re.search(rf"{named.strip()}\b", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,15 @@ def _write_text(message: str, candidates: Sequence[str], hint: str) -> None:
         say(f"hint: {hint}")
 
 
+OTHER_OPTIONS = {
+    ("ckpt update", "--set"): """--values '{"CHANNEL": VALUE}'; `ckpt edit --set` changes a path, without reducers""",
+    ("ckpt edit", "--values"): "--set PATH=JSON, or --values-from FILE for many threads",
+    ("ckpt edit", "--as-node"): "`ckpt update` writes as a node would; `edit` leaves open what runs next",
+    ("ckpt fork", "--set"): "`ckpt edit --set` changes the copy",
+    ("ckpt resume", "--answer"): "--value JSON answers the question",
+}  # the options that other verbs have for what this one says otherwise
+
+
 def _report_usage(error: Exception) -> ErrorReport:
     """The report for one of Typer's errors; the hint is Typer's suggestion, or the command's ``--help``."""
     ctx = getattr(error, "ctx", None)
@@ -197,8 +206,10 @@ def _report_usage(error: Exception) -> ErrorReport:
     message, _, meant = text.replace("(Possible options: ", "Did you mean ").partition("Did you mean ")
     message = message.rstrip(" .").replace("Value error, ", "")
     hint = f"did you mean {meant.rstrip('?)')}?" if meant else f"{path} --help"
-    if path == "ckpt" and hasattr(error, "option_name"):
-        hint = f"options come after the command: ckpt COMMAND {error.option_name} …"
+    option = getattr(error, "option_name", None)
+    if path == "ckpt" and option is not None:
+        hint = f"options come after the command: ckpt COMMAND {option} …"
+    hint = OTHER_OPTIONS.get((path, str(option)), hint)
     return ErrorReport(int(getattr(error, "exit_code", 2)), "usage-error", message[:1].lower() + message[1:], hint)
 
 

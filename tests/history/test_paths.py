@@ -45,6 +45,14 @@ def test_an_unreadable_path_is_marked_where_it_goes_wrong(text: str, column: int
     assert caught.value.candidates == (text, " " * column + "^")
 
 
+@pytest.mark.parametrize("text", ["items[-2:]", "items[:3]", "items[ 1 : 2]"])
+def test_a_range_of_a_list_is_asked_for_otherwise(text: str) -> None:
+    """The hint names what takes a part of a list."""
+    with pytest.raises(UsageError) as caught:
+        parse(text)
+    assert "--query 'value[-2:]'" in caught.value.hint
+
+
 def test_an_empty_path_is_a_usage_error() -> None:
     """A path has at least one step."""
     with pytest.raises(UsageError):

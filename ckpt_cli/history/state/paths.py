@@ -22,6 +22,8 @@ _BRACKET = re.compile(
 )
 _WORDS = {"true": True, "false": False, "null": None}
 _HINT = 'write channel.field, list[0], list[-1], dict["any key"] or ["any channel"].field'
+_RANGE = re.compile(r"\[\s*-?\d*\s*:")
+_RANGE_HINT = "a path names one place; `ckpt get THREAD PATH --query 'value[-2:]'` prints a part of the list there"
 _LISTED = 8
 
 
@@ -41,7 +43,8 @@ def parse(text: str) -> list[Any]:
         start = at + 1 if steps and text[at] == "." else at
         name = _NAME.match(text, start)
         if name is None or (steps and start == at):
-            raise UsageError("the path can't be read from here on", hint=_HINT, candidates=[text, " " * start + "^"])
+            hint = _RANGE_HINT if _RANGE.match(text, start) else _HINT
+            raise UsageError("the path can't be read from here on", hint=hint, candidates=[text, " " * start + "^"])
         steps.append(name[0])
         at = name.end()
     if not steps:
