@@ -24,6 +24,7 @@ class Survey:
         rows: the rows of the log and the tags that are wiped.
         operations: the operations that lose rows, in order.
         undoable: the operations among these that could be undone until now.
+        shared: the operations among those that can still be undone for other threads.
         planned: the operations among these that were interrupted or are running now; their rows show how they ended.
         others: whether the log has operations with rows of other threads, or with a reason.
     """
@@ -32,6 +33,7 @@ class Survey:
     rows: list[RowLine] = field(default_factory=list)
     operations: list[int] = field(default_factory=list)
     undoable: list[int] = field(default_factory=list)
+    shared: list[int] = field(default_factory=list)
     planned: list[int] = field(default_factory=list)
     others: bool = False
 
@@ -47,12 +49,22 @@ def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Surv
     ]
     numbers = {trace.operation for trace in traces}
     operations = log.operations_and_parts()
-    others = any(one.reason for one in operations) or bool({*known_threads(saver, log)}.difference(thread_ids))
+    with_others = _operations_with_others(saver, log, thread_ids)
+    is_tagged = any(tag.ref.thread_id not in thread_ids for tag in read_tags(log))
+    others = bool(with_others) or is_tagged or any(one.reason for one in operations)
     touched = [one for one in operations if one.number in numbers]
     undoable, planned = (
         sorted({one.shown for one in touched if one.phase is phase}) for phase in (Phase.DONE, Phase.PLANNED)
     )
-    return Survey(tuple(thread_ids), rows, sorted({one.shown for one in touched}), undoable, planned, others)
+    left = {one.shown for one in operations if one.number in with_others and one.phase is Phase.DONE}
+    shared = [number for number in undoable if number in left]
+    return Survey(tuple(thread_ids), rows, sorted({one.shown for one in touched}), undoable, shared, planned, others)
+
+
+def _operations_with_others(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> set[int]:
+    """The operations, or their parts, that have records of other threads."""
+    rows = (row for rows in read_traces(saver, log) for row in rows if row.name is not None)
+    return {row.operation for row in rows if row.thread_id is not None and row.thread_id not in thread_ids}
 
 
 def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:

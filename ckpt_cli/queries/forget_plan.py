@@ -115,8 +115,16 @@ def _notes_on_the_log(in_log: Survey) -> Iterator[str]:
     threads, its = ("this thread", "its") if len(in_log.threads) == 1 else ("these threads", "their")
     yield f"there is no undo: the operation log is wiped of {threads} and {its} tags"
     if in_log.undoable:
-        what = f"operation{'' if len(in_log.undoable) == 1 else 's'} {spans(in_log.undoable)}"
-        yield f"{what} can no longer be undone for {threads}, only for others"
+        what = f"operation{'' if len(in_log.undoable) == 1 else 's'} {spans(in_log.undoable)} can no longer be undone"
+        yield f"{what}{_for_others(in_log, threads)}"
+
+
+def _for_others(in_log: Survey, threads: str) -> str:
+    """Which of these operations can still be undone for other threads than the forgotten ones."""
+    if not in_log.shared:
+        return ""
+    only = "" if in_log.shared == in_log.undoable else f" {spans(in_log.shared)}"
+    return f" for {threads}, only{only} for others"
 
 
 def _notes_on_copies(reader: Reader, session: Session, thread_ids: Collection[str]) -> Iterator[str]:

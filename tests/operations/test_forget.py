@@ -106,6 +106,9 @@ def test_nothing_is_left_of_them_and_all_of_others(ckpt: Callable[..., Any], pat
     other = ckpt("show", KEPT)
     planned = ckpt("delete", GONE, COPY, "--forget", "--dry-run")
     assert {row["table"] for row in planned["rows"]} == {"checkpoints", "writes", "the operation log", "the tags"}
+    assert "operations 1 to 2, 5 to 6 can no longer be undone for these threads, only 5 for others" in planned["notes"]
+    alone = ckpt("delete", KEPT, "--forget", "--dry-run")["notes"]
+    assert "operations 3, 5 can no longer be undone for this thread, only 5 for others" in alone
     assert left(state, sought)
     done = ckpt("delete", GONE, COPY, "--forget", "--yes", "--reason", "ticket 7")
     assert (done["applied"], done["forgets"], done["log"]) == (True, True, None)
@@ -424,6 +427,13 @@ def test_what_was_deleted_before_is_forgotten_by_its_id(ckpt: Callable[..., Any]
     ckpt("delete", "--match", "*twin*", "--forget", "--yes")
     assert not holders(state, COPY)
     ckpt("delete", GONE, "--forget", "--yes", code=4)
+
+
+def test_of_a_thread_alone_no_undo_is_left(ckpt: Callable[..., Any]) -> None:
+    """The plan promises an undo for other threads only where an operation has rows of others."""
+    ckpt("edit", KEPT, "--set", "x=1", "--create", "--yes")
+    ckpt("edit", GONE, "--set", "x=1", "--create", "--yes")
+    assert "operation 2 can no longer be undone" in ckpt("delete", GONE, "--forget", "--dry-run")["notes"]
 
 
 def test_a_deletion_says_what_is_kept(ckpt: Callable[..., Any], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
