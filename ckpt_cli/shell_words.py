@@ -37,6 +37,11 @@ def command(verb: str, *words: str, options: Sequence[str] = ()) -> str:
     return " ".join([verb, *arguments, *quoted_options])
 
 
+def ns_option(ns: str) -> list[str]:
+    """The words that name a namespace in a command line: none for the root graph's."""
+    return ["--ns", ns] if ns else []
+
+
 def _escape(char: str) -> str:
     if char in _SHORT:
         return _SHORT[char]

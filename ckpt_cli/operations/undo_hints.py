@@ -11,7 +11,7 @@ from ckpt_cli.operations.own_branch import find_own_branch, tip_from
 from ckpt_cli.operations.rehearsal import LogAfterUndo, RowsAfterUndo
 from ckpt_cli.operations.restoring import Clash, Restored
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.shell_words import command
+from ckpt_cli.shell_words import command, ns_option
 
 _NAMED = 5  # at most so many undos of one operation are named
 
@@ -36,7 +36,7 @@ def hint_redo(log: OperationLog, operation: Operation) -> str:
 
 def hint_make_room(clash: Clash, operation: Operation) -> str:
     """The hint to delete the checkpoints that were added to a thread since the operation."""
-    options = [] if clash.at is None else ["--after", clash.at.checkpoint_id, *_ns_option(clash.at.ns)]
+    options = [] if clash.at is None else ["--after", clash.at.checkpoint_id, *ns_option(clash.at.ns)]
     keeps = command("ckpt fork", clash.thread_id, "@", options=["--to", "NEW_THREAD", "--with-pending"])
     besides = f" (before that, `{keeps}` keeps a copy of what is there now)"
     return then_undo(command("ckpt delete", clash.thread_id, options=options), operation, besides)
@@ -51,7 +51,7 @@ def hint_continued(
     parent = child.ref._replace(checkpoint_id=child.parent_id or "")
     own = restored.added | restored.changed
     if any(row.ref in own and row.parent_id == child.parent_id for row in rows):
-        options = ["--branch", tip_from(rows, child.checkpoint_id), *_ns_option(child.ns)]
+        options = ["--branch", tip_from(rows, child.checkpoint_id), *ns_option(child.ns)]
         return then_undo(command("ckpt delete", child.thread_id, options=options), operation)
     return hint_written(saver, log, operation, restored, parent)
 
@@ -64,7 +64,7 @@ def hint_written(saver: Saver, log: OperationLog, operation: Operation, restored
     """
     if not _stays(saver, log, operation, ref):
         return hint_without_undo(saver, operation, restored, ref)
-    options = ["--after", ref.checkpoint_id, *_ns_option(ref.ns)]
+    options = ["--after", ref.checkpoint_id, *ns_option(ref.ns)]
     return then_undo(command("ckpt delete", ref.thread_id, options=options), operation)
 
 
@@ -95,10 +95,10 @@ def hint_without_undo(saver: Saver, operation: Operation, restored: Restored, re
         made = "made" if operation.undoes is None else "brought back"
         return f"{instead}`{command('ckpt delete', ref.thread_id)}` deletes the whole thread, which it {made}"
     if tip := find_own_branch(saver, restored, ref):
-        options = ["--branch", tip, *_ns_option(ref.ns)]
+        options = ["--branch", tip, *ns_option(ref.ns)]
         delete = command("ckpt delete", ref.thread_id, options=options)
         instead += f"`{delete}` deletes what it {operation.added} with all that came after; "
-    back = command("ckpt rollback", before.thread_id, before.checkpoint_id, options=_ns_option(before.ns))
+    back = command("ckpt rollback", before.thread_id, before.checkpoint_id, options=ns_option(before.ns))
     where = "the head before it"
     if before.checkpoint_id > _newest(restored, ref):
         where = f"the newest checkpoint that doesn't descend from what it {operation.added}"
@@ -138,7 +138,7 @@ def hint_before_answer(asked: Ref) -> str:
 
 def hint_look(ref: Ref) -> str:
     """The hint to look at a checkpoint that somebody else has changed."""
-    show = command("ckpt show", ref.thread_id, ref.checkpoint_id, options=_ns_option(ref.ns))
+    show = command("ckpt show", ref.thread_id, ref.checkpoint_id, options=ns_option(ref.ns))
     return f"`{show}` shows what is there now"
 
 
@@ -221,7 +221,3 @@ def _refusal(saver: Saver, log: OperationLog, operation: Operation) -> Refused |
 
 def _why(refused: Refused, operation: Operation) -> str:
     return refused.reason.removeprefix(f"{operation.name} can't be taken back: ")
-
-
-def _ns_option(ns: str) -> list[str]:
-    return ["--ns", ns] if ns else []

@@ -1,7 +1,7 @@
 """The command with which a person goes on after a refusal: verb, thread, checkpoint, namespace."""
 
 from ckpt_cli.model import Ref
-from ckpt_cli.shell_words import command
+from ckpt_cli.shell_words import command, ns_option
 
 
 def command_at(verb: str, ref: Ref, *options: str, rev: str = "") -> str:
@@ -13,5 +13,4 @@ def command_at(verb: str, ref: Ref, *options: str, rev: str = "") -> str:
         options: the names of options and their values.
         rev: a shorter name of the checkpoint than its id.
     """
-    namespace = ["--ns", ref.ns] if ref.ns else []
-    return f"`{command(verb, ref.thread_id, rev or ref.checkpoint_id, options=[*options, *namespace])}`"
+    return f"`{command(verb, ref.thread_id, rev or ref.checkpoint_id, options=[*options, *ns_option(ref.ns)])}`"

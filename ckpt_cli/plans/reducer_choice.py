@@ -29,7 +29,7 @@ from ckpt_cli.plans.reducer_refusals import (
 )
 from ckpt_cli.plans.wording import describe_few_steps
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import argument, command
+from ckpt_cli.shell_words import argument, command, ns_option
 from ckpt_cli.values.langgraph_values import message, messages
 from ckpt_cli.values.node import Node
 
@@ -198,7 +198,7 @@ class Reducers(GraphEvidence):
         thread_id, ns, checkpoint_id = self._ref
         is_head = self._reader.head(thread_id, ns).checkpoint_id == checkpoint_id
         words = [thread_id] if is_head else [thread_id, self._reader.short(thread_id)(checkpoint_id)]
-        options = ["--set", f"{spell([channel])}=JSON", *(["--ns", ns] if ns else [])]
+        options = ["--set", f"{spell([channel])}=JSON", *ns_option(ns)]
         return (
             f"--reducer {argument(channel + '=NAME')} names it, and --remember keeps that for this database; "
             f"`{command('ckpt edit', *words, options=options)}` needs no reducer; NAME is one of {', '.join(names())}"

@@ -14,7 +14,7 @@ from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_b
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import command
+from ckpt_cli.shell_words import command, ns_option
 
 
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
@@ -30,7 +30,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     origin, head = read_origin(reader, row.ref), reader.head(row.thread_id, row.ns)
     writes = reader.writes(row.ref, values=0)
     if head.checkpoint_id == row.checkpoint_id and not writes:
-        log = command("ckpt log", row.thread_id, options=["--ns", row.ns] if row.ns else [])
+        log = command("ckpt log", row.thread_id, options=ns_option(row.ns))
         earlier = f"`{log}` lists the checkpoints before it"
         raise Refused("that checkpoint is the head already: there is nothing to roll back", hint=earlier)
     _must_keep_sends(origin, any(write.channel == TASKS for write in writes))

@@ -14,7 +14,7 @@ from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.queries.thread_status import ThreadStatus
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.shell_words import command
+from ckpt_cli.shell_words import command, ns_option
 from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.bisect import BisectView, Tested
 from ckpt_cli.views.steps import StepView
@@ -220,4 +220,4 @@ def _changes(reader: Reader, refs: Sequence[Ref], place: int) -> list[Difference
 
 def show_command(ref: Ref, short: str) -> str:
     """The command that shows a checkpoint."""
-    return command("ckpt show", ref.thread_id, short, options=("--ns", ref.ns) if ref.ns else ())
+    return command("ckpt show", ref.thread_id, short, options=ns_option(ref.ns))

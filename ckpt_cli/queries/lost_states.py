@@ -8,7 +8,7 @@ from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import command
+from ckpt_cli.shell_words import command, ns_option
 
 _CHILDREN = 3  # the states of so many children are read; they name the nodes that ran
 
@@ -75,5 +75,5 @@ def explain_lost_state(reader: Reader, thread_id: str, rev: str, ns: str, error:
     lost = f"checkpoint {ref.checkpoint_id} has no row: it is lost, or was never stored"
     message = error.message if ref.checkpoint_id in reader.lineage(thread_id, ns) else lost
     stored = f"{count} {'write is' if count == 1 else 'writes are'} stored on it"
-    line = command("ckpt writes", thread_id, ref.checkpoint_id, options=["--ns", ns] if ns else [])
+    line = command("ckpt writes", thread_id, ref.checkpoint_id, options=ns_option(ns))
     return type(error)(f"{message}; {stored}", hint=f"`{line}` shows them")

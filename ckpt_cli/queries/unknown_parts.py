@@ -7,7 +7,7 @@ from ckpt_cli.history.state.paths import spell
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import argument, command
+from ckpt_cli.shell_words import argument, command, ns_option
 
 
 def explain_unknown(reader: Reader, ref: Ref, steps: list[Any], at: str = "@") -> ValueUnknown:
@@ -19,7 +19,7 @@ def explain_unknown(reader: Reader, ref: Ref, steps: list[Any], at: str = "@") -
     delta = Inspection(reader, ref).deltas().get(channel)
     if delta is not None and not delta.is_whole:
         return ValueUnknown(f"{path} isn't known: some of what delta channel {channel} is rebuilt from isn't stored")
-    options = [*(["--at", at] if at != "@" else []), *(["--ns", ref.ns] if ref.ns else [])]
+    options = [*(["--at", at] if at != "@" else []), *ns_option(ref.ns)]
     by_name = command("ckpt blame", ref.thread_id, path, options=[*options, "--reducer", f"{channel}=NAME"])
     writes = command("ckpt get", ref.thread_id, spell([channel, "writes"]), options=options)
     return ValueUnknown(

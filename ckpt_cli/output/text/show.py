@@ -16,7 +16,7 @@ from ckpt_cli.output.text.config import config_lines
 from ckpt_cli.output.text.tasks import old_answers, task_lines
 from ckpt_cli.output.text.values import block, brief, inline, value_after
 from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNKNOWN, UNREADABLE
-from ckpt_cli.shell_words import command
+from ckpt_cli.shell_words import command, ns_option
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
@@ -258,7 +258,7 @@ def _unapplied(view: ShowView, page: Page) -> Iterator[Line]:
     If there is no room for both, the command is on a line of its own, so that it isn't broken.
     """
     words = [view.thread_id, *([] if "head" in view.marks else [view.short])]
-    options = ["--ns", view.ns] if view.ns else []
+    options = ns_option(view.ns)
     shown = command("ckpt replay" if view.can_replay else "ckpt writes", *words, options=options)
     remark = "what has finished is not in this state yet:"
     if page.width is None or cell_len(remark) + cell_len(shown) + 3 <= page.width:
