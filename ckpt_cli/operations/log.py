@@ -228,6 +228,12 @@ class OperationLog(LogFile):
         """Whether the log has any remembered reducers."""
         return bool(self.rows("SELECT 1 FROM reducers LIMIT 1", since=3))
 
+    @property
+    def concerns_readers(self) -> bool:
+        """Whether a command that changes nothing shows any of it: tags, remembered reducers, interrupted operations."""
+        planned = "SELECT 1 FROM operations WHERE state = ? LIMIT 1"
+        return self.has_tags or self.has_reducers or bool(self.rows(planned, (Phase.PLANNED,)))
+
     def leaves_rows(self, number: int) -> bool:
         """Whether an operation left rows that can be compared with the database."""
         statement = "SELECT 1 FROM changes WHERE operation = ? AND after_hash IS NOT NULL LIMIT 1"

@@ -133,7 +133,8 @@ class Search:
             if self._is_own(OperationLog(path), is_here=True):
                 return self._result
         for path in self._candidates.others():
-            if self._is_own(OperationLog(path), is_here=False):
+            log = OperationLog(path)
+            if (self._deep or _concerns_readers(log)) and self._is_own(log, is_here=False):
                 break
         return self._result
 
@@ -186,6 +187,17 @@ class Search:
             return Doubt.COPY, address
         unknown = next((address for address, one in originals.items() if one is None), "")
         return (Doubt.CLONE, unknown) if unknown and not is_known else (None, "")
+
+
+def _concerns_readers(log: OperationLog) -> bool:
+    """Whether it is worth proving for a command that changes nothing that a log is this database's."""
+    try:
+        if log.concerns_readers:
+            return True
+    except (Failed, Refused):
+        return False  # as a log of another address that can't be read
+    log.close()
+    return False
 
 
 def new_log(address: str) -> OperationLog:

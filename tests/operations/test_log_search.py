@@ -17,8 +17,9 @@ from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_index import Index
 from ckpt_cli.operations.log_paths import LOG, default_path, state_folder
 from ckpt_cli.operations.operation import Heading, Phase
-from ckpt_cli.operations.witnesses import Choice, Verdict, judge_log, sample_checkpoints
+from ckpt_cli.operations.witnesses import Choice, Finding, Verdict, judge_log, sample_checkpoints
 from ckpt_cli.savers.about import Place
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.memory import MemorySaver
 from ckpt_cli.savers.sqlite import open_file
 from tests.operations.databases import dump, make
@@ -353,3 +354,27 @@ def test_many_logs_of_lost_databases_are_one_line(tmp_path: Path, capsys: Say) -
         said = ckpt(capsys, path, "delete", f"thread-{number}", "--yes")
     assert said.count("nothing proves that") == 1
     assert "the same is true of 2 more logs; a change begins a new log" in said
+
+
+def test_a_look_proves_no_log_that_it_needs_nothing_of(
+    tmp_path: Path, capsys: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the logs of lost databases a command that changes nothing compares only those with a tag or a reducer."""
+    for number, mark in ((1, ()), (2, ("tag", "kept", "2", "good")), (3, ())):
+        path = filled(tmp_path / f"{number}.sqlite", "kept", "gone", number=number)
+        ckpt(capsys, path, "delete", "gone", "--yes")
+        if mark:
+            ckpt(capsys, path, *mark)
+        path.unlink()
+    here, judged = filled(tmp_path / "here.sqlite", "kept", number=9), list[Path]()
+
+    def judge(saver: Saver, log: OperationLog, *, page: int) -> Finding:
+        judged.append(log.path)
+        return judge_log(saver, log, page=page)
+
+    monkeypatch.setattr("ckpt_cli.operations.log_search.judge_log", judge)
+    ckpt(capsys, here, "log", "kept")
+    assert judged == [default_path(f"sqlite:{(tmp_path / '2.sqlite').resolve()}")]
+    judged.clear()
+    ckpt(capsys, here, "tag", "kept", "2", "mine")
+    assert len(set(judged)) == 3
