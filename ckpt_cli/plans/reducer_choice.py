@@ -68,6 +68,11 @@ class Reducers(GraphEvidence):
         return [f"{', '.join(unclear)} kept (nothing shows if a step empties {them})"] if unclear else []
 
     @property
+    def idle(self) -> list[str]:
+        """The channels that a person named for this change, which this thread doesn't have: often misspelled ones."""
+        return sorted({*self._chosen}.difference(self._remembered, self.used, self.channel_names()))
+
+    @property
     def doubt(self) -> str:
         """A sentence about the channels of which few steps show what they do; "" if there are none."""
         return describe_few_steps(self._weak) if self._weak else ""

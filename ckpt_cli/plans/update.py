@@ -146,6 +146,9 @@ def _describe_reducers(reducers: Reducers, due: Snapshot) -> Iterator[str]:
         yield f"reducers: {', '.join(used)}"
     if reducers.doubt:
         yield reducers.doubt
+    if idle := reducers.idle:
+        channels = f"channel{'' if len(idle) == 1 else 's'} {', '.join(idle)}"
+        yield f"this thread has no {channels}: what --reducer says of {'it' if len(idle) == 1 else 'them'} isn't used"
 
 
 def _notes(

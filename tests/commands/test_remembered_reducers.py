@@ -81,6 +81,14 @@ def test_a_reducer_is_remembered_used_listed_and_forgotten(ckpt: Ckpt, path: Pat
     assert dump(path) == before
 
 
+def test_a_misspelled_channel_is_named(ckpt: Ckpt) -> None:
+    """The plan says that a named reducer isn't used where the thread has no such channel; not of a remembered one."""
+    misspelled = ["--reducer", "scores=last"]
+    said = "this thread has no channel scores: what --reducer says of it isn't used"
+    assert said in ckpt("update", "mine", *UPDATE, *LAST, *misspelled, "--remember", "--yes")["notes"]
+    assert not any("isn't used" in note for note in ckpt("update", "other", *UPDATE, "--dry-run")["notes"])
+
+
 def test_replay_remembers_without_a_change_and_judges_by_it(ckpt: Ckpt, path: Path) -> None:
     """A look with --remember writes the log's file alone, with --dry-run nothing; a step then differs, as if named."""
     before = path.read_bytes()
