@@ -28,8 +28,8 @@ from ckpt_cli.queries.edit_plans import ArgumentMaker, ChangeValues, Edited, Edi
 from ckpt_cli.queries.thread_plans import change_target
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsontext import parse as parse_json
+from ckpt_cli.values.loadable import read_typed
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 
@@ -196,7 +196,7 @@ def _correction(argument: str | None, edits: Sequence[Edit], patch: str | None) 
         )
     if edits or patch is not None:
         raise UsageError("--argument is the whole argument, so --set, --append, --unset and --patch don't go with it")
-    whole = from_json(parse_json_input(argument, "the argument"))
+    whole = read_typed(parse_json_input(argument, "the argument"))
     return lambda _: {ARGUMENT: whole}
 
 

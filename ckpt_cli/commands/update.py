@@ -23,8 +23,8 @@ from ckpt_cli.plans.superstep_writer import INPUT, Update
 from ckpt_cli.queries.update_plans import update_target
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.langgraph_values import Send
+from ckpt_cli.values.loadable import read_typed
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 
@@ -166,7 +166,7 @@ def _update(update: Any) -> Update:
 def _values(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise UsageError("values must be an object of channels")
-    return {channel: from_json(value) for channel, value in data.items()}
+    return {channel: read_typed(value) for channel, value in data.items()}
 
 
 def _hops(texts: Sequence[str]) -> list[Hop]:
@@ -179,7 +179,7 @@ def _hops(texts: Sequence[str]) -> list[Hop]:
     for text in texts:
         node, equals, arg = text.partition("=")
         if equals:
-            hops.append(Send(node, from_json(parse_json_input(arg, f"--next {node}"))))
+            hops.append(Send(node, read_typed(parse_json_input(arg, f"--next {node}"))))
         else:
             hops += map(str.strip, text.split(","))
     if "" in hops:

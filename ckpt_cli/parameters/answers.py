@@ -15,7 +15,7 @@ from ckpt_cli.parameters.json_input import parse_json_input, parse_text_input
 from ckpt_cli.plans.answer_values import Answer
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.decisions import PLACEHOLDERS, Decision
-from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.loadable import read_typed
 
 Value = Annotated[
     str | None,
@@ -107,7 +107,7 @@ def given_decision(
     if content is None:
         return Decision(word)
     if word == "edit":
-        return Decision(word, from_json(parse_json_input(content, "--edit")))
+        return Decision(word, read_typed(parse_json_input(content, "--edit")))
     return Decision(word, _text(content, _OPTIONS[word]))
 
 
@@ -160,7 +160,7 @@ def typed_value(text: str, what: str) -> tuple[Any, bool]:
     """
     word = text.strip()
     if not word or word in _JSON_WORDS or not (word[0].isalpha() or word[0] == "_"):
-        return from_json(parse_json_input(text, what, hint=_HINT)), False
+        return read_typed(parse_json_input(text, what, hint=_HINT)), False
     if word in PLACEHOLDERS:
         raise UsageError(f"{what} is still {word}: the answer goes in its place", hint="true, yes, '{\"a\": 1}' …")
     meant = _LOOKALIKES.get(word.casefold())

@@ -6,7 +6,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state.editing import Act, Edit
 from ckpt_cli.history.state.paths import parse
 from ckpt_cli.parameters.json_input import parse_json_input
-from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.loadable import read_typed
 
 _JSON_HINT = "text needs quotes of its own: --set 'name=\"Ada\"'"
 
@@ -32,7 +32,7 @@ def _parse_assignment(act: Act, text: str) -> Edit:
             continue
         data = parse_json_input(text[equals + 1 :], f"the value of {text[:equals]}", hint=_JSON_HINT)
         try:
-            return Edit(act, tuple(steps), from_json(data))
+            return Edit(act, tuple(steps), read_typed(data))
         except UsageError as error:
             raise UsageError(f"the value of {text[:equals]}: {error.message}", hint=error.hint) from error
     raise problem

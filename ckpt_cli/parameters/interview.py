@@ -12,8 +12,8 @@ from ckpt_cli.parameters.written_answer import EDITOR, write_answer
 from ckpt_cli.plans.answer_values import Answer, answer_value
 from ckpt_cli.plans.open_questions import Question
 from ckpt_cli.values.decisions import Decision, decide_each, no_text
-from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.values.loadable import read_typed
 from ckpt_cli.values.questions import AnswerForm, ToolQuestion, ToolRequest, tool_question
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
@@ -138,7 +138,7 @@ def _decision(request: ToolRequest, typed: str, say: Say) -> Decision:
 
 
 def _arguments(text: str) -> Any:
-    return from_json(parse_json_input(text, "the object of arguments"))
+    return read_typed(parse_json_input(text, "the object of arguments"))
 
 
 def _with_text(word: str, text: str) -> Decision:

@@ -12,8 +12,8 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.json_input import lines_of
 from ckpt_cli.parameters.selector import ThreadSelection
 from ckpt_cli.parameters.target import Target
-from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsontext import parse
+from ckpt_cli.values.loadable import read_typed
 
 ValuesFrom = Annotated[
     str | None,
@@ -54,7 +54,7 @@ class ValuesOfThreads:
     def __getitem__(self, thread_id: str) -> dict[str, Any]:
         self._file.seek(self._places[thread_id])
         data = json.loads(self._file.readline())
-        return {channel: from_json(value) for channel, value in data.items()}
+        return {channel: read_typed(value) for channel, value in data.items()}
 
     def target(self, target: Target) -> Target:
         """The target with only these threads; other options of the selector narrow them down."""
@@ -77,5 +77,5 @@ def _parsed(line: str, what: str) -> tuple[str, dict[str, Any]]:
     thread_id, values = data["thread_id"], data["values"]
     if not isinstance(thread_id, str) or not isinstance(values, dict):
         raise UsageError(f"{what}: thread_id is text, and values is an object of channels", hint=_FORM)
-    from_json(values)  # a wrong {"$type": …} is refused before anything is planned
+    read_typed(values)  # a wrong {"$type": …} is refused before anything is planned
     return thread_id, values

@@ -149,3 +149,13 @@ def test_what_cannot_be_read_is_named_by_its_path() -> None:
     document = to_json({"a": [1, {"b": 2}]})
     with pytest.raises(UsageError, match=r"a\[1\]\.b"):
         merge_document({}, {}, {**document, "a": [1, {"b": {"$bytes": "???"}}]})
+
+
+@pytest.mark.parametrize("element", ["a", True, 1.0])
+def test_a_set_has_each_element_once(element: object) -> None:
+    """An element that the set has changes nothing; of 1, 1.0 and True, which are one element, the first stays."""
+    state = {"s": {"deep": [Node(Opened("builtins", "set", Form.VALUE, [1, "a"]))]}}
+    edit = Edit(Act.APPEND, ("s", "deep", 0), element)
+    assert same(apply_edits(state, [edit, edit]), state)
+    [made] = apply_edits(state, [Edit(Act.APPEND, ("s", "deep", 0), "b")])["s"]["deep"]
+    assert made.members == [1, "a", "b"]

@@ -16,6 +16,7 @@ from ckpt_cli.history.state.paths import find, lost, spell
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.values.loadable import as_loaded
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside
 from ckpt_cli.values.state import ChannelValues
@@ -57,7 +58,12 @@ def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     new = dict(state)
     for edit in edits:
         new = _edited(new, edit)
-    return new
+    return _as_loaded(state, new)
+
+
+def _as_loaded(state: ChannelValues, new: dict[str, Any]) -> dict[str, Any]:
+    """The new state, in which sets and other well-known objects that changed are as LangGraph stores them."""
+    return {c: value if value is state.get(c, new) else as_loaded(value) for c, value in new.items()}
 
 
 def apply_edits_to_argument(given: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
@@ -178,7 +184,7 @@ def merge_document(state: ChannelValues, document: Mapping[str, Any], after: Map
         else:
             value = _read(data, channel)
             new[channel] = graft(state[channel], value) if channel in state else value
-    return new
+    return _as_loaded(state, new)
 
 
 def _read(data: Any, channel: str) -> Any:
