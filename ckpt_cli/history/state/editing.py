@@ -63,7 +63,14 @@ def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
 
 def _as_loaded(state: ChannelValues, new: dict[str, Any]) -> dict[str, Any]:
     """The new state, in which sets and other well-known objects that changed are as LangGraph stores them."""
-    return {c: value if value is state.get(c, new) else as_loaded(value) for c, value in new.items()}
+    return {c: value if value is state.get(c, new) else _channel_as_loaded(c, value) for c, value in new.items()}
+
+
+def _channel_as_loaded(channel: str, value: Any) -> Any:
+    try:
+        return as_loaded(value)
+    except UsageError as error:
+        raise UsageError(f"{spell([channel])}: {error.message}", hint=error.hint) from error
 
 
 def apply_edits_to_argument(given: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
