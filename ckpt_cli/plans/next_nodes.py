@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
-from ckpt_cli.history.state.channels import START, TASKS, order, without_bumps
+from ckpt_cli.history.state.channels import START, TASKS, order, target, without_bumps
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.thread_history import Route
 from ckpt_cli.shell_words import command
@@ -49,10 +49,10 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
     routes = own or _related_routes(reducers, node)
     joins = [way for way in next(iter(routes), ()) if way[0].startswith("join:") and all(way in r for r in routes)]
     if hops is not None:
-        return [
-            *_route_writes(tuple(joins)),
-            *map(_hop_write, hops),
-        ], f"then {', '.join(map(_describe_hop, hops)) or 'END'}, as you say"
+        named = f"then {', '.join(map(_describe_hop, hops)) or 'END'}, as you say"
+        beside = [str(target(channel)) for channel in joins_beside(joins, hops)]
+        taken = f"; its edge to the join of {', '.join(beside)} is taken all the same" if beside else ""
+        return [*_route_writes(tuple(joins)), *map(_hop_write, hops)], f"{named}{taken}"
     if not routes:
         where = " in this thread's namespace" if reducers.is_subgraph else ""
         raise Refused(
@@ -69,6 +69,14 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
         raise Refused(f"{node} sends tasks with arguments that ckpt can't know: {_describe_route(route)}", hint=hint)
     where = "" if own else " in other threads"
     return _route_writes(route), f"then {_describe_route(route)}, as in {times} of {times} runs{where}"
+
+
+def joins_beside(route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -> list[str]:
+    """The joins of a route that lead to none of the nodes that a person names; [] if nobody names nodes.
+
+    No ``--next`` leaves them out: ``update_state`` writes the static edges of its node, and joins are among them.
+    """
+    return [c for c, _ in route if hops is not None and c.startswith("join:") and target(c) not in hops]
 
 
 def describe_doubt(node: str, route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -> Iterator[str]:

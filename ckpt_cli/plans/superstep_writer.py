@@ -17,7 +17,7 @@ from ckpt_cli.plans.messages import as_messages
 from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import make_origin
-from ckpt_cli.plans.next_nodes import Hop, choose_route, describe_doubt
+from ckpt_cli.plans.next_nodes import Hop, choose_route, describe_doubt, joins_beside
 from ckpt_cli.plans.pending_writes import Finished, steps_before_update
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.replay import end_tasks
@@ -80,6 +80,7 @@ class SuperstepWriter:
         records: the checkpoints and writes made so far.
         notes: lines for the plan.
         ignored: the keys that no update writes, since the graph's input schema doesn't have them.
+        joins: the joins that the last superstep wrote beside the next nodes that a person named.
     """
 
     def __init__(self, rules: UpdateRules, at: StepStart, head_id: str) -> None:
@@ -88,6 +89,7 @@ class SuperstepWriter:
         self.records: list[Record] = []
         self.notes: list[str] = []
         self.ignored: set[str] = set()
+        self.joins: set[str] = set()
         self._head_id = head_id
         self._is_superseded = head_id != at.origin.ref.checkpoint_id
         self._is_first = True
@@ -99,6 +101,7 @@ class SuperstepWriter:
             UsageError, Refused.
         """
         only = updates[0]
+        self.joins.clear()
         if only.values is None and only.as_node == END:
             _must_be_only(updates)
             _, step = end_tasks(self.rules.reader, self.at, self.rules.mint)
@@ -163,6 +166,7 @@ class SuperstepWriter:
             writes = [(channel, self._value(channel, value)) for channel, value in values.items()]
             route, why = choose_route(self.rules.reducers, node, update.next)
             self.notes += [f"as {node}: {why}", *describe_doubt(node, route, update.next)]
+            self.joins.update(joins_beside(route, update.next))
             self.notes += nodes.describe_unknown(update.next or ())
             self.notes += nodes.describe_input_keys(node, update.values or (), ignored)
             task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])

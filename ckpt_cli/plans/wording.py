@@ -1,6 +1,6 @@
 """Texts for plans: short ids, nodes that run next or again and how often, a new head, dropped results."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.short_ids import ShortIds
@@ -49,14 +49,16 @@ def describe_next(snapshot: Snapshot) -> str:
     return f"next: {counted(map(str, names))}" if names else "nothing runs next"
 
 
-def describe_joins(before: State, after: State, due: Snapshot) -> Iterable[str]:
+def describe_joins(before: State, after: State, due: Snapshot, unnamed: Collection[str]) -> Iterable[str]:
     """``late still waits for c``: a line for each join that got a node between two states and still waits for others.
 
-    And ``late is still due``: a line for each node that was due before and whose trigger an update doesn't take in.
+    And ``late is still due``: a line for each node that was due before and whose trigger an update doesn't take in. And
+    ``late runs too``: a line for each of the joins `unnamed`, which a person's choice of next nodes lacks, if it is
+    complete.
 
     The stored value of a join has the names of the nodes that arrived, its channel's name those of all its nodes
-    (langgraph 1.2 ``channels/named_barrier_value.py``). Nothing is said if a node's name may contain ``+``, nor about a
-    node that is `due` for another reason.
+    (langgraph 1.2 ``channels/named_barrier_value.py``). Nothing is said if a node's name may contain ``+``. A node that
+    is `due` for another reason runs without its join, which keeps what arrived.
 
     A join that was complete before stays so, even if the update is made as its node: only a run of the node takes it in
     (``named_barrier_value.py: consume``; an update's task has no trigger, 1.2 ``pregel/main.py: _bulk_update``). So
@@ -68,8 +70,14 @@ def describe_joins(before: State, after: State, due: Snapshot) -> Iterable[str]:
         missing = [node for node in sources(channel) if node not in arrived]
         is_proved = set(arrived) - set(earlier) and set(arrived) <= set(sources(channel))
         is_kept_due = target(channel) in runs and _is_kept(channel, before, after)
-        if missing and is_proved and target(channel) not in runs:
-            yield f"{target(channel)} still waits for {', '.join(missing)}"
+        if missing and is_proved:
+            waits = f"still waits for {', '.join(missing)}"
+            node = target(channel)
+            yield (
+                f"{node} runs now; its join {waits}, and then {node} runs again" if node in runs else f"{node} {waits}"
+            )
+        elif is_proved and channel in unnamed and target(channel) in runs:
+            yield f"{target(channel)} runs too: its join is complete now"
         elif not missing and arrived and is_kept_due:
             yield f"{target(channel)} is still due after {', '.join(sorted(arrived))}: only a run of it takes that in"
         elif channel.startswith(BRANCH_TO) and is_kept_due and held_back(value) is False:

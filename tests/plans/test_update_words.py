@@ -63,6 +63,32 @@ def test_a_join_waits_for_the_nodes_that_the_plan_names(
         assert graph.invoke(None, on("t"))["log"] == [*done, "late"]
 
 
+def test_a_named_next_node_leaves_no_join_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `update_state` does, ``--next`` writes the join beside the nodes that it names; the run shows it."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(Bag)
+    for node in "ab":
+        builder.add_node(node, says(node))
+        builder.add_edge(START, node)
+    builder.add_node("late", says("late"))
+    builder.add_edge(["a", "b"], "late")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = builder.compile(checkpointer=saver)
+        done = graph.invoke({"log": []}, on("t"))["log"]
+        said = notes(path, capsys, "--as-node", "a", "--next", "END")
+        assert "as a: then END, as you say; its edge to the join of late is taken all the same\n" in said
+        assert "late still waits for b\n" in said
+        assert "late runs too: its join is complete now\n" in notes(path, capsys, "--as-node", "b", "--next", "END")
+        assert graph.get_state(on("t")).next == ("late",)
+        assert graph.invoke(None, on("t"))["log"] == [*done, "late"]
+        said = notes(path, capsys, "--as-node", "a", "--next", "late")
+        assert "as a: then late, as you say\n" in said
+        assert "late runs now; its join still waits for b, and then late runs again\n" in said
+        assert graph.invoke(None, on("t"))["log"] == [*done, "late", "late"]
+        assert "runs too" not in notes(path, capsys, "--as-node", "b")
+        assert graph.invoke(None, on("t"))["log"] == [*done, "late", "late", "late"]
+
+
 def test_an_update_as_start_names_what_the_input_schema_may_lack(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,4 +45,4 @@ def test_next_may_be_said_several_times(database: Callable[[str], Path], capsys:
         assert run(["update", *thread, *words, *said]) == 0
         notes.append(json.loads(capsys.readouterr().out)["notes"])
     assert notes[0] == notes[1]
-    assert "as bad: then good, good2, as you say" in notes[0]
+    assert "as bad: then good, good2, as you say; its edge to the join of post is taken all the same" in notes[0]
