@@ -19,6 +19,7 @@ from ckpt_cli.output.text.changes import one as change_line
 from ckpt_cli.queries.command_writes import pending_command
 from ckpt_cli.queries.failed_inside import failed_inside
 from ckpt_cli.queries.kept_results import KeptResults
+from ckpt_cli.queries.ran_nodes import find_ran
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
@@ -41,6 +42,7 @@ class StepLines:
     def __init__(self, reader: Reader, thread_id: str, ns: str = "") -> None:
         self._reads = StepReads(reader, thread_id, ns)
         self._kept = KeptResults(self._reads)
+        self._ran: set[str] = set()
         self.reader, self.thread_id, self.ns = reader, thread_id, ns
         self.lineage = self._reads.lineage
         self.attribution = self._reads.attribution
@@ -182,10 +184,12 @@ class StepLines:
 
     def _with_unseen(self, checkpoint_id: str, tasks: list[TaskView]) -> list[TaskView]:
         """Sends to a node that never ran are marked: a node sees channels, or nothing, when one of its tasks ends."""
-        if all(task.send is None for task in tasks):
-            return tasks
+        sent = {task.node for task in tasks if task.send is not None and task.node is not None}
         ran = {*self.reader.state(self._reads.ref(checkpoint_id)).seen, *(t.node for t in tasks if t.status != "due")}
-        return [task._replace(unseen=task.send is not None and task.node not in ran) for task in tasks]
+        unknown = sent - ran - self._ran
+        self._ran |= find_ran(self._reads, unknown) if unknown else set()
+        unknown -= self._ran
+        return [task._replace(unseen=task.send is not None and task.node in unknown) for task in tasks]
 
     def _task(self, checkpoint_id: str, task: Task) -> TaskView:
         waiting = task.open if task.status is Status.WAITING else []

@@ -50,7 +50,7 @@ class StepReads:
         self.lineage: Lineage = reader.lineage(thread_id, ns)
         self.attribution = WriteAttribution(self.lineage)
         self.step_nodes = StepNodes(
-            self.attribution, ns, lambda: {row.ns for row in reader.rows(thread_id)}, self._small_state
+            self.attribution, ns, lambda: {row.ns for row in reader.rows(thread_id)}, self.small_state
         )
         self.steps = Steps(self.attribution)
         self.snapshots: dict[str, Snapshot] = {}
@@ -152,7 +152,8 @@ class StepReads:
     def _is_small(self, checkpoint_id: str) -> bool:
         return (self.lineage.rows[checkpoint_id].size or 0) <= _STATE_BYTES
 
-    def _small_state(self, checkpoint_id: str) -> State | None:
+    def small_state(self, checkpoint_id: str) -> State | None:
+        """A checkpoint, decoded; None if it is very large or can't be read."""
         return self.reader.state_if_readable(self.ref(checkpoint_id)) if self._is_small(checkpoint_id) else None
 
     def _states(self, checkpoint_ids: Iterable[str]) -> tuple[dict[str, State], int]:

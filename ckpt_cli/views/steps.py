@@ -65,8 +65,8 @@ class TaskView(NamedTuple):
             empty if it failed itself, or if what is stored doesn't show the node.
         handler: the node of the error handler that ran for this task after it failed; null if none did. Then this is
             no failure of the thread: the handler's own task says how it went on.
-        unseen: for the task of a Send, whether no task of its node is recorded up to here. Then the graph may lack the
-            node; LangGraph ignores such a Send.
+        unseen: for the task of a Send, whether no task of its node is recorded in this namespace. Then the graph may
+            lack the node; LangGraph ignores such a Send.
         failed_too: for a waiting task, whether it ended with an error too; nothing stored shows which came first.
     """
 
