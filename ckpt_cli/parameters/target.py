@@ -9,6 +9,7 @@ from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
 from ckpt_cli.session import Session
+from ckpt_cli.values.counts import count_text
 
 _PANEL = "Many threads"
 
@@ -110,8 +111,8 @@ def parse_target(
             hint = "name one THREAD, or choose many with --match, --where, --status, --since, --until or --stdin"
             raise UsageError("which threads?", hint=hint)
         at = many.at or default
-        if not at and not all((chosen.named or {"": ""}).values()):
-            raise UsageError("which revision? --at REV names it in each thread")
+        if not at:
+            _must_have_revisions(chosen.named)
         return Target("", at, ns, chosen, many.skip_refused, many.limit)
     if selector != NOTHING_TYPED or are_named:
         raise UsageError("THREAD names one thread, and the options choose many", hint="leave one of them out")
@@ -122,6 +123,21 @@ def parse_target(
         hint = "@ is the newest checkpoint, @~2 the second before it, step:5 the one of a step"
         raise UsageError("which revision? REV is missing", hint=hint)
     return Target(thread, revision, ns, None)
+
+
+def _must_have_revisions(named: Mapping[str, str] | None) -> None:
+    """Check that each of the named threads was named with a revision, as ``--at`` is missing.
+
+    Raises:
+        UsageError: one wasn't, or no threads are named.
+    """
+    if named is None:
+        raise UsageError("which revision?", hint="--at REV names it in each thread")
+    without = [thread_id for thread_id, revision in named.items() if not revision]
+    if without:
+        others = f", and of {count_text(len(without) - 1, 'other thread')}" if without[1:] else ""
+        hint = "--at REV names it in each thread that is named without one"
+        raise UsageError(f"which revision of thread {without[0]!r}{others}?", hint=hint)
 
 
 def for_one(target: Target, names: Mapping[str, bool]) -> None:

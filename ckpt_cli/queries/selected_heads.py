@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import islice
 
+from ckpt_cli.errors import ThreadNotFound
 from ckpt_cli.parameters.selector import ThreadSelection
 from ckpt_cli.queries.metadata_filter import UnreadThreads
 from ckpt_cli.queries.selected_threads import note_absent_key, selected_threads
@@ -14,11 +15,11 @@ _NAMED = 5  # missing threads
 
 
 def selected_heads(
-    reader: Reader, chosen: ThreadSelection, limit: int | None = None, *, skip_missing: bool = False
+    reader: Reader, chosen: ThreadSelection, limit: int | None = None, *, skip_missing: bool | None = None
 ) -> tuple[Heads, list[str]]:
     """The chosen threads, at most `limit`, and remarks about those that ``--where`` may have missed.
 
-    With `skip_missing`, a remark names the threads that don't exist.
+    With `skip_missing`, a remark names the threads that don't exist; None if the command has no ``--skip-refused``.
 
     Raises:
         ThreadNotFound: a named thread doesn't exist.
@@ -26,7 +27,13 @@ def selected_heads(
     """
     unread, missing = UnreadThreads(), list[str]()
     threads = selected_threads(reader, chosen, unread, missing=missing if skip_missing else None)
-    heads = Heads(islice(threads, limit))
+    try:
+        heads = Heads(islice(threads, limit))
+    except ThreadNotFound as error:
+        if skip_missing is not False or len(chosen.named or ()) < 2:
+            raise
+        hint = f"{error.hint}; --skip-refused leaves out threads that don't exist"
+        raise ThreadNotFound(error.message, hint=hint, candidates=error.candidates) from error
     complaint: str | None = None
     if chosen.where is not None:
         if not len(heads):

@@ -381,11 +381,27 @@ def test_ids_that_no_thread_has(
     before = rows(database)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ids.encode())))
     assert run(line) == 4
+    assert "; --skip-refused leaves out threads that don't exist" in capsys.readouterr().err
     assert rows(database) == before and not any(map(Path.exists, tmp_path.glob("out*")))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ids.encode())))
     assert run([*line, "--skip-refused"]) == 0
     said = capsys.readouterr().err
     assert f"{count} thread{'s' * (count > 1)} left out, as there is none with this id: 'nobody-0'" in said
+
+
+def test_a_thread_on_stdin_without_a_revision_is_named(
+    database: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of many lines one without a revision is hard to find; ``--at`` is for such threads."""
+    ids = "support-42\tstep:1\nsupport-41\nsupport-39\n"
+    for words in (["rollback", "--dry-run"], ["fork", "--dry-run"], ["tag", "--name", "x"]):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ids.encode())))
+        assert run([*words, "--stdin", "-d", str(database)]) == 2
+        said = capsys.readouterr().err
+        assert "which revision of thread 'support-41', and of 1 other thread?" in said
+        assert "--at REV names it in each thread that is named without one" in said
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ids.encode())))
+    assert run(["rollback", "--stdin", "--at", "step:1", "--dry-run", "-d", str(database)]) == 0
 
 
 def test_a_thread_that_undo_brought_back_may_be_running(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
