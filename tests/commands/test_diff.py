@@ -8,13 +8,17 @@ from typing import Any
 
 import jsonpatch
 import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.diff import diff
 from ckpt_cli.commands.show import show
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, ThreadNotFound, UsageError
 from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.json import document
-from ckpt_cli.output.line import Page
+from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.text.diff import render
 from ckpt_cli.views.base import View
 from ckpt_cli.views.diff import DiffView
@@ -189,3 +193,22 @@ def test_of_several_threads_the_one_that_has_the_revision_is_taken(tmp_path: Pat
     with pytest.raises(UsageError) as caught:
         at(path, diff, "a", "@", "a:tag:deadbeef")
     assert (caught.value.exit_code, len(caught.value.candidates)) == (2, 2)
+
+
+def test_a_field_that_one_message_lost_has_its_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On the one line for a message, removed, added and changed fields look different, in a plan as in a diff."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(MessagesState)
+        call = {"name": "f", "args": {}, "id": "c1"}
+        builder.add_node("a", lambda _: {"messages": [AIMessage("hm", id="a1", tool_calls=[call])]})
+        builder.add_edge(START, "a")
+        builder.compile(checkpointer=saver).invoke({"messages": []}, {"configurable": {"thread_id": "t"}})
+    for change, shown in (
+        (["--unset", "messages[0].tool_calls"], "~ [0] ai a1  - tool_calls"),
+        (["--set", 'messages[0].name="bob"'], "~ [0] ai a1  name"),
+        (["--set", "messages[0].additional_kwargs.x=1"], "~ [0] ai a1  + additional_kwargs.x  1"),
+    ):
+        assert run(["edit", "t", *change, "-d", str(path), "--yes"]) == 0
+        assert shown in capsys.readouterr().out
+        assert shown in "\n".join(plain(line) for line in render(at(path, diff, "t"), Page(100, golden.NOW)))

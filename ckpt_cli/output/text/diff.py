@@ -136,7 +136,8 @@ class _Screen:
         lines = list(self.differences(difference.parts, indent + 4, difference.path))
         single = sum(1 for part in difference.parts for _ in _flat(part)) == 1
         if single and line_len(head) + line_len(lines[0][2:]) <= self._room(0):
-            yield [*head, *lines[0][2:]]
+            own = next(_flat(difference.parts[0]))  # the mark of a change is that of its element
+            yield [*head, *lines[0][2 if own.kind is DifferenceKind.CHANGED else 1 :]]
             yield from lines[1:]
             return
         yield _bare(head)
