@@ -14,7 +14,7 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.reruns import must_run_once
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.values.difference import Difference
+from ckpt_cli.values.difference import Difference, DifferenceKind
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
@@ -151,7 +151,7 @@ def nothing(summary: str) -> PlanView:
 def _type_changes(changes: Iterable[Difference]) -> Iterator[str]:
     """A line about each value whose type changes; the graph may not expect the new type."""
     for difference in changes:
-        yield from _type_changes(difference.parts)
+        yield from _type_changes([*difference.parts, *_replaced(difference)])
         old_type, new_type = _type_in_words(difference.before), _type_in_words(difference.after)
         if difference.parts or old_type == new_type or None in (old_type, new_type):
             continue
@@ -160,6 +160,20 @@ def _type_changes(changes: Iterable[Difference]) -> Iterator[str]:
             yield f'{path} was a {name} and is plain JSON now: {{"$type": …}} keeps a class'
         else:
             yield f"{difference.path} was {old_type} and is {new_type} now"
+
+
+def _replaced(difference: Difference) -> Iterator[Difference]:
+    """The elements of a list in whose place another one is, if all others kept their places.
+
+    They have too little in common to be one element that changed.
+    """
+    counts = difference.counts
+    if counts is None or counts.removed != counts.added or counts.moved:
+        return
+    removed = {part.path: part for part in difference.parts if part.kind is DifferenceKind.REMOVED}
+    for part in difference.parts:  # the members of a set have the set's own path
+        if part.kind is DifferenceKind.ADDED and part.path in removed and part.path != difference.path:
+            yield Difference(part.path, DifferenceKind.CHANGED, removed[part.path].before, part.after)
 
 
 def _type_in_words(value: Any) -> str | None:

@@ -132,6 +132,9 @@ def test_an_object_that_becomes_plain_is_told(ckpt: Ckpt) -> None:
         (["n=true", "text=[]"], ["n was a number and is true or false now", "text was text and is a list now"]),
         (["ghost.f={}"], ["ghost.f was a number and is an object now"]),
         (["n=1.5", "text=null", "odd=[]"], []),
+        (["odd[0]=true"], ["odd[0] was a number and is true or false now"]),
+        (["ghosts[1]=2"], ["ghosts[1] was text and is a number now"]),
+        (["odd=[true, true]"], []),
     ],
 )
 def test_a_value_of_another_kind_is_told(ckpt: Ckpt, words: list[str], notes: list[str]) -> None:
