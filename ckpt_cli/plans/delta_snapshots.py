@@ -38,6 +38,7 @@ class DeltaSnapshots:
         counters: the counters of the other delta channels, for its metadata.
         unknown: channels whose value nothing proves. For their sake the new checkpoint is a sibling, not a child: there
             LangGraph rebuilds them from the same writes.
+        empty: those of them that nothing was written to before the checkpoint; only their type isn't known.
     """
 
     parent_id: str | None
@@ -45,15 +46,20 @@ class DeltaSnapshots:
     edits: Mapping[str, Any]
     counters: Mapping[str, Any]
     unknown: Collection[str] = ()
+    empty: Collection[str] = ()
 
     def describe(self) -> Iterator[str]:
         """Lines for the plan."""
         if self.values:
             names = ", ".join(sorted(self.values))
             yield f"delta channels stored whole, as their writes belong to another branch: {names}"
-        if self.unknown:
-            names = ", ".join(sorted(self.unknown))
-            yield f"made beside it, not after it, as a fork is: nothing proves the values of delta channels {names}"
+        written = [channel for channel in self.unknown if channel not in self.empty]
+        reasons = [f"nothing proves the values of delta channels {', '.join(sorted(written))}"] if written else []
+        if self.empty:
+            names = ", ".join(sorted(self.empty))
+            reasons.append(f"no stored value shows the type of delta channels that are empty there: {names}")
+        if reasons:
+            yield f"made beside it, not after it, as a fork is: {'; '.join(reasons)}"
 
 
 def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Collection[str] = ()) -> DeltaSnapshots:
@@ -68,7 +74,8 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Co
     unknown = sorted(channel for channel, value in known.items() if is_unproven(value))
     if unknown:
         counters = origin.metadata.get(delta.COUNTERS) or {}
-        return DeltaSnapshots(origin.stored.row.parent_id, {}, {}, counters, unknown)
+        empty = [channel for channel in unknown if channel not in origin.state.versions]
+        return DeltaSnapshots(origin.stored.row.parent_id, {}, {}, counters, unknown, empty)
     values = {channel: as_snapshot(channel, value) for channel, value in known.items()}
     counted = delta.counters(origin.metadata).items()
     onward = {c: [updates, steps + 1] for c, (updates, steps) in counted if c not in values}

@@ -198,6 +198,22 @@ def test_an_empty_channel_keeps_its_type(tmp_path: Path, kind: str, words: list[
         assert graph.invoke(None, ON)["files"] == written
 
 
+def test_a_value_is_unproved_only_where_there_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the first write, only the type of the empty value isn't known; the library has it empty after that."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = growing(saver, "set", 100)
+        graph.invoke({"n": 0}, ON)
+        for step, why in (
+            ("step:0", "no stored value shows the type of delta channels that are empty there: files"),
+            ("step:1", "nothing proves the values of delta channels files"),
+        ):
+            assert run(["rollback", "t", step, "-d", str(path), "--yes"]) == 0
+            assert f"made beside it, not after it, as a fork is: {why}\n" in capsys.readouterr().out
+            assert graph.get_state(ON).values["files"] == (set() if step == "step:0" else {"k"})
+            assert run(["undo", "-d", str(path), "--yes"]) == 0
+
+
 def replacing(saver: SqliteSaver) -> Any:
     """A list of texts that the second node replaces."""
 
