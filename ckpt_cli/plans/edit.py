@@ -32,7 +32,7 @@ from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound, without_memory
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
-from ckpt_cli.plans.unstored_channels import describe_unstored
+from ckpt_cli.plans.unstored_channels import describe_created, describe_unstored
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
@@ -100,6 +100,8 @@ def _describe_channels(reader: Reader, origin: Origin, edited: Collection[str]) 
     """Lines about the channels of which LangGraph doesn't read what a plan's reader may expect."""
     yield from describe_lost(reader, origin.ref, edited)
     yield from describe_unstored(reader, origin, edited, _deltas(reader, origin))
+    if new := {*edited}.difference(origin.state.versions, origin.state.values):
+        yield from describe_created(new, _channels_nearby(reader, origin))
 
 
 def _describe_tasks(

@@ -1,7 +1,8 @@
-"""Channels of which LangGraph stored no value when a step wrote them, as of an UntrackedValue."""
+"""Channels that LangGraph may not read: new ones, and those written without a stored value."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from difflib import get_close_matches
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.state.channels import is_control
@@ -10,6 +11,18 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 
 _MOST_SEARCHED = 50  # of the newest checkpoints of the namespace
+
+
+def describe_created(channels: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """A line for the plan about channels that aren't known: only the graph's own are read from a checkpoint.
+
+    LangGraph 1.2 (``pregel/_checkpoint.py: channels_from_checkpoint``) ignores others without a word.
+    """
+    if new := sorted({*channels}.difference(known)):
+        near = [close[0] for name in new if (close := get_close_matches(name, known, n=1))]
+        meant = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
+        names = f"channel {new[0]} is" if len(new) == 1 else f"channels {', '.join(new)} are"
+        yield f"no {names} known in this thread: a graph without such a channel ignores it{meant}"
 
 
 def describe_unstored(

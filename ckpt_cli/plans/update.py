@@ -32,7 +32,7 @@ from ckpt_cli.plans.reruns import due_again, finished_calls
 from ckpt_cli.plans.step_start import StepStart, read_step_start
 from ckpt_cli.plans.successor import must_allow_steps
 from ckpt_cli.plans.superstep_writer import INPUT, SuperstepWriter, Update, UpdateRules
-from ckpt_cli.plans.unstored_channels import describe_unstored
+from ckpt_cli.plans.unstored_channels import describe_created, describe_unstored
 from ckpt_cli.plans.wording import (
     describe_cleared,
     describe_end,
@@ -151,6 +151,12 @@ def _describe_reducers(reducers: Reducers, due: Snapshot) -> Iterator[str]:
         yield f"this thread has no {channels}: what --reducer says of {'it' if len(idle) == 1 else 'them'} isn't used"
 
 
+def _describe_created(state: State, reducers: Reducers, given: Collection[str]) -> Iterator[str]:
+    """A line about the channels that only a person's ``--reducer`` lets the update write."""
+    new = [c for c in given if not reducers.is_recorded(c) and not is_control(c, state)]
+    yield from describe_created(new, reducers.channel_names())
+
+
 def _notes(
     reader: Reader,
     row: CheckpointRow,
@@ -169,6 +175,7 @@ def _notes(
     yield from _describe_reducers(writer.rules.reducers, due)
     given = {channel for updates in supersteps for update in updates for channel in update.values or ()}
     yield from describe_unstored(reader, start.origin, given, writer.rules.reducers.history.deltas)
+    yield from _describe_created(start.origin.state, writer.rules.reducers, given - writer.ignored)
     before, again = start.tasks, list[Task]()
     if supersteps[0][0].as_node == END:
         yield from describe_end(before)

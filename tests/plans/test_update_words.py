@@ -176,3 +176,27 @@ def test_a_second_input_replaces_the_first(tmp_path: Path, capsys: pytest.Captur
             said = capsys.readouterr().out
             assert ('it replaces the input that waited: {"log": ["first"]}' in said) is (text == "second")
         assert graph.invoke(None, on("t"))["log"] == ["in", "a", "second", "a"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["edit", "t", "--set", "lag=1", "--create"],
+        ["update", "t", "--as-node", "a", "--values", '{"lag": 1}', "--reducer", "lag=last"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_new_channel_is_only_for_a_graph_that_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """LangGraph ignores it without a word; nothing is said again of a channel that the thread has by then."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a")
+        graph.invoke({"log": ["in"]}, on("t"))
+        said = "no channel lag is known in this thread: a graph without such a channel ignores it; did you mean log?"
+        assert run([*words, "-d", str(path), "--yes"]) == 0
+        assert said in capsys.readouterr().out
+        assert "lag" not in graph.get_state(on("t")).values
+        assert run(["edit", "t", "--set", "lag=2", "-d", str(path), "--yes"]) == 0
+        assert "is known in this thread" not in capsys.readouterr().out
