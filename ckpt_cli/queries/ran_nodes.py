@@ -1,6 +1,7 @@
 """Which nodes ran in a namespace, on any branch, also in steps that didn't end: `find_ran`."""
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.snapshot import Status
@@ -8,9 +9,11 @@ from ckpt_cli.history.tasks.write_attribution import LOOPS
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.queries.step_reads import StepReads
 
+_MOST_SEARCHED = 200  # tips and steps that led to no loop; what isn't found then stays in doubt
+
 
 def find_ran(reads: StepReads, nodes: Collection[str]) -> set[str]:
-    """Those of these nodes of which a task is recorded in the namespace; it reads until all of them are found."""
+    """Those of these nodes of which a task is seen to be recorded in the namespace; the newest tips are read first."""
     left = set(nodes)
     for some in _ran(reads):
         left -= some
@@ -28,7 +31,8 @@ def _ran(reads: StepReads) -> Iterator[set[str]]:
     yield {nesting.callers(ns)[len(nesting.callers(reads.ns))] for ns in nesting.called_from(reads.ns, namespaces)}
     lineage = reads.lineage
     reads.read_notes(lineage.rows)
-    ended = [i for i in sorted(lineage.rows, reverse=True) if not _led_on(reads, i)]
+    newest = (i for i in sorted(lineage.rows, reverse=True) if not _led_on(reads, i))
+    ended = [*islice(newest, _MOST_SEARCHED)]
     written = reads.reader.writes_by_checkpoint(reads.thread_id, reads.ns, ended, values=0).keys()
     for checkpoint_id in ended:
         is_tip = checkpoint_id not in lineage.children
