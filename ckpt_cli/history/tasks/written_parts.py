@@ -41,10 +41,12 @@ def remove(writes: Sequence[Any], steps: Sequence[Any], value: Any) -> bool:
 def adds(writes: Sequence[Any], steps: Sequence[Any], value: Any, size: int) -> bool:
     """Whether a write has this element of a list of `size` elements, and isn't the whole list with it.
 
-    Of several writes none is the whole list: only a reducer takes several.
+    Of several writes none is taken for the whole list: only a reducer takes several, and an Overwrite among them
+    puts its own elements there.
     """
     place = next(place for place, step in enumerate(steps) if type(step) is int)
-    lists = [part[0] for one in writes if overwrite(one) is None and (part := _at(one, steps[:place])) is not None]
+    plain = (_bare(one) for one in writes)
+    lists = [part[0] for one in plain if (part := _at(one, steps[:place])) is not None]
     is_one = len(lists) == 1
     return any(not (is_one and _count(one) == size) and _has(one, steps[place:], value) for one in lists)
 
@@ -121,8 +123,7 @@ def _is_dict(written: Any) -> bool:
 
 
 def _has(written: Any, steps: Sequence[Any], value: Any) -> bool:
-    wrapped = overwrite(written)
-    written = inside(wrapped.value if wrapped is not None else written)
+    written = inside(_bare(written))
     if not steps:
         return same(written, value) or _same_message(written, value)
     step, rest = steps[0], steps[1:]
@@ -131,6 +132,12 @@ def _has(written: Any, steps: Sequence[Any], value: Any) -> bool:
         return any(_has(one, rest, value) for one in elements or ()) or _has(written, rest, value)
     part = find(written, step)
     return part is not None and _has(part[1], rest, value)
+
+
+def _bare(written: Any) -> Any:
+    """What is inside an Overwrite; any other value as it is."""
+    wrapped = overwrite(written)
+    return written if wrapped is None else wrapped.value
 
 
 def _at(written: Any, steps: Sequence[Any]) -> tuple[Any] | None:
