@@ -47,3 +47,9 @@ def test_an_element_that_the_overwrite_has_may_be_of_its_step(path: Path) -> Non
     assert (kept.since.by, {*kept.since.candidates}) == ("", {"first", "second", "resets"})
     assert (kept.since.step, len(kept.since.or_at)) == (3, 2)
     assert (new.since.node, new.since.step) == ("resets", 3)
+
+
+def test_what_an_overwrite_leaves_out_was_removed_by_its_node(path: Path) -> None:
+    """LangGraph ignores what others wrote to the channel in the step (1.2 ``channels/binop.py``)."""
+    [line] = at(path, blame, "t", "book", reverse=True).lines
+    assert (line.path, line.gone.by, line.gone.node) == ("book.q", "node", "resets")

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.tasks.unstored_results import unstored_words
-from ckpt_cli.history.tasks.write_signs import Explains, is_open, is_open_to_any, part_signs, write_signs
+from ckpt_cli.history.tasks.write_signs import Explains, is_certain, is_open, is_open_to_any, part_signs, write_signs
 
 _SEVERAL = "several tasks wrote the channel in this step"
 _MADE_OTHERWISE = (
@@ -98,9 +98,7 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
         is_made: asked last: whether a known reducer makes the channel's value of these writes.
     """
     possible = writers.possible(explains)
-    fitting = (
-        [one for one in possible if explains(one.values or ())] if writers.is_exact or len(writers.all) > 1 else []
-    )
+    fitting = _fitting(possible, explains) if writers.is_exact or len(writers.all) > 1 else []
     left = Writers(fitting) if fitting else writers
     first = left.all[0]
     if fitting and left.are_one and not writers.are_one:
@@ -117,11 +115,17 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
 
 def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str]) -> Credit:
     """The same in a step in which nodes ran of which no result is stored: `unstored`, at least one."""
-    fitting = Writers([one for one in writers.possible(explains) if explains(one.values or ())])
+    fitting = Writers(_fitting(writers.possible(explains), explains))
     if fitting.all and fitting.are_one and not is_open_to_any(explains, list(_values(fitting.all))):
         first = fitting.all[0]
         return Credit(first.by, first.node, first.task or None if len(fitting.all) == 1 else None)
     return Credit(candidates=tuple(dict.fromkeys([*writers.names, *unstored])), why=unstored_words(unstored))
+
+
+def _fitting(possible: Sequence[Writer], explains: Explains) -> list[Writer]:
+    """Those whose writes explain it; only those that did it whatever the others wrote, if there are any."""
+    fitting = [one for one in possible if explains(one.values or ())]
+    return [one for one in fitting if is_certain(explains, one.values or ())] or fitting
 
 
 def _values(writers: Sequence[Writer]) -> Iterator[Any]:

@@ -72,6 +72,10 @@ class Takes:
             return True
         return self.given.is_open(own, others)
 
+    def is_certain(self, own: Sequence[Any]) -> bool:
+        """Whether these writes did it whatever others wrote: an Overwrite without the part."""
+        return self.after is ABSENT and overwrites(own) and removes_by_name(own, self.steps, self.value)
+
     def is_open_to_any(self, own: Sequence[Any]) -> bool:
         """Whether writes that nobody knows may have done it."""
         return not removes_by_name(own, self.steps, self.value)
@@ -86,6 +90,11 @@ def is_open(explains: Explains, own: Sequence[Any], others: Sequence[Any]) -> bo
         others: what the others wrote, but for writes that the question's signs leave out.
     """
     return isinstance(explains, Gives | Takes) and explains.is_open(own, others)
+
+
+def is_certain(explains: Explains, own: Sequence[Any]) -> bool:
+    """Whether one task's writes did it whatever the others wrote."""
+    return isinstance(explains, Takes) and explains.is_certain(own)
 
 
 def is_open_to_any(explains: Explains, own: Sequence[Any]) -> bool:
