@@ -4,9 +4,11 @@ A part is an element of the list, or a key of the dict, at the end of a path; an
 """
 
 from collections.abc import Sequence
+from itertools import dropwhile
 from typing import Any
 
 from ckpt_cli.history.diff.followed_parts import Part, Walk
+from ckpt_cli.history.diff.part_kinds import Kind
 from ckpt_cli.history.diff.part_moments import Became, Gone, Standing
 
 
@@ -28,6 +30,8 @@ class PartAges:
         self.gone: list[Gone] = []
         self._steps, self._whole, self._keep_gone = tuple(steps), whole, keep_gone
         self._root = Part(self._steps)
+        self._end: Part | None = None
+        self._earlier: list[Became] = []
         self._walk = Walk(self.gone if keep_gone else None, whole=whole)
 
     def anew(self) -> "PartAges":
@@ -45,6 +49,23 @@ class PartAges:
         """
         self._walk.number, self._walk.is_after_gap = number, is_after_gap
         self._root.take(value, (), self._walk)
+        if self._whole:
+            self._carry_on(number)
+
+    def _carry_on(self, number: int) -> None:
+        """Keep what the path led to when a part around it goes, and put it before what it leads to later."""
+        end = next(self._root.ends(), None)
+        if end is self._end:
+            return
+        if end is None or end.kind is Kind.NOTHING:
+            if self._end is not None:
+                past, self._end = self._end.past, None
+                self._earlier = past if past[-1].path is None else [*past, Became(number, None)]
+        else:
+            own = [*dropwhile(lambda one: one.path is None, end.past)]
+            if self._end is None and self._earlier and self._earlier[-1].number < own[0].number:
+                end.past = [*self._earlier, *own]  # an element that came from another position has only its own
+            self._end = end
 
     def parts(self, *, followed: bool = False) -> list[Standing]:
         """The parts of the last value at the end of the path, in their order.
@@ -62,6 +83,10 @@ class PartAges:
         self._root.choose()
 
     def moments(self) -> list[Became]:
-        """With `whole`: at which checkpoints the value at the end of the path became another."""
-        [part] = self._root.ends()
-        return [one._replace(others=self._walk.possible(one.others)) if one.others else one for one in part.past]
+        """With `whole`: at which checkpoints the value at the end of the path became another.
+
+        A position means the element that is there now: these are its own values, and those that the path had before it
+        led nowhere.
+        """
+        past = self._earlier if self._end is None else self._end.past
+        return [one._replace(others=self._walk.possible(one.others)) if one.others else one for one in past]
