@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import CheckpointNotFound, PathNotFound, PayloadCorrupt, ValueUnknown
-from ckpt_cli.history.diff.align import digest
+from ckpt_cli.history.diff.element_keys import digest
 from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.history.state.paths import follow, parse
 from ckpt_cli.inspection import Inspection

@@ -8,8 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ckpt_cli.history.diff import matching
-from ckpt_cli.history.diff.align import align, digest
+from ckpt_cli.history.diff.align import align
 from ckpt_cli.history.diff.diff import differences
+from ckpt_cli.history.diff.element_keys import digest
 from ckpt_cli.values.difference import Counts, Difference, DifferenceKind, RoughCounts
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
 
-from ckpt_cli.history.diff.align import digest
+from ckpt_cli.history.diff.element_keys import digest
 from ckpt_cli.serde import redisjson
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form, Node, Opened

@@ -1,16 +1,13 @@
-"""Which elements of two lists belong together, by id or content; the digest by which values are compared."""
+"""Which elements of two lists belong together, by id or content."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
-from math import isnan
 from typing import Any, NamedTuple
 
+from ckpt_cli.history.diff.element_keys import Id, keys
 from ckpt_cli.history.diff.matching import Block, match
 from ckpt_cli.values.node import Node
-from ckpt_cli.values.parts import fields
 from ckpt_cli.values.same import same
-
-_DEEPEST = 40
 
 
 class Alignment(NamedTuple):
@@ -59,29 +56,20 @@ def align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
 
 def align_sets(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
     """The alignment of the elements of two sets, by id or content: the order in which they are stored means nothing."""
-    raw = _encodings(a) == _encodings(b)
+    old, new = keys(a, b)
     places: dict[Hashable, list[int]] = {}
     for j in reversed(range(len(b))):
-        places.setdefault(_key(b[j], raw), []).append(j)
-    keys = [_key(item, raw) for item in a]
-    pairs = [(i, places[key].pop()) for i, key in enumerate(keys) if places.get(key)]
+        places.setdefault(new[j], []).append(j)
+    pairs = [(i, places[key].pop()) for i, key in enumerate(old) if places.get(key)]
     kept = {i for i, _ in pairs}
     removed = [i for i in range(len(a)) if i not in kept]
     return Alignment(pairs, [], removed, sorted(j for left in places.values() for j in left))
 
 
-def content_keys(a: Sequence[Any], b: Sequence[Any]) -> tuple[list[int | None], list[int | None]]:
-    """For each element of two lists a number that equal contents share; None for an element with an id."""
-    raw = _encodings(a) == _encodings(b)
-    a_keys, b_keys = ([None if id_of(one) is not None else digest(one, raw=raw) for one in some] for some in (a, b))
-    return a_keys, b_keys
-
-
 def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
     if not a or not b:
         return Alignment([], [], list(range(len(a))), list(range(len(b))))
-    raw = _encodings(a) == _encodings(b)
-    old, new = [_key(item, raw) for item in a], [_key(item, raw) for item in b]
+    old, new = keys(a, b)
     matching = match(old, new)
     pairs = matching.pairs
     moved = _moved(old, new, dict(pairs)) if pairs or matching.exact else []
@@ -139,53 +127,6 @@ def _in_place(
 
 
 def _alike(x: Any, y: Any, key_x: Hashable, key_y: Hashable) -> bool:
-    if isinstance(key_x, _Id) or isinstance(key_y, _Id) or type(x) is not type(y):
+    if isinstance(key_x, Id) or isinstance(key_y, Id) or type(x) is not type(y):
         return False
     return not isinstance(x, Node) or x.type == y.type
-
-
-class _Id(NamedTuple):
-    """The key of an element that has an id."""
-
-    id: str | int
-
-
-def _encodings(items: Sequence[Any]) -> set[str]:
-    """The encodings of the nodes in a list.
-
-    Raw bytes are compared only if both lists have the same encodings: a newer release may store an equal object in
-    other bytes.
-    """
-    return {item.encoding for item in items if isinstance(item, Node)}
-
-
-def id_of(item: Any) -> str | int | None:
-    """The id of an element, by which it is known again; None if it has none."""
-    own = fields(item).get("id") if isinstance(item, dict | Node) else None
-    return own if isinstance(own, str | int) and own != "" else None
-
-
-def _key(item: Any, raw: bool) -> Hashable:
-    own = id_of(item)
-    return digest(item, raw=raw) if own is None else _Id(own)
-
-
-def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
-    """A hash that is equal for equal values; with `raw`, a node is hashed by its bytes, without decoding."""
-    if isinstance(value, Node):
-        if raw and value.raw is not None:
-            return hash((value.encoding, value.raw))
-        if depth > _DEEPEST:
-            return 0
-        if (members := value.members) is not None:  # a set: its elements have no order, and may be stored twice
-            return hash((value.type, value.form, *sorted(digest(item, depth + 2, raw=raw) for item in members)))
-        return hash((value.type, value.form, digest(value.state, depth + 1, raw=raw)))
-    if depth > _DEEPEST:
-        return 0
-    if isinstance(value, dict):
-        return hash(frozenset((type(key), key, digest(item, depth + 1, raw=raw)) for key, item in value.items()))
-    if isinstance(value, list | tuple):
-        return hash((type(value), *(digest(item, depth + 1, raw=raw) for item in value)))
-    if isinstance(value, float) and isnan(value):
-        return hash("nan")
-    return hash((type(value), value))

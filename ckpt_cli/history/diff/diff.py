@@ -6,7 +6,8 @@ Equal bytes are equal values and are never decoded. Below `_DEEPEST` levels, a d
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ckpt_cli.history.diff.align import align, digest
+from ckpt_cli.history.diff.align import align
+from ckpt_cli.history.diff.element_keys import digest
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.values import langgraph_values
 from ckpt_cli.values.difference import Counts, Difference, DifferenceKind, RoughCounts

@@ -9,7 +9,8 @@ from itertools import compress, count
 from operator import is_not
 from typing import Any
 
-from ckpt_cli.history.diff.align import Alignment, align, align_sets, id_of
+from ckpt_cli.history.diff.align import Alignment, align, align_sets
+from ckpt_cli.history.diff.element_keys import id_of
 from ckpt_cli.history.diff.equal_elements import (
     Alike,
     Alternative,

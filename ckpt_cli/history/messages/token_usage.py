@@ -6,7 +6,7 @@ The fields are those of langchain-core 1.0 ``messages/ai.py: UsageMetadata``.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.diff.align import digest
+from ckpt_cli.history.diff.element_keys import digest
 from ckpt_cli.values.langgraph_values import message_fields, overwrite
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import parts

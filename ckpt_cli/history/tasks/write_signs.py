@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckpt_cli.history.diff.align import digest, id_of
+from ckpt_cli.history.diff.element_keys import digest, id_of
 from ckpt_cli.history.diff.part_moments import ABSENT
 from ckpt_cli.history.tasks.step_changes import are_numbers
 from ckpt_cli.history.tasks.written_parts import are_joined, give, overwrites, reaches, remove, removes_by_name
