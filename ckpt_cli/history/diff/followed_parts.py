@@ -21,41 +21,13 @@ from ckpt_cli.history.diff.equal_elements import (
     equal_places,
     newest,
 )
-from ckpt_cli.history.diff.part_kinds import Kind, kind_of
+from ckpt_cli.history.diff.part_kinds import Kind
 from ckpt_cli.history.diff.part_moments import ABSENT, NO_OTHERS, Alternatives, Became, Gone, Path, Standing
+from ckpt_cli.history.diff.part_walk import Walk
 from ckpt_cli.history.state.paths import find
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import inside, positions
 from ckpt_cli.values.same import same
-
-
-class Walk:
-    """What all parts share: the number of the checkpoint, and where to report parts that are gone."""
-
-    def __init__(self, gone: list[Gone] | None, *, whole: bool) -> None:
-        self.gone = gone
-        self.whole = whole
-        self.number = 0
-        self.is_after_gap = False
-        self._grows_at: set[str] = set()
-
-    def grew(self, end: str) -> None:
-        """Note that a list grew at its ``beginning`` or ``end``, and not at the other one."""
-        self._grows_at.add(end)
-
-    def possible(self, others: Alternatives) -> Alternatives:
-        """Without those that need a list to grow at its beginning, if it only ever grew at its end."""
-        if not others or self._grows_at != {"end"}:
-            return others
-        return {number: other for number, other in others.items() if other.when is not When.PREPENDED}
-
-    def kind(self, value: Any, steps: Path | None) -> Kind:
-        """How a value is followed; `steps` is the rest of the path, None behind its end."""
-        if value is ABSENT:
-            return Kind.NOTHING
-        if steps is None or (not steps and self.whole):
-            return Kind.WHOLE
-        return kind_of(value, steps)
 
 
 class Part:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from itertools import dropwhile
 from typing import Any
 
-from ckpt_cli.history.diff.followed_parts import Part, Walk
+from ckpt_cli.history.diff.followed_parts import Part
 from ckpt_cli.history.diff.part_kinds import Kind
 from ckpt_cli.history.diff.part_moments import Became, Gone, Standing
+from ckpt_cli.history.diff.part_walk import Walk
 
 
 class PartAges:
