@@ -214,7 +214,7 @@ def _gone(walk: _Walk, question: Question, *, only_first: bool) -> Iterator[Gone
 def _credited(walk: _Walk, question: Question, waiting: Sequence[Gone]) -> Iterator[GoneLine]:
     wanted: dict[int, list[Explains]] = {}
     for one in waiting:
-        wanted.setdefault(one.until, []).append(Takes(one.path, one.value, one.after))
+        wanted.setdefault(one.until, []).append(Takes(one.path, one.value, one.after, one.is_guessed))
     origins = {number: iter(some) for number, some in walk.origins().read(wanted)}
     for one in waiting:
         is_replaced = one.after is not ABSENT

@@ -1,10 +1,11 @@
 """Which elements of two lists belong together, by id or content."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.diff.element_keys import Id, keys
+from ckpt_cli.history.diff.element_keys import Around, Id, OwnId, id_of, keys
 from ckpt_cli.history.diff.matching import Block, match
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
@@ -19,6 +20,8 @@ class Alignment(NamedTuple):
         removed: places in the first list of elements that the second doesn't have.
         added: places in the second list of elements that the first doesn't have.
         exact: False if there are too many repeated elements to match. Then some pairs only have the same place.
+        guessed: places in the first list of elements whose partner is another one in the same place, of the same type
+            and with the same id, if they have one: it may be the element, changed, or have come instead of it.
     """
 
     pairs: list[tuple[int, int]]
@@ -26,32 +29,37 @@ class Alignment(NamedTuple):
     removed: list[int]
     added: list[int]
     exact: bool = True
+    guessed: Collection[int] = ()
 
     def shifted(self, by: int) -> "Alignment":
         """The same alignment of two lists before which some equal elements are put."""
         pairs, moved = ([(i + by, j + by) for i, j in some] for some in (self.pairs, self.moved))
-        return self._replace(
-            pairs=pairs, moved=moved, removed=[i + by for i in self.removed], added=[j + by for j in self.added]
-        )
+        removed, added, guessed = ([place + by for place in some] for some in (self.removed, self.added, self.guessed))
+        return Alignment(pairs, moved, removed, added, self.exact, {*guessed})
 
 
-def align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
-    """The alignment of two lists. Equal ends are matched first, since most lists only grow."""
+def align(a: Sequence[Any], b: Sequence[Any], before: Around | None = None) -> Alignment:
+    """The alignment of two lists. Equal ends are matched first, since most lists only grow.
+
+    Args:
+        a: the first list.
+        b: the second.
+        before: gives the ids of elements that both lists have before these.
+    """
     head = 0
     while head < min(len(a), len(b)) and same(a[head], b[head]):
         head += 1
     tail = 0
     while tail < min(len(a), len(b)) - head and same(a[-1 - tail], b[-1 - tail]):
         tail += 1
-    middle = _align(a[head : len(a) - tail], b[head : len(b) - tail])
+
+    def around() -> Iterator[OwnId]:
+        return chain(before() if before else (), map(id_of, a[:head]), map(id_of, a[len(a) - tail :]))
+
+    has_ends = bool(before or head or tail)
+    middle = _align(a[head : len(a) - tail], b[head : len(b) - tail], around if has_ends else None).shifted(head)
     ends = [(i, i) for i in range(head)], [(len(a) - n, len(b) - n) for n in range(tail, 0, -1)]
-    return Alignment(
-        pairs=[*ends[0], *((i + head, j + head) for i, j in middle.pairs), *ends[1]],
-        moved=[(i + head, j + head) for i, j in middle.moved],
-        removed=[i + head for i in middle.removed],
-        added=[j + head for j in middle.added],
-        exact=middle.exact,
-    )
+    return middle._replace(pairs=[*ends[0], *middle.pairs, *ends[1]])
 
 
 def align_sets(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
@@ -66,10 +74,10 @@ def align_sets(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
     return Alignment(pairs, [], removed, sorted(j for left in places.values() for j in left))
 
 
-def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
+def _align(a: Sequence[Any], b: Sequence[Any], around: Around | None) -> Alignment:
     if not a or not b:
         return Alignment([], [], list(range(len(a))), list(range(len(b))))
-    old, new = keys(a, b)
+    old, new = keys(a, b, around)
     matching = match(old, new)
     pairs = matching.pairs
     moved = _moved(old, new, dict(pairs)) if pairs or matching.exact else []
@@ -82,7 +90,7 @@ def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
     matched_old, matched_new = {i for i, _ in [*pairs, *moved]}, {j for _, j in [*pairs, *moved]}
     removed = [i for i in range(len(a)) if i not in matched_old]
     added = [j for j in range(len(b)) if j not in matched_new]
-    return Alignment(pairs, moved, removed, added, matching.exact)
+    return Alignment(pairs, moved, removed, added, matching.exact, {i for i, _ in in_place})
 
 
 def _moved(old: list[Hashable], new: list[Hashable], taken: dict[int, int]) -> list[tuple[int, int]]:
@@ -119,7 +127,7 @@ def _in_place(
     block: Block,
     moved: tuple[set[int], set[int]],
 ) -> list[tuple[int, int]]:
-    """The elements of a block that changed: pairs with the same type and position, and without ids."""
+    """The elements of a block that changed: pairs with the same type and position, and the same shared id or none."""
     moved_old, moved_new = moved
     left = [i for i in range(block[0], block[1]) if i not in moved_old]
     right = [j for j in range(block[2], block[3]) if j not in moved_new]
@@ -127,6 +135,6 @@ def _in_place(
 
 
 def _alike(x: Any, y: Any, key_x: Hashable, key_y: Hashable) -> bool:
-    if isinstance(key_x, Id) or isinstance(key_y, Id) or type(x) is not type(y):
+    if isinstance(key_x, Id) or isinstance(key_y, Id) or type(x) is not type(y) or id_of(x) != id_of(y):
         return False
     return not isinstance(x, Node) or x.type == y.type

@@ -4,7 +4,7 @@ A step that drops one of two equal elements, or adds a third, leaves the same li
 that drops an element and adds an equal one.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -51,7 +51,7 @@ class Alike(NamedTuple):
 
 
 def alike(old: Sequence[Any], new: Sequence[Any], alignment: Alignment, edited: Collection[int]) -> Iterator[Alike]:
-    """The equal elements without ids that the step mixed up, or may have dropped and added.
+    """The equal elements that no id identifies, and that the step mixed up, or may have dropped and added.
 
     Args:
         old: the list before the step.
@@ -90,8 +90,8 @@ def ends_with(new: Sequence[Any], old: Sequence[Any]) -> bool:
     return more > 0 and bool(old) and same(old[-1], new[-1]) and all(map(same, old, new[more:]))
 
 
-def _places(keys: Sequence[Hashable | None]) -> dict[Hashable, list[int]]:
-    places: dict[Hashable, list[int]] = {}
+def _places(keys: Sequence[int | None]) -> dict[int, list[int]]:
+    places: dict[int, list[int]] = {}
     for place, key in enumerate(keys):
         if key is not None:
             places.setdefault(key, []).append(place)

@@ -5,12 +5,13 @@ a set's without their order. Equal elements may be as old as each other (`equal_
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import compress, count
 from operator import is_not
 from typing import Any
 
 from ckpt_cli.history.diff.align import Alignment, align, align_sets
-from ckpt_cli.history.diff.element_keys import id_of
+from ckpt_cli.history.diff.element_keys import OwnId, content_keys, id_of
 from ckpt_cli.history.diff.equal_elements import (
     Alike,
     Alternative,
@@ -33,7 +34,7 @@ from ckpt_cli.values.same import same
 class Part:
     """A value on the way to the end of the path, or there; with the parts below it."""
 
-    __slots__ = ("before", "elements", "ignored", "keyed", "kind", "others", "past", "since", "steps", "value")
+    __slots__ = ("before", "elements", "ids", "ignored", "keyed", "kind", "others", "past", "since", "steps", "value")
 
     def __init__(self, steps: Path | None) -> None:
         self.steps = steps
@@ -42,6 +43,7 @@ class Part:
         self.since = 0
         self.kind = Kind.NOTHING
         self.elements: list[Part] = []
+        self.ids: list[OwnId] = []
         self.keyed: dict[Any, Part] = {}
         self.past: list[Became] = []
         self.others = NO_OTHERS
@@ -75,7 +77,7 @@ class Part:
             for one in self.standing(path, every=True):
                 elsewhere = [(*path[:-1], place, *one.path[len(path) :]) for place in equal]
                 walk.gone.append(Gone(*one[:3], walk.number, replaced, elsewhere))
-        self.kind, self.elements, self.keyed = Kind.NOTHING, [], {}
+        self.kind, self.elements, self.ids, self.keyed = Kind.NOTHING, [], [], {}
 
     def standing(self, path: Path, *, every: bool = False) -> Iterator[Standing]:
         """The parts at the end of the path; with `every`, those of all elements, whichever the path names."""
@@ -163,7 +165,7 @@ class Part:
         if same(self.value, value):
             return False
         if walk.gone is not None and not self.ignored:
-            walk.gone.append(Gone(path, self.value, self.since, walk.number, value))
+            walk.gone.append(Gone(path, self.value, self.since, walk.number, value, is_guessed=walk.is_guessed))
         self.before = self.value
         return True
 
@@ -194,15 +196,19 @@ class Part:
         first = _first_other(old, new)
         if first == len(old) == len(new):
             return False
+        del self.ids[first:]
         is_set = _is_set(value)
         is_doubtful = walk.is_after_gap and not is_set and not (len(old) <= len(new) and all(map(same, old, new)))
         first = 0 if is_doubtful or is_set else first
-        alignment = (align_sets if is_set else align)(old[first:], new[first:])
+        before_ids = partial(self._ids_until, first, old) if first else None
+        alignment = align_sets(old, new) if is_set else align(old[first:], new[first:], before_ids)
         changed = bool(alignment.moved or alignment.removed or alignment.added)
         tail: list[Part | None] = [None] * (len(new) - first)
+        contents = content_keys(old, new)[1] if is_doubtful else ()
         edited, before, unseen = dict[int, tuple[int, Alternatives]](), self.elements[first:], list[Part]()
+        is_guessed = walk.is_guessed
         for i, j in [*alignment.pairs, *alignment.moved]:
-            is_unseen = is_doubtful and id_of(new[first + j]) is None
+            is_unseen = is_doubtful and contents[j] is not None
             if is_unseen and not same(before[i].value, new[first + j]):
                 before[i].end((*path, first + i), walk)
                 tail[j] = self._new(new[first + j], (*path, first + j), walk)
@@ -211,8 +217,10 @@ class Part:
             tail[j] = part = before[i]
             unseen += [part] if is_unseen else []
             last = part.since, part.others
+            walk.is_guessed = is_guessed or i in alignment.guessed
             if part.take(new[first + j], (*path, first + i), walk):
                 edited[first + i] = last
+        walk.is_guessed = is_guessed
         removed = [first + i for i in alignment.removed]
         equal = equal_places(old, removed) if removed and walk.gone is not None and not is_set else {}
         for place in removed:
@@ -230,6 +238,11 @@ class Part:
         for part in unseen:
             part.doubt_over_gap(walk.number)
         return changed or bool(edited)
+
+    def _ids_until(self, end: int, value: Sequence[Any]) -> list[OwnId]:
+        """The ids of the first elements of the list; they are kept, since a list may be asked for them at each step."""
+        self.ids += map(id_of, value[len(self.ids) : end])
+        return self.ids
 
     def _alternatives(self, one: Alike, edited: Mapping[int, tuple[int, Alternatives]], walk: Walk) -> Alternatives:
         """When each of some equal elements may have come; `edited` has the ages of elements that are other ones now."""

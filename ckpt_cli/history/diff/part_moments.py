@@ -44,6 +44,7 @@ class Gone(NamedTuple):
         until: the number of the first checkpoint without it.
         after: the value that replaced it; ABSENT if none did.
         elsewhere: where equal parts were; it may be one of these that went.
+        is_guessed: whether `after` may be another element that came in the same place.
     """
 
     path: Path
@@ -52,3 +53,4 @@ class Gone(NamedTuple):
     until: int
     after: Any
     elsewhere: Sequence[Path] = ()
+    is_guessed: bool = False

@@ -15,6 +15,7 @@ class Walk:
         self.whole = whole
         self.number = 0
         self.is_after_gap = False
+        self.is_guessed = False
         self._grows_at: set[str] = set()
 
     def grew(self, end: str) -> None:

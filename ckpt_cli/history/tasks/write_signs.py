@@ -50,6 +50,7 @@ class Takes:
     steps: Sequence[Any]
     value: Any
     after: Any = ABSENT
+    is_guessed: bool = False
 
     def __call__(self, writes: Sequence[Any]) -> bool:
         """Whether these writes do."""
@@ -63,12 +64,14 @@ class Takes:
     def is_open(self, own: Sequence[Any], others: Sequence[Any]) -> bool:
         """Whether other writes of the step may have done it.
 
-        Where an element without an id went and another came, whoever gave this one need not have taken that one.
+        Where an element that no id identifies went and another came, whoever gave this one need not have taken that
+        one.
         """
         if self.after is ABSENT:
             return not removes_by_name(own, self.steps, self.value)
         is_element = any(type(step) is int for step in self.steps)
-        if is_element and not overwrites(own) and (id_of(self.value) is None or id_of(self.value) != id_of(self.after)):
+        is_same = not self.is_guessed and id_of(self.value) is not None and id_of(self.value) == id_of(self.after)
+        if is_element and not overwrites(own) and not is_same:
             return True
         return self.given.is_open(own, others)
 
