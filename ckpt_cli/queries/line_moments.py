@@ -26,6 +26,10 @@ class Moment(NamedTuple):
     turn: int | None
     unknown_before: str
 
+    def has_version_of(self, before: "Moment") -> bool:
+        """Whether the channel has the same version here."""
+        return self.version is not None and self.version == before.version
+
 
 class Moments:
     """Collects the `Moment` of each checkpoint of a line, without the values."""

@@ -13,7 +13,7 @@ from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, or_next
 from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, is_update, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
@@ -28,6 +28,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.values.state import State, TaskWrite
 from ckpt_cli.views.blame import Origin
 
+_Made = list[tuple[Credit, str | None]]
 _AT_ONCE = 100
 _COPIES = 50  # siblings that are read to find the original of a copy
 
@@ -76,7 +77,9 @@ class Origins:
         self, reader: Reader, page: Sequence[int], wanted: Mapping[int, Sequence[Explains]]
     ) -> list[tuple[int, list[Origin]]]:
         reads = self._filled(reader, page)
-        found = [(n, self._origins(reader, reads, n, wanted[n])) for n in page]
+        made = {number: self._credits(reader, reads, number, wanted[number]) for number in page}
+        self._add_next(reader, made, wanted)
+        found = [(n, [self._origin(reader, reads, n, *one) for one in made[n]]) for n in page]
         reads.step_nodes.forget()
         return found
 
@@ -100,18 +103,29 @@ class Origins:
         notes = ((self._refs[number].checkpoint_id, self._moments[number].note) for number in numbers)
         return {checkpoint_id: note for checkpoint_id, note in notes if note is not None}
 
-    def _origins(self, reader: Reader, reads: StepReads, number: int, changes: Sequence[Explains]) -> list[Origin]:
+    def _credits(self, reader: Reader, reads: StepReads, number: int, changes: Sequence[Explains]) -> _Made:
+        """The credit of each change, and the checkpoint from which a copy has the channel."""
         checkpoint_id = self._refs[number].checkpoint_id
         if reads.attribution.note(checkpoint_id).source != "fork":
             edited = self._edited(reads, checkpoint_id)
-            made = [self._credit(reads, checkpoint_id, number, edited, explains) for explains in changes]
-            return [self._origin(reader, reads, number, one) for one in made]
+            return [(self._credit(reads, checkpoint_id, number, edited, explains), None) for explains in changes]
         original = self._original(reader, checkpoint_id)
         if original is not None:
             reads.read_names([original])
             self._read_values(reads, [original])
-        copied = [self._copied(reads, original, explains) for explains in changes]
-        return [self._origin(reader, reads, number, one, original) for one in copied]
+        return [(self._copied(reads, original, explains), original) for explains in changes]
+
+    def _add_next(self, reader: Reader, made: dict[int, _Made], wanted: Mapping[int, Sequence[Explains]]) -> None:
+        """Add the tasks of the next step that wrote a value which no write of its own step explains."""
+        numbers = [n for n in made if n + 1 < len(self._refs) and any(one.is_unwritten for one, _ in made[n])]
+        if not numbers:
+            return
+        reads = self._filled(reader, [n + 1 for n in numbers])
+        for n in numbers:
+            next_id = self._refs[n + 1].checkpoint_id
+            if reads.attribution.note(next_id).source == "loop":
+                writers, pairs = self._writers_of(next_id), zip(made[n], wanted[n], strict=True)
+                made[n] = [(or_next(one, writers, explains), original) for (one, original), explains in pairs]
 
     def _origin(
         self, reader: Reader, reads: StepReads, number: int, made: Credit, copied_from: str | None = None
@@ -144,8 +158,8 @@ class Origins:
             return Credit(why=why)
         if source == "input" and attribution.spans_steps(checkpoint_id):
             return Credit(why="the checkpoints between it and the one before it aren't stored")
-        if number and _has_kept_version(moment, self._moments[number - 1]):
-            return _candidates(ran, "the channel has no new version here, so no write made it")
+        if number and moment.has_version_of(self._moments[number - 1]):
+            return _candidates(ran, "the channel has no new version here, so no write made it", is_unwritten=True)
         if source == "update":
             if edited is not None and self._has_part(edited, moment, explains):
                 short = reads.reader.short(reads.thread_id)(edited.ref.checkpoint_id)
@@ -166,7 +180,7 @@ class Origins:
         if attribution.credited(checkpoint_id) is not None:
             if self._proved.emptied_itself(reads.reader, number):
                 return Credit("channel")
-            return _candidates(ran, "no stored write of this step went to the channel")
+            return _candidates(ran, "no stored write of this step went to the channel", is_unwritten=True)
         return _candidates(ran, "the writes of this step aren't stored")
 
     def _edited(self, reads: StepReads, checkpoint_id: str) -> State | None:
@@ -272,10 +286,6 @@ def _gap(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_late: b
     return "no checkpoint before it is recorded" if begins_late else ""
 
 
-def _has_kept_version(moment: Moment, before: Moment) -> bool:
-    return moment.version is not None and moment.version == before.version
-
-
 def _writer(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:
     first = writes[0]
     node = None if is_command(first) or is_update(first) else reads.step_nodes.node(first)
@@ -284,5 +294,6 @@ def _writer(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) ->
     return Writer(by, node if by == "node" else None, first.task_id if by == "node" else "", values)
 
 
-def _candidates(ran: Sequence[str], why: str) -> Credit:
-    return Credit(candidates=["input" if node == START else node for node in ran], why=why)
+def _candidates(ran: Sequence[str], why: str, *, is_unwritten: bool = False) -> Credit:
+    names = ["input" if node == START else node for node in ran]
+    return Credit(candidates=names, why=why, is_unwritten=is_unwritten)

@@ -6,7 +6,15 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.tasks.unstored_results import unstored_words
-from ckpt_cli.history.tasks.write_signs import Explains, is_certain, is_open, is_open_to_any, part_signs, write_signs
+from ckpt_cli.history.tasks.write_signs import (
+    Explains,
+    Gives,
+    is_certain,
+    is_open,
+    is_open_to_any,
+    part_signs,
+    write_signs,
+)
 
 _SEVERAL = "several tasks wrote the channel in this step"
 _MADE_OTHERWISE = (
@@ -14,6 +22,7 @@ _MADE_OTHERWISE = (
 )
 _OTHERWISE = f"what it wrote isn't this; {_MADE_OTHERWISE}"
 _ALL_OTHERWISE = f"{_SEVERAL}, and what they wrote isn't this; {_MADE_OTHERWISE}"
+_STORED_EARLY = "the next step wrote it, and code that alters values in place may have stored it too early"
 
 
 class Writer(NamedTuple):
@@ -38,6 +47,7 @@ class Credit(NamedTuple):
         by: ``node``, ``input``, ``update``, ``fork`` or ``channel``; "" if this isn't known.
         candidates: the nodes of which one did it, if it isn't known which.
         why: why it isn't known; "" if it is.
+        is_unwritten: whether the step's writes are known, and none explains it.
     """
 
     by: str = ""
@@ -45,6 +55,7 @@ class Credit(NamedTuple):
     task: str | None = None
     candidates: Sequence[str] = ()
     why: str = ""
+    is_unwritten: bool = False
 
 
 def _is_unproved() -> bool:
@@ -107,7 +118,7 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
         if is_open(explains, list(_values(fitting)), list(_values(others))):
             return Credit(candidates=writers.names, why=_SEVERAL)
     if writers.is_exact and not fitting and not explains(list(_values(possible))) and not is_made():
-        return Credit(candidates=left.names, why=_OTHERWISE if left.are_one else _ALL_OTHERWISE)
+        return Credit(candidates=left.names, why=_OTHERWISE if left.are_one else _ALL_OTHERWISE, is_unwritten=True)
     if left.are_one:
         return Credit(first.by, first.node, first.task or None if len(left.all) == 1 else None)
     return Credit(candidates=left.names, why=_SEVERAL)
@@ -120,6 +131,21 @@ def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str])
         first = fitting.all[0]
         return Credit(first.by, first.node, first.task or None if len(fitting.all) == 1 else None)
     return Credit(candidates=tuple(dict.fromkeys([*writers.names, *unstored])), why=unstored_words(unstored))
+
+
+def or_next(made: Credit, writers: Writers, explains: Explains) -> Credit:
+    """The credit of a value that no write of its step explains, with those of the next step who wrote it.
+
+    LangGraph may encode a checkpoint when the next step has already altered a value in place (1.2
+    ``channels/topic.py``: a Topic that accumulates extends its list).
+    """
+    if not made.is_unwritten or not isinstance(explains, Gives):
+        return made
+    fitting = Writers(_fitting(writers.possible(explains), explains))
+    if not fitting.all:
+        return made
+    names = dict.fromkeys([*made.candidates, *fitting.names])
+    return made._replace(candidates=[*names], why=f"{made.why}; {_STORED_EARLY}")
 
 
 def _fitting(possible: Sequence[Writer], explains: Explains) -> list[Writer]:
