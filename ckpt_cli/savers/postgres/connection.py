@@ -1,4 +1,4 @@
-"""The connection: moments on one snapshot, transactions for which other ckpts wait, and results in bounded pages.
+"""The connection: moments on one snapshot, transactions for which other ckpts wait, errors as ckpt's own.
 
 Nothing outlives a transaction: settings are LOCAL, cursors close at its end, no statement is prepared (except an
 agent's on a direct connection, see `run_alone`). So this module also works through a pooler that lends a connection for
@@ -21,16 +21,13 @@ from ckpt_cli.savers.faults import ConnectionLost, LostWriting, not_encrypted
 from ckpt_cli.savers.postgres.address import Address
 from ckpt_cli.savers.postgres.faults import connection_fault, reading_fault, writing_fault
 from ckpt_cli.savers.postgres.lock_holders import waiting_line
+from ckpt_cli.savers.postgres.result_pages import Parameters, ResultPages, ResultRow
 
 T = TypeVar("T")
-ResultRow = tuple[Any, ...]
-Parameters = Sequence[Scalar | list[Scalar]]
 
 _STATEMENT_TIMEOUT = "5min"
 _LOCK_TIMEOUT = "5s"
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
-_FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows in a page
-_PAGE_BYTES = 4_000_000
 IF_ASKED = 1 << 30  # uses of a statement before psycopg prepares it by itself
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings, which name hosts, go to stderr
@@ -46,9 +43,7 @@ class Connection:
         self.address = address
         self._driver: psycopg.Connection[ResultRow] | None = None
         self._in_moment = False
-        self._cursors = 0  # the number of cursors opened so far; a cursor's name contains its number
-        self._read_cursors: list[str] = []  # cursors to close with the next round trip
-        self._moments = 0  # counts the beginnings and ends of moments
+        self._pages: ResultPages  # of the open moment
         self._writing = False  # whether the open moment is a transaction that may write
         self._sent = False  # whether that transaction has sent a change
         self._is_direct: bool | None = None  # whether no pooler is between; None if unknown
@@ -75,7 +70,8 @@ class Connection:
         if not self._in_moment:
             yield from self.moment(lambda: list(self.query(sql, parameters)))
         elif stream:
-            yield from self._stream(sql, parameters)
+            with self._translate_errors():
+                yield from self._pages.stream(sql, parameters)
         else:
             yield from self._rows(sql, parameters)
 
@@ -185,20 +181,18 @@ class Connection:
 
     def _run_within(self, begin: str, work: Callable[[], T]) -> T:
         self._in_moment = True
-        self._moments += 1
         try:
             process = self.driver.info.backend_pid
             with lock_waits.watched(lambda: waiting_line(self.address, process)):
                 with self._translate_errors():
                     self.driver.execute(begin)
+                self._pages = ResultPages(self.driver)
                 result = work()
                 with self._translate_errors():
                     self.driver.execute("COMMIT")
             return result
         finally:
             self._in_moment = False
-            self._moments += 1
-            self._read_cursors.clear()
             self._end_transaction()
 
     def _end_transaction(self) -> None:
@@ -214,34 +208,6 @@ class Connection:
     def _rows(self, sql: str, parameters: Parameters) -> list[ResultRow]:
         with self._translate_errors():
             return self.driver.execute(sql, parameters, binary=True).fetchall()
-
-    def _stream(self, sql: str, parameters: Parameters) -> Iterator[ResultRow]:
-        """Read through a cursor on the server. Pages grow as long as they have few bytes."""
-        self._cursors += 1
-        name, moment = f"ckpt_{self._cursors}", self._moments
-        size = _FIRST_PAGE
-        rows = self._open_cursor(name, sql, parameters)
-        try:
-            while rows:
-                yield from rows
-                if len(rows) < size:
-                    return
-                length = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes)) or 1
-                size = max(1, min(_LARGEST_PAGE, 4 * size, _PAGE_BYTES * len(rows) // length))
-                rows = self._rows(f"FETCH FORWARD {size} FROM {name}", ())
-        finally:
-            if moment == self._moments:  # in a later moment, this moment's cursors are closed already
-                self._read_cursors.append(name)
-
-    def _open_cursor(self, name: str, sql: str, parameters: Parameters) -> list[ResultRow]:
-        """The first page of a new cursor. The same round trip closes the cursors that were read before."""
-        cursors, self._read_cursors = self._read_cursors, []
-        with self._translate_errors(), self.driver.pipeline():
-            for cursor in cursors:
-                self.driver.execute(f"CLOSE {cursor}")
-            self.driver.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
-            page = self.driver.execute(f"FETCH FORWARD {_FIRST_PAGE} FROM {name}", binary=True)
-        return page.fetchall()
 
     def _translate_errors(self) -> "_ErrorTranslation":
         return _ErrorTranslation(self)

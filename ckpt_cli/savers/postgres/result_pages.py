@@ -1,0 +1,49 @@
+"""`ResultPages`: the rows of one moment's statements, in pages that are bounded in number and bytes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import psycopg
+
+from ckpt_cli.model import Scalar
+
+ResultRow = tuple[Any, ...]
+Parameters = Sequence[Scalar | list[Scalar]]
+
+_FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows in a page
+_PAGE_BYTES = 4_000_000
+
+
+class ResultPages:
+    """Reads in one moment, whose end closes all its cursors."""
+
+    def __init__(self, driver: psycopg.Connection[ResultRow]) -> None:
+        self._driver = driver
+        self._cursors = 0  # the number of cursors opened so far; a cursor's name contains its number
+        self._read_cursors: list[str] = []  # cursors to close with the next round trip
+
+    def stream(self, sql: str, parameters: Parameters) -> Iterator[ResultRow]:
+        """Read through a cursor on the server. Pages grow as long as they have few bytes."""
+        self._cursors += 1
+        name, size = f"ckpt_{self._cursors}", _FIRST_PAGE
+        rows = self._open_cursor(name, sql, parameters)
+        try:
+            while rows:
+                yield from rows
+                if len(rows) < size:
+                    return
+                length = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes)) or 1
+                size = max(1, min(_LARGEST_PAGE, 4 * size, _PAGE_BYTES * len(rows) // length))
+                rows = self._driver.execute(f"FETCH FORWARD {size} FROM {name}", binary=True).fetchall()
+        finally:
+            self._read_cursors.append(name)
+
+    def _open_cursor(self, name: str, sql: str, parameters: Parameters) -> list[ResultRow]:
+        """The first page of a new cursor. The same round trip closes the cursors that were read before."""
+        cursors, self._read_cursors = self._read_cursors, []
+        with self._driver.pipeline():
+            for cursor in cursors:
+                self._driver.execute(f"CLOSE {cursor}")
+            self._driver.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
+            page = self._driver.execute(f"FETCH FORWARD {_FIRST_PAGE} FROM {name}", binary=True)
+        return page.fetchall()
