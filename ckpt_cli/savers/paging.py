@@ -1,6 +1,6 @@
 """Fetches records in pages bounded in number and bytes: few round trips, and not too much memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -9,9 +9,10 @@ from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
 
+_SMALL_PAGE = 40  # items in the first of growing pages
 _LARGEST_PAGE = 256  # checkpoints in one fetch
 _GROUP_BYTES = 2 << 20  # bytes of values in one read, if their sizes are known before
-_PAGE_BYTES = 2 << 20  # bytes of bodies in one fetch, estimated from the fetch before
+_PAGE_BYTES = 2 << 20  # bytes of bodies in one fetch, estimated from a fetch before
 
 
 def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -19,6 +20,29 @@ def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
     rest = iter(items)
     while page := list(islice(rest, size)):
         yield page
+
+
+class GrowingPages(Iterator[list[T]]):
+    """The items in lists of at most `most`, each half as long again as the one before, as long as they have few bytes.
+
+    Only the first is waited for if an engine works on the next list while one is used, so it is short.
+    """
+
+    def __init__(self, items: Iterable[T], most: int) -> None:
+        self._rest, self._size, self._most = iter(items), _SMALL_PAGE, most
+
+    def __next__(self) -> list[T]:
+        page = list(islice(self._rest, self._size))
+        if not page:
+            raise StopIteration
+        self._size = min(self._size * 3 // 2, self._most)
+        return page
+
+    def weigh(self, sizes: Collection[int]) -> None:
+        """Take into account how many bytes were read for each item of a list."""
+        if total := sum(sizes):
+            self._most = max(1, min(self._most, _PAGE_BYTES * len(sizes) // total))
+            self._size = min(self._size, self._most)
 
 
 def groups_of_few_bytes(sizes: Iterable[tuple[T, int]], most: int = 1 << 62) -> Iterator[list[T]]:

@@ -1,8 +1,8 @@
 """The connection: moments on one snapshot, transactions for which other ckpts wait, errors as ckpt's own.
 
-Nothing outlives a transaction: settings are LOCAL, cursors close at its end, no statement is prepared (except an
-agent's on a direct connection, see `run_alone`). So this module also works through a pooler that lends a connection for
-one transaction at a time.
+Nothing outlives a transaction: settings are LOCAL, cursors close at its end, no statement is prepared (except on a
+direct connection, see `query_each` and `run_alone`). So this module also works through a pooler that lends a connection
+for one transaction at a time.
 """
 
 import logging
@@ -21,7 +21,7 @@ from ckpt_cli.savers.faults import ConnectionLost, LostWriting, not_encrypted
 from ckpt_cli.savers.postgres.address import Address
 from ckpt_cli.savers.postgres.faults import connection_fault, reading_fault, writing_fault
 from ckpt_cli.savers.postgres.lock_holders import waiting_line
-from ckpt_cli.savers.postgres.result_pages import Parameters, ResultPages, ResultRow
+from ckpt_cli.savers.postgres.result_pages import Parameters, Query, ResultPages, ResultRow
 
 T = TypeVar("T")
 
@@ -74,6 +74,19 @@ class Connection:
                 yield from self._pages.stream(sql, parameters)
         else:
             yield from self._rows(sql, parameters)
+
+    def query_each(self, queries: Iterable[Query]) -> Iterator[list[ResultRow]]:
+        """The rows of each of these statements, in an open moment; see `sql.engine.Engine.query_each`.
+
+        On a direct connection the statements are prepared: to plan them each time is a tenth of the server's work.
+        """
+        with self._translate_errors():
+            yield from self._pages.each(queries, prepare=self._may_prepare())
+
+    @property
+    def works_ahead(self) -> bool:
+        """Whether `query_each` may be called. A transaction may COPY, which doesn't work in its pipeline mode."""
+        return self._in_moment and not self._writing
 
     def moment(self, read: Callable[[], T]) -> T:
         """Run `read` on one read-only snapshot; if the connection is lost, run `read` again on a new one."""
@@ -186,10 +199,11 @@ class Connection:
             with lock_waits.watched(lambda: waiting_line(self.address, process)):
                 with self._translate_errors():
                     self.driver.execute(begin)
-                self._pages = ResultPages(self.driver)
-                result = work()
-                with self._translate_errors():
-                    self.driver.execute("COMMIT")
+                with ResultPages(self.driver) as self._pages:
+                    result = work()
+                    with self._translate_errors():
+                        self._pages.close()
+                        self.driver.execute("COMMIT")
             return result
         finally:
             self._in_moment = False

@@ -1,6 +1,6 @@
 """The SQL expressions of Postgres, for `sql.statements`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 from uuid import UUID
 
@@ -9,12 +9,13 @@ from psycopg import DataError
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.about import SideEffect
+from ckpt_cli.savers.paging import GrowingPages
 from ckpt_cli.savers.postgres.array_literal import array_literal
 from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.copy_format import ENCODERS, encoded
 from ckpt_cli.savers.postgres.faults import NEEDED_RIGHTS
 from ckpt_cli.savers.postgres.schema import Schema, bare, quoted
-from ckpt_cli.savers.sql.engine import Engine, ResultRow
+from ckpt_cli.savers.sql.engine import Engine, Query, ResultRow
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS
 
 T = TypeVar("T")
@@ -49,6 +50,14 @@ class PostgresEngine(Engine):
     ) -> Iterator[ResultRow]:
         """See `Connection.query`."""
         return self._connection.query(sql, parameters, stream=stream)
+
+    def query_each(self, queries: Iterable[Query]) -> Iterator[list[ResultRow]]:
+        """See `Connection.query_each`."""
+        return self._connection.query_each(queries) if self._connection.works_ahead else super().query_each(queries)
+
+    def batches(self, items: Iterable[T], most: int) -> Iterator[list[T]]:
+        """Short lists first: see `GrowingPages`."""
+        return GrowingPages(items, most)
 
     def moment(self, read: Callable[[], T]) -> T:
         """See `Connection.moment`."""

@@ -55,3 +55,9 @@ def read_heads(rows: Iterable[ResultRow], read: Callable[[list[Ref]], Iterator[C
         is_long = any(blob[2] is None for blob in blobs or ())
         whole = read([head]) if is_long else iter([checkpoint_of(row, channels_of(row))])
         yield HeadRead(head, next(whole, None), own_rows, is_written, root)
+
+
+def weight(row: ResultRow) -> int:
+    """The bytes of a head's header and blobs in a row of the statement."""
+    *_, header, _, blobs, _, _ = row
+    return len(header or "") + sum(len(blob[2] or b"") for blob in blobs or ())

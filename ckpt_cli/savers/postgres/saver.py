@@ -10,7 +10,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.head_reads import HeadRead
 from ckpt_cli.savers.measures import Advice, Figures, Space, Vacuum
-from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.paging import GrowingPages
 from ckpt_cli.savers.postgres.address import parse
 from ckpt_cli.savers.postgres.arrivals import read_new, read_threads
 from ckpt_cli.savers.postgres.connection import Connection
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ckpt_cli.savers.agent_rows import AgentRows
 
-_HEADS = 100  # heads in one statement
+_HEADS = 250  # heads in one statement
 
 
 def open_url(url: str) -> "PostgresSaver":
@@ -134,11 +134,13 @@ class PostgresSaver(SqlSaver):
         if blobs is None or self._layout.shallow:
             yield from super().head_reads(heads)
             return
-        from ckpt_cli.savers.postgres.head_statement import head_statement, read_heads
+        from ckpt_cli.savers.postgres.head_statement import head_statement, read_heads, weight
 
-        statement = head_statement(self._engine, blobs)
-        for page in pages(heads, _HEADS):
-            rows = self._by_ref(statement, page, [LONGEST, None])
+        statement, batches = head_statement(self._engine, blobs), GrowingPages(heads, _HEADS)
+        conditions = (self._engine.among(CHECKPOINTS, self._sql.key, page) for page in batches)
+        queries = ((statement + condition, [LONGEST, None, *names]) for condition, names in conditions)
+        for rows in self._engine.query_each(queries):
+            batches.weigh([*map(weight, rows)])
             yield from read_heads(rows, lambda refs: self._with_shared_blobs(refs, None))
 
     def space(self) -> Space:

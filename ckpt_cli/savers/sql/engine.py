@@ -4,14 +4,17 @@ Both drivers take values for ``%s``, so users' text is never part of a statement
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.about import SideEffect
+from ckpt_cli.savers.paging import pages
 
 T = TypeVar("T")
 ResultRow = tuple[Any, ...]
+Query = tuple[str, Sequence[Scalar | list[Scalar]]]
+"""A statement and its parameters."""
 
 
 class Engine(ABC):
@@ -34,6 +37,15 @@ class Engine(ABC):
         Raises:
             DatabaseUnreachable: the database can't be read.
         """
+
+    def query_each(self, queries: Iterable[Query]) -> Iterator[list[ResultRow]]:
+        """The rows of each of these statements; an engine may run the next one while the rows are used."""
+        for statement, parameters in queries:
+            yield [*self.query(statement, parameters)]
+
+    def batches(self, items: Iterable[T], most: int) -> Iterator[list[T]]:
+        """The items in lists of at most `most`, for the statements of `query_each`."""
+        return pages(items, most)
 
     @abstractmethod
     def moment(self, read: Callable[[], T]) -> T:

@@ -11,7 +11,7 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.selection import Selection
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
 from ckpt_cli.savers.sql.checkpoint_rows import checkpoint_of, metadata_of
-from ckpt_cli.savers.sql.engine import Engine, ResultRow
+from ckpt_cli.savers.sql.engine import Engine, Query, ResultRow
 from ckpt_cli.savers.sql.headers import header_versions
 from ckpt_cli.savers.sql.joined_blobs import LONGEST, are_of_many_threads, read_joined
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
@@ -234,10 +234,12 @@ class ReadMethods(ThreadMethods):
         values: int,
     ) -> Iterator[tuple[Ref, LoneWrites | None]]:
         """One statement for each page, in one round trip, as short values are read."""
-        for page in pages(sorted(set(refs)), _LONE):
+        queries, batches = list[Query](), [*self._engine.batches(sorted(set(refs)), _LONE)]
+        for page in batches:
             condition, more = self._engine.among(WRITES, ("thread_id", "checkpoint_ns", "checkpoint_id"), page)
+            queries.append((self._sql_writes.named + condition + self._sql_writes.end, [values, *more]))
+        for page, rows in zip(batches, self._engine.query_each(queries), strict=True):
             given: dict[tuple[object, ...], LoneWrites | None] = {tuple(ref): [] for ref in page}
-            rows = self._engine.query(self._sql_writes.named + condition + self._sql_writes.end, [values, *more])
             for thread_id, ns, own_id, path, _, _, channel, tag, size, value in rows:
                 own = given.get(key := (thread_id, ns, own_id))
                 if path != task_path:

@@ -21,6 +21,7 @@ from tests.servers.postgres import PostgresServer
 THREAD = "thread-000001"
 READING = [
     ["threads"],
+    ["threads", "--limit", "0"],
     ["log", THREAD],
     ["tree", THREAD],
     ["show", THREAD],
@@ -64,7 +65,7 @@ def pooled(pooler: Pooler, name: str) -> Iterator[str]:
     assert session_state(url) == before
 
 
-@pytest.mark.parametrize("command", READING, ids=lambda command: command[0])
+@pytest.mark.parametrize("command", READING, ids="-".join)
 def test_reading_is_the_same(command: list[str], pooled: str, postgres: PostgresServer, name: str, ckpt: Ckpt) -> None:
     """Every command that reads shows the same as without the pooler."""
     direct = ckpt(*command, "-d", postgres.url(name))
