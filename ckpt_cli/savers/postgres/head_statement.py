@@ -2,7 +2,6 @@
 
 # ruff: noqa: S608 - the statement contains names of tables and columns, never values
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import itemgetter
@@ -14,14 +13,14 @@ from ckpt_cli.savers.sql.engine import Engine, ResultRow
 from ckpt_cli.savers.sql.joined_blobs import channels_of
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, WRITES
 
+_PLACE = itemgetter(0, 1)
 _KEY = ("thread_id", "checkpoint_ns", "checkpoint_id")
 
 
 def head_statement(engine: Engine, blobs: str) -> str:
     """The statement, which ends in ``WHERE``; its parameters are those of `Engine.joined_blobs`.
 
-    The rows of the head's thread are JSON: lists of namespace, id, parent, and the
-    metadata of a row without a parent.
+    The rows of the head's thread are lists of namespace, id, parent, and the metadata of a row without a parent.
     """
     table, own = engine.table(CHECKPOINTS), "own_rows"
 
@@ -32,8 +31,8 @@ def head_statement(engine: Engine, blobs: str) -> str:
     here = " AND ".join(f"{of_writes(key)} = {column(key)}" for key in _KEY)
     parent = column("parent_checkpoint_id", own)
     root = f"CASE WHEN {parent} IS NULL THEN {column('metadata', own)} END"
-    row = f"json_build_array({column('checkpoint_ns', own)}, {column('checkpoint_id', own)}, {parent}, {root})"
-    rows = f"SELECT json_agg({row})::text FROM {table} AS {own} WHERE {own}.thread_id = {table}.thread_id"
+    row = f"ARRAY[{column('checkpoint_ns', own)}, {column('checkpoint_id', own)}, {parent}, {root}]"
+    rows = f"SELECT array_agg({row}) FROM {table} AS {own} WHERE {own}.thread_id = {table}.thread_id"
     return (
         f"SELECT {', '.join(map(column, (*_KEY, 'parent_checkpoint_id')))},"
         f" {column('checkpoint')}, {column('metadata')}, {blobs}, written, ({rows})"
@@ -47,17 +46,16 @@ def read_heads(rows: Iterable[ResultRow], read: Callable[[list[Ref]], Iterator[C
     new = tuple.__new__  # the tuple's own `__new__` would be a function of Python's
     for row in rows:
         thread_id, ns, own_id, *_, blobs, is_written, listed = row
-        head, own_rows, root = Ref(thread_id, ns, own_id), list[CheckpointRow](), None
-        for space, name, parent_id, metadata in sorted(json.loads(listed), key=itemgetter(0, 1)):
-            own_rows.append(new(CheckpointRow, (thread_id, space, name, parent_id, None)))
-            if parent_id is None and root is None and space == ns:
-                root = metadata_of(metadata)
-        is_long = any(blob[2] is None for blob in blobs or ())
+        head = new(Ref, (thread_id, ns, own_id))
+        listed.sort(key=_PLACE)
+        own_rows = [new(CheckpointRow, (thread_id, space, name, above, None)) for space, name, above, _ in listed]
+        root = next((metadata_of(own[3]) for own in listed if own[2] is None and own[0] == ns), None)
+        is_long = blobs is not None and None in [blob[2] for blob in blobs]
         whole = read([head]) if is_long else iter([checkpoint_of(row, channels_of(row))])
-        yield HeadRead(head, next(whole, None), own_rows, is_written, root)
+        yield new(HeadRead, (head, next(whole, None), own_rows, is_written, root, None))
 
 
 def weight(row: ResultRow) -> int:
     """The bytes of a head's header and blobs in a row of the statement."""
     *_, header, _, blobs, _, _ = row
-    return len(header or "") + sum(len(blob[2] or b"") for blob in blobs or ())
+    return len(header or "") + sum([len(blob[2] or b"") for blob in blobs or ()])

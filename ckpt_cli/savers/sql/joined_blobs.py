@@ -45,5 +45,7 @@ def read_joined(
 
 def channels_of(row: ResultRow) -> dict[str, Payload]:
     """The payloads in a row by channel, in the order of the header: JSONB sorts keys by length, then by bytes."""
-    blobs = sorted(row[6] or (), key=lambda blob: (len(blob[0]), blob[0]))
-    return {channel.decode(): Payload(tag.decode(), data) for channel, tag, data in blobs}
+    blobs, new = row[6] or [], tuple.__new__  # the tuple's own `__new__` would be a function of Python's
+    if len(blobs) > 1:
+        blobs = sorted(blobs, key=lambda blob: (len(blob[0]), blob[0]))
+    return {channel.decode(): new(Payload, (tag.decode(), data)) for channel, tag, data in blobs}
