@@ -105,7 +105,8 @@ class Choosing(Samples):
                 value = Payload("msgpack", bytes(number))
                 records.append(self.write(*ref[::2], idx=idx, channel=channel, path=first, payload=value))
             if number % 5 == 0:
-                records.append(self.write(*ref[::2], "other", channel="a", path=second))
+                channel = "a" if number % 2 else f"{skipped}x"  # another path's write counts, whatever its channel
+                records.append(self.write(*ref[::2], "other", channel=channel, path=second))
         saver = make(records)
         found = dict(saver.lone_writes([*refs, Ref("nobody", "", "1")], first, without=skipped, values=12))
         assert found.keys() <= set(refs)

@@ -210,6 +210,10 @@ class PostgresEngine(Engine):
         """The stored length: for this, Postgres neither decompresses the JSON nor makes text of it."""
         return f"pg_column_size({column})"
 
+    def begins(self, text: str) -> str:
+        """The place of its first occurrence; ``starts_with`` would need version 11."""
+        return f"strpos({text}, %s) = 1"
+
     def digest(self, column: str) -> str:
         """Postgres' own SHA-256 (since version 11)."""
         return f"encode(sha256({column}), 'hex')"

@@ -182,6 +182,10 @@ class Engine(ABC):
         """The length of a JSON column in bytes, without fetching it."""
         return self.byte_length(column)
 
+    def begins(self, text: str) -> str:  # noqa: ARG002 - for engines that have it
+        """The condition that a text begins with that of one ``%s``; empty for engines that don't compare by bytes."""
+        return ""
+
     @abstractmethod
     def digest(self, column: str) -> str:
         """The SHA-256 of a blob, in lower-case hex."""

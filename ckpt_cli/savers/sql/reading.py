@@ -226,21 +226,17 @@ class ReadMethods(ThreadMethods):
             yield from (write for write in (_write(*row) for row in rows) if write.ref in requested)
 
     def lone_writes(
-        self,
-        refs: Collection[Ref],
-        task_path: str,
-        *,
-        without: str,
-        values: int,
+        self, refs: Collection[Ref], task_path: str, *, without: str, values: int
     ) -> Iterator[tuple[Ref, LoneWrites | None]]:
         """One statement for each page, in one round trip, as short values are read."""
         queries, batches = list[Query](), [*self._engine.batches(sorted(set(refs)), _LONE)]
+        first: list[Scalar] = [values, task_path, without] if self._sql_writes.skips else [values]
         for page in batches:
             condition, more = self._engine.among(WRITES, ("thread_id", "checkpoint_ns", "checkpoint_id"), page)
-            queries.append((self._sql_writes.named + condition + self._sql_writes.end, [values, *more]))
+            queries.append((self._sql_writes.lone + condition + self._sql_writes.end, [*first, *more]))
         for page, rows in zip(batches, self._engine.query_each(queries), strict=True):
             given: dict[tuple[object, ...], LoneWrites | None] = {tuple(ref): [] for ref in page}
-            for thread_id, ns, own_id, path, _, _, channel, tag, size, value in rows:
+            for thread_id, ns, own_id, path, channel, tag, size, value in rows:
                 own = given.get(key := (thread_id, ns, own_id))
                 if path != task_path:
                     given[key] = None

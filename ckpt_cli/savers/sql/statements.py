@@ -82,14 +82,19 @@ class WriteStatements:
         )
         path = as_read("task_path") if layout.task_paths else "''"
         value = f"CASE WHEN {size} <= %s THEN {engine.quoted('blob')} END"
-        columns = (
-            f"{ns}, {own}, {path}, {as_read('task_id')}, idx, {as_read('channel')}, {as_read('type')}, {size}, {value}"
-        )
+        content = f"{as_read('channel')}, {as_read('type')}, {size}, {value}"
+        columns = f"{ns}, {own}, {path}, {as_read('task_id')}, idx, {content}"
         order = [
             engine.byte_order(column)
             for column in (ns, own, *([path] if layout.task_paths else []), as_read("task_id"))
         ]
         self.named = f"SELECT {as_read('thread_id')}, {columns} FROM {engine.table(WRITES)} WHERE "
+        begins = engine.begins(as_read("channel"))
+        skip = f"NOT coalesce({path} = %s AND {begins}, false) AND " if begins else ""
+        self.skips = bool(skip)
+        self.lone = (
+            f"SELECT {as_read('thread_id')}, {ns}, {own}, {path}, {content} FROM {engine.table(WRITES)} WHERE {skip}"
+        )
         self.some = f"SELECT {columns} FROM {engine.table(WRITES)} WHERE {engine.equals(WRITES, 'thread_id')}"
         self.in_ns = f" AND {engine.equals(WRITES, 'checkpoint_ns')}"
         self.end = f" ORDER BY {', '.join(order)}, idx"
