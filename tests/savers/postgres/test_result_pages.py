@@ -55,7 +55,7 @@ def test_other_reads_of_the_moment(connection: Connection) -> None:
 
 
 def test_the_server_works_ahead(connection: Connection, url: str) -> None:
-    """It runs the second statement before anybody asks for its rows; who asks hears that it was cancelled."""
+    """It runs the second statement before anybody asks for its rows; asking then says that it was cancelled."""
     running = f"SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query = '{SLEEP[0]}'"
 
     def read() -> None:
