@@ -208,9 +208,12 @@ def _how_applied(rebuilt: "Rebuilt") -> str:
     if rebuilt.reducer is not None:
         shown = 0 if rebuilt.evidence is None else rebuilt.evidence.steps
         values = "1 value" if shown == 1 else f"{shown} values"
-        return f" by {rebuilt.reducer.name}{f', shown by {values}' if 0 < shown < _MANY else ''}"
+        is_few = 0 < shown < _MANY or rebuilt.is_beyond
+        return f" by {rebuilt.reducer.name}{f', shown by {values}' if is_few else ''}"
     if rebuilt.supposed is not None:
         return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot proves it"
+    if rebuilt.unmet:
+        return f" side by side: no snapshot shows what becomes of {rebuilt.unmet}"
     why = (
         "no reducer that ckpt tries on them explains them"
         if rebuilt.is_contradicted

@@ -194,7 +194,7 @@ class ChannelLine:
             return reading._replace(version=step.state.versions.get(self.channel), problem=_UNPROVEN), step.state.seen
         if is_unproven(value) and not self._is_unprovable:  # later steps may prove the reducer
             value = Inspection(reader, step.ref).values().get(self.channel, ABSENT)
-            self._is_unprovable = is_unproven(value)
+        self._is_unprovable = is_unproven(value)
         return _with_value(reading, value, step.state.versions.get(self.channel)), step.state.seen
 
     def _ran(self, seen: Mapping[str, Any] | None) -> Sequence[str] | None:

@@ -10,7 +10,17 @@ from itertools import pairwise, starmap
 from typing import Any
 
 from ckpt_cli.history.reducers.known_items import KnownItems, fields_of
-from ckpt_cli.history.reducers.reducers import APPEND, GATHER, MESSAGES, NEW, SETS, UNION, WITHOUT_NULLS, Reducer
+from ckpt_cli.history.reducers.reducers import (
+    APPEND,
+    COLLECT,
+    GATHER,
+    MESSAGES,
+    NEW,
+    SETS,
+    UNION,
+    WITHOUT_NULLS,
+    Reducer,
+)
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
@@ -18,7 +28,7 @@ from ckpt_cli.values.same import same
 Case = tuple[str, ...]
 """A case in the words of a refusal; behind it other cases: a step that was one of those shows this one too."""
 
-_DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, GATHER, NEW})
+_DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, COLLECT, GATHER, NEW})
 _KEY = "a key under which it has already"
 
 

@@ -24,7 +24,7 @@ COUNTERS = "counters_since_delta_snapshot"
 """The metadata key that names the delta channels and counts updates and steps since the last snapshot of each."""
 
 _STRETCHES = 2  # older stretches that a reducer is tested on
-_MORE = 2  # so many more are read if no reducer explains these: one stored value may be odd
+_MORE = 2  # so many more are read if these don't show enough: one stored value may be odd, or no key came again
 _DOUBTFUL = 4  # stretches with repeated steps that are read in search of others
 AHEAD = 300
 """So many checkpoints are searched for a later snapshot."""
@@ -177,8 +177,13 @@ class _Walk:
         self._after, self._end, self._writes, self._repeated = (stored if grown else ABSENT), version, [], False
         self._is_last = True
         found = len(self._stretches)
-        enough = found >= _STRETCHES and (found >= _STRETCHES + _MORE or counted(self._stretches).evidence is not None)
+        enough = found >= _STRETCHES and (found >= _STRETCHES + _MORE or self._is_known())
         self.done = enough or len(self._doubtful) >= _DOUBTFUL or not self.rebuilt.marked
+
+    def _is_known(self) -> bool:
+        """Whether the stretches so far prove a reducer, and show what it does with writes such as those to rebuild."""
+        self.rebuilt.shown = counted(self._stretches)
+        return self.rebuilt.evidence is not None and not self.rebuilt.unmet
 
     def _close(self, before: Any, version: str) -> None:
         if self._after is not ABSENT and self._writes:
@@ -257,6 +262,7 @@ class _WalkAhead:
         if self._rebuilt.example is ABSENT:
             self._rebuilt.example = stored
         self._found += 1
-        self.done = self._found > _MORE or shown.evidence is not None or not shown.steps
+        is_known = shown.evidence is not None and not self._rebuilt.unmet
+        self.done = self._found > _MORE or is_known or not shown.steps
         self._seed, self._begin, self._writes, self._own = stored, version, [], []
         self._is_whole, self._repeated = True, False

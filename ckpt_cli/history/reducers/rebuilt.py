@@ -59,13 +59,37 @@ class Rebuilt:
         return self.shown.evidence
 
     @property
+    def unmet(self) -> str:
+        """A case in which the writes are, and of which no stretch shows what the reducer does; "" if there is none."""
+        proven = self.evidence
+        return self.shown.cases.unmet(proven.all, *after_overwrite(self.seed, self.writes)) if proven else ""
+
+    @property
     def reducer(self) -> Reducer | None:
         """The reducer that the stretches prove; None if they leave open another one that gives another value here."""
         proven = self.evidence
-        if proven is None or not proven.equals:
-            return proven.reducer if proven else None
+        if proven is None or self.unmet:
+            return None
+        if not proven.equals:
+            return proven.reducer
         value = self.value_by(proven.reducer)
         return proven.reducer if all(same(value, self.value_by(other)) for other in proven.equals) else None
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether the value has more elements than all values that show the reducer, which may leave out some then."""
+        reducer = self.reducer
+        if reducer is None or self.is_settled:
+            return False
+        return self.shown.cases.is_beyond(reducer, self.value_by(reducer))
+
+    @property
+    def proven(self) -> Reducer | None:
+        """The reducer whose value may be stored: `reducer`, but not where the value is larger than any that shows it.
+
+        A list that keeps its last 120 items looks like an append until the 121st item.
+        """
+        return None if self.is_beyond else self.reducer
 
     @property
     def supposed(self) -> Reducer | None:
@@ -92,6 +116,11 @@ class Rebuilt:
     def value(self) -> Any:
         """The channel's value; if nothing proves it, an object with the seed and the writes."""
         return self.value_by(self.reducer or self.supposed)
+
+    @property
+    def proven_value(self) -> Any:
+        """The value that a change may store; if nothing proves it, an object with the seed and the writes."""
+        return self.value_by(self.proven or self.supposed)
 
     def value_by(self, reducer: Reducer | None) -> Any:
         """The value that a reducer gives; without one, an object with the seed and the writes, unless it is settled."""

@@ -55,6 +55,11 @@ class Evidence:
         return float(value) if float in self.begins else value
 
     @property
+    def all(self) -> list[Reducer]:
+        """The reducer and its equals."""
+        return [self.reducer, *self.equals]
+
+    @property
     def names(self) -> str:
         """The reducer, and the first of the others that explain the same; an ellipsis if there are more."""
         kept = [self.reducer]

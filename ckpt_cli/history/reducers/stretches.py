@@ -25,6 +25,7 @@ from ckpt_cli.history.reducers.reducers import (
     Evidence,
     Reducer,
 )
+from ckpt_cli.history.reducers.shown_cases import ShownCases
 from ckpt_cli.values.langgraph_values import items, message, overwrite
 from ckpt_cli.values.node import Node
 
@@ -70,10 +71,12 @@ class Stretches:
     Attributes:
         steps: the number of stretches that show what the reducer does.
         example: the last of their stored values; ABSENT if there is none.
+        cases: the cases in which those were that a reducer explains.
     """
 
     steps: int = 0
     example: Any = ABSENT
+    cases: ShownCases = field(default_factory=ShownCases)
     _explained: Counter[Reducer] = field(default_factory=Counter)
     _mended: Counter[Reducer] = field(default_factory=Counter)
     _open: dict[Reducer, Stretch] = field(default_factory=dict)
@@ -82,7 +85,7 @@ class Stretches:
     def copy(self) -> "Stretches":
         """The same counts, to which other stretches are added."""
         counts = Counter(self._explained), Counter(self._mended), {**self._open}
-        return Stretches(self.steps, self.example, *counts, self._has_messages)
+        return Stretches(self.steps, self.example, self.cases.copy(), *counts, self._has_messages)
 
     def add(self, stretch: Stretch, *, doubtful: bool = False) -> None:
         """Count a stretch; a doubtful one speaks for a reducer, against none."""
@@ -96,6 +99,8 @@ class Stretches:
             return
         self.steps += 1
         self._has_messages = self._has_messages or _has_messages(stretch.step)
+        if holding:
+            self.cases.add(holding, stretch.last_part)
         for reducer in _REDUCERS:
             if reducer in holding:
                 self._explained[reducer] += 1
