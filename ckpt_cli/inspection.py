@@ -81,8 +81,14 @@ class Inspection:
 
         A value that is lost is a node that says so.
         """
+        return self._values({channel: delta.value for channel, delta in self.deltas().items()})
+
+    def values_to_store(self) -> dict[str, Any]:
+        """The same, but a delta channel's value that a change must not store is an object with its seed and writes."""
+        return self._values({channel: delta.proven_value for channel, delta in self.deltas().items()})
+
+    def _values(self, rebuilt: dict[str, Any]) -> dict[str, Any]:
         state = self._reader.state(self._ref)
-        rebuilt = {channel: delta.value for channel, delta in self.deltas().items()}
         stored = {channel: unwrapped(value) for channel, value in state.values.items()}
         values = {**stored, **rebuilt}
         if state.blobless - rebuilt.keys():

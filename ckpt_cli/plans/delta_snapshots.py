@@ -69,7 +69,7 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Co
     """
     written = {write.channel for write in reader.writes(origin.ref, values=0)} - {*replaced}
     rebuilt = Inspection(reader, origin.ref).deltas()
-    known = {c: one.value_by(one.reducer) for c, one in rebuilt.items() if c in written}
+    known = {c: one.value_by(one.proven) for c, one in rebuilt.items() if c in written}
     known |= first_values(reader, origin, written)
     unknown = sorted(channel for channel, value in known.items() if is_unproven(value))
     if unknown:
@@ -103,7 +103,7 @@ def stored_values(reader: Reader, ref: Ref, hint: str) -> dict[str, Node]:
     """
     rebuilt = Inspection(reader, ref).deltas().items()
     needed = {c: one for c, one in rebuilt if one.writes or not one.is_whole or one.seed is not ABSENT}
-    return {c: as_snapshot(c, one.value, hint) for c, one in needed.items()}
+    return {c: as_snapshot(c, one.proven_value, hint) for c, one in needed.items()}
 
 
 def first_values(reader: Reader, origin: Origin, written: Iterable[str]) -> dict[str, Any]:

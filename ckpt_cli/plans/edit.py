@@ -64,7 +64,7 @@ def plan(
         NotSupported: this generation of LangGraph stores a checkpoint's Sends with its parent, so the new child would
             get other Sends than the edited checkpoint has.
     """
-    origin, before = read_origin(reader, row.ref), Inspection(reader, row.ref).values()
+    origin, before = read_origin(reader, row.ref), Inspection(reader, row.ref).values_to_store()
     snapshot = continued_tasks(reader, row.ref)
     must_run_once(reader, continued_tasks(reader, row.ref, goto=True), row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]

@@ -1,12 +1,14 @@
 """What the recorded steps of a thread, and of others of its graph, show about channels and nodes."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import Evidence
+from ckpt_cli.history.reducers.shown_cases import ShownCases
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.delta_evidence import delta_evidence
+from ckpt_cli.plans.delta_evidence import DeltaEvidence, delta_evidence
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.thread_history import ThreadHistory, read_history
 from ckpt_cli.reading import Reader
@@ -26,6 +28,7 @@ class GraphEvidence:
     def __init__(self, reader: Reader, ref: Ref) -> None:
         self._reader = reader
         self._ref = ref
+        self._deltas: dict[str, DeltaEvidence] = {}
         own_ids = reader.lineage(ref.thread_id, ref.ns).rows.keys()
         self.others = OtherThreads(reader, ref.thread_id, ref.ns, lambda: self.history, own_ids)
 
@@ -70,11 +73,20 @@ class GraphEvidence:
         """The steps of a channel in this thread."""
         return self.history.tallies.get(channel, Tally())
 
-    def candidates(self, channel: str) -> list[Evidence]:
+    def candidates(self, channel: str) -> Sequence[Evidence]:
         """The reducers that explain this thread's own steps."""
         if channel in self.history.deltas:
-            return delta_evidence(self._reader, self._ref, channel)
+            return self._of_delta(channel).candidates
         return self.own_steps(channel).candidates
+
+    def shown_cases(self, channel: str) -> ShownCases:
+        """The cases of which the stored values of a delta channel show what its reducer does."""
+        return self._of_delta(channel).cases
+
+    def _of_delta(self, channel: str) -> DeltaEvidence:
+        if channel not in self._deltas:
+            self._deltas[channel] = delta_evidence(self._reader, self._ref, channel)
+        return self._deltas[channel]
 
     def may_learn_from_others(self, channel: str) -> bool:
         """Whether other threads can decide; they can't if this thread's own steps exclude every known reducer."""

@@ -20,6 +20,7 @@ from ckpt_cli.plans.retention_policies import Policies
 from ckpt_cli.plans.thread_bytes import ThreadBytes
 from ckpt_cli.plans.wording import recently_written, short_ids
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.counts import count_text
 
 _NAMED = 20  # at most so many kept checkpoints are named one by one
@@ -153,12 +154,16 @@ def _snapshot_notes(snapshots: Snapshots) -> Iterator[str]:
 def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
     """Which reducers only a person named, and which delta channels can't be stored whole."""
     for channel, named in sorted(snapshots.named.items()):
-        yield f"{channel} is made by {named.name}, as you say: no stored value shows its reducer"
+        yield f"{channel} is made by {named.name}, as you say: no stored value proves that it is"
     for channel, proven in sorted(snapshots.unused.items()):
         why = "stored values contradict it" if proven is None else f"stored values show {proven.name}"
         yield f"{channel}: your reducer isn't used where {why}"
     for channel in sorted(snapshots.unknown):
         yield f"no snapshot of {channel} where nothing proves its value: its ancestors stay (--reducer {channel}=NAME)"
+    for channel, reducer in sorted(snapshots.beyond.items()):
+        why = f"it has more elements than all stored values that show {reducer.name}"
+        option = argument(f"{channel}={reducer.name}")
+        yield f"no snapshot of {channel} where {why}: its ancestors stay (--reducer {option})"
     if snapshots.unordered:
         why = "LangGraph's saver may read these writes in another order than the run had: the ancestors stay"
         yield f"no snapshot of {', '.join(sorted(snapshots.unordered))} where several tasks of a step wrote; {why}"

@@ -104,7 +104,7 @@ class Reducers(GraphEvidence):
         """The value of a delta channel by the reducer that a person named, or as far as its history proves it."""
         if channel in self._chosen:
             return rebuilt.value_by(self._chosen[channel])
-        return rebuilt.value
+        return rebuilt.proven_value
 
     def holds_messages(self, channel: str, before: Any, write: Any) -> bool:
         """Whether this write to a channel holds messages."""
@@ -136,18 +136,20 @@ class Reducers(GraphEvidence):
         candidates = self.candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
             must_be_messages(channel, {one.reducer for one in candidates}, before, writes)
-        if channel in self.history.deltas and self._is_open(candidates, before, writes):
+        if channel in self.history.deltas and self._is_open(channel, candidates, before, writes):
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
         return self._fold_by_proved(channel, candidates, before, writes)
 
-    @staticmethod
-    def _is_open(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> bool:
+    def _is_open(self, channel: str, candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> bool:
         """Whether the reducer of a delta channel isn't decided here; LangGraph itself can still apply the writes."""
         if not candidates or is_unproven(before):
             return True
         outcomes, unfit = outcomes_or_error(candidates, before, writes)
-        return len(candidates) > 1 and (unfit is not None or len(outcomes) != 1)
+        if len(outcomes) != 1 or unfit is not None:
+            return len(candidates) > 1
+        [(evidence, value)], shown = outcomes, self.shown_cases(channel)
+        return bool(shown.unmet(evidence.all, before, writes)) or shown.is_beyond(evidence.reducer, value)
 
     def _fold_by_proved(self, channel: str, own: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> Any:
         is_open_to_others = self.may_learn_from_others(channel)

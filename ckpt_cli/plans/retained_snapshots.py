@@ -30,6 +30,7 @@ class Snapshots:
     Attributes:
         channels: checkpoint to the channels that it will store whole.
         unknown: the channels of which some value is proven by nothing, so that ancestors stay for them.
+        beyond: those of which some value has more elements than all that show the reducer, with this reducer.
         unordered: those of which LangGraph's saver may read some value otherwise, so that ancestors stay for them.
         named: the channels whose reducer only a person named.
         unused: the channels for which a person's reducer isn't used, with the one that stored values prove, if any.
@@ -45,6 +46,7 @@ class Snapshots:
         self._versions: dict[Ref, Mapping[str, Version]] = {}
         self.channels: dict[Ref, set[str]] = {}
         self.unknown: set[str] = set()
+        self.beyond: dict[str, Reducer] = {}
         self.unordered: set[str] = set()
         self.named: dict[str, Reducer] = {}
         self.unused: dict[str, Reducer | None] = {}
@@ -78,8 +80,17 @@ class Snapshots:
         if is_possible:
             self.channels.setdefault(ref, set()).add(channel)
         else:
-            (self.unordered if (ref, channel) in self._beside else self.unknown).add(channel)
+            self._note_refusal(ref, channel)
         return is_possible
+
+    def _note_refusal(self, ref: Ref, channel: str) -> None:
+        one = self._deltas(ref).get(channel)
+        if (ref, channel) in self._beside:
+            self.unordered.add(channel)
+        elif one is not None and one.reducer is not None and one.is_beyond:
+            self.beyond[channel] = one.reducer
+        else:
+            self.unknown.add(channel)
 
     def _encoded_size(self, ref: Ref, channel: str) -> int | None:
         """The bytes of a channel's value; None if it isn't known, or can't be stored."""
@@ -99,7 +110,7 @@ class Snapshots:
 
     def _reducer(self, one: Rebuilt, channel: str) -> Reducer | None:
         """The proven reducer, else the one that the person named, unless stored values contradict it."""
-        proven, named = one.reducer, self._reducers.get(channel)
+        proven, named = one.proven, self._reducers.get(channel)
         if named is None or named is proven:
             return proven
         if proven is None and not one.shown.refutes(named):

@@ -45,7 +45,7 @@ def find_broken(reader: Reader, ref: Ref, channels: Collection[str] = ()) -> lis
         CheckpointNotFound, PayloadCorrupt.
     """
     broken = []
-    for channel, value in Inspection(reader, ref).values().items():
+    for channel, value in Inspection(reader, ref).values_to_store().items():
         if is_unproven(value) or (channels and channel not in channels):
             continue
         matching = match_calls(value)
@@ -149,7 +149,7 @@ def plan_mend(
         Refused: a call can't be answered by a text; or as `edit.plan` does.
         NotSupported: as `edit.plan` does.
     """
-    after, done = dict(Inspection(reader, row.ref).values()), []
+    after, done = dict(Inspection(reader, row.ref).values_to_store()), []
     for one in broken:
         mended = mend(one.messages, one.matching, how, text, new_message(one.messages))
         if mended.unanswerable:

@@ -56,8 +56,8 @@ class EditMaker:
         self._changes = changes
 
     def values(self, reader: Reader, row: CheckpointRow) -> ChannelValues:
-        """The user's channels."""
-        return Inspection(reader, row.ref).values()
+        """The user's channels; of a delta channel whose value isn't proven, its seed and writes."""
+        return Inspection(reader, row.ref).values_to_store()
 
     def plan(self, reader: Reader, row: CheckpointRow, apply_changes: ChangeValues) -> Callable[[], PlanView]:
         """Plan the edit. The returned function applies the plan; if the edit changes nothing, its view says so."""

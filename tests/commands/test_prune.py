@@ -19,7 +19,7 @@ Database = Callable[[str], Path]
 LOOKS: dict[str, tuple[list[str], KeepOptions]] = {
     "forks": (["forks"], KeepOptions(last=1, inputs=True)),
     "delta": (["delta"], KeepOptions(tips=True)),
-    "snapshot": (["delta"], KeepOptions(tips=True, snapshot=True)),
+    "snapshot": (["delta"], KeepOptions(tips=True, snapshot=True, reducer=["log=append"])),
     "subgraphs": (["subgraph-stateful"], KeepOptions(last=2)),
     "first": (["durability-exit"], KeepOptions(tips=True)),
     "daily": (["chat-linear"], KeepOptions(daily=2, source=["input", "update"])),

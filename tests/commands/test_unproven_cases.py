@@ -1,9 +1,11 @@
-"""Delta channels whose writes do what no stored value shows: a key or an id again.
+"""Delta channels whose writes do what no stored value shows: a key or an id again, a list as long as none before.
 
 Each reducer here looks like one that ckpt knows as long as nothing of this comes.
 """
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -22,6 +24,11 @@ FREQUENCY = 5
 def capped(current: list[str], writes: list[list[str]]) -> list[str]:
     """The last six items; an append until the seventh."""
     return [*current, *(item for write in writes for item in write)][-6:]
+
+
+def appended(current: list[str], writes: list[list[str]]) -> list[str]:
+    """A list that grows."""
+    return [*current, *(item for write in writes for item in write)]
 
 
 def counted(current: dict[str, int], writes: list[dict[str, int]]) -> dict[str, int]:
@@ -51,12 +58,19 @@ def work(state: State) -> dict[str, Any]:
     return {"recent": [f"c{n}"], "hits": {f"k{n % 6}": 1}, "docs": [{"id": n % 6, "v": n}], "n": n + 1}
 
 
-def graph(saver: SqliteSaver) -> Any:
-    """One node in a loop."""
+def graph(saver: SqliteSaver, *, broken: bool = False) -> Any:
+    """One node in a loop; with `broken`, two nodes run in the end, of which one fails."""
+
+    def fail(_: Any) -> dict[str, Any]:
+        raise ValueError("broken")
+
     builder = StateGraph(State)
     builder.add_node("work", work)
+    builder.add_node("last", work)
+    builder.add_node("fail", fail)
     builder.add_edge(START, "work")
-    builder.add_conditional_edges("work", lambda s: "work" if s["n"] < STEPS else END, ["work", END])
+    end: Any = ["last", "fail"] if broken else END
+    builder.add_conditional_edges("work", lambda s: "work" if s["n"] < STEPS else end, ["work", "last", "fail", END])
     return builder.compile(checkpointer=saver)
 
 
@@ -108,6 +122,79 @@ def test_no_case_is_guessed(path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert note.endswith("side by side: no snapshot shows what becomes of an item whose 'id' it has already")
 
 
+CHANGES: dict[str, tuple[list[str], Callable[[dict[str, Any]], dict[str, Any]]]] = {
+    "prune": (["prune", "t", "--keep-last", "1", "--snapshot"], lambda s: s),
+    "rollback": (["rollback", "t", "step:8"], lambda s: s),
+    "edit of the past": (["edit", "t", "step:8", "--set", "n=50"], lambda s: {**s, "n": 50}),
+    "edit": (["edit", "t", "--set", "n=50"], lambda s: {**s, "n": 50}),
+    "edit of a whole value": (["edit", "t", "--set", 'recent=["x"]'], lambda s: {**s, "recent": ["x"]}),
+    "copy": (["fork", "t", "step:8"], lambda s: s),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_keeps_the_librarys_value(path: Path, change: str) -> None:
+    """After it the graph reads what it read before."""
+    words, expected = CHANGES[change]
+    before = real(path, 8 if "step:8" in words else None)
+    assert run([*words, "-d", str(path), "--yes"]) == 0
+    assert real(path) == expected(before)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["edit", "t", "--set", 'recent[0]="x"'],
+        ["edit", "t", "--append", 'recent="x"'],
+        ["edit", "t", "--set", "hits.k0=5"],
+        ["fork", "t", "--to", "u", "--shallow"],
+        ["delete", "t", "step:8"],
+        ["update", "t", "step:5", "--values", '{"hits": {"k0": 1}}', "--as-node", "work", "--next", "work"],
+        ["update", "t", "step:5", "--values", '{"recent": ["x", "y"]}', "--as-node", "work", "--next", "work"],
+    ],
+    ids=lambda words: " ".join(words[:4]),
+)
+def test_what_must_store_the_value_is_refused(path: Path, words: list[str]) -> None:
+    """Nothing is written."""
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        before = list(saver.list(None))
+        assert run([*words, "-d", str(path), "--yes"]) != 0
+        assert list(saver.list(None)) == before
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"hits": {"k0": 1}}, {"recent": ["x"]}, {"docs": [{"id": 1, "v": 5}]}],
+    ids=lambda values: next(iter(values)),
+)
+def test_an_update_is_the_librarys(
+    path: Path, tmp_path: Path, values: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The graph reads what its own ``update_state`` gives, and the plan doesn't say that nothing changes."""
+    twin = tmp_path / "twin.sqlite"
+    shutil.copy(path, twin)
+    words = ["update", "t", "--values", json.dumps(values), "--as-node", "work", "--next", "work"]
+    words += ["-d", str(path)]
+    assert "the same as before" not in json.dumps(said(capsys, *words, "--dry-run"))
+    assert run([*words, "--yes"]) == 0
+    with SqliteSaver.from_conn_string(str(twin)) as saver:
+        app = graph(saver)
+        app.update_state(ON, values, as_node="work")
+    assert real(path) == real(twin)
+
+
+def test_a_commit_is_refused_or_true(tmp_path: Path) -> None:
+    """A failed step's finished task has written what no stored value shows: nothing false is stored."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver, pytest.raises(ValueError, match="broken"):
+        graph(saver, broken=True).invoke({"n": 0}, ON)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        before = graph(saver, broken=True).get_state(ON).values
+    assert run(["replay", "t", "--commit", "--yes", "-d", str(path)]) != 0
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        assert graph(saver, broken=True).get_state(ON).values == before
+
+
 def test_a_shown_case_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Once stored values show what a key that comes again becomes, the next one is known."""
 
@@ -131,3 +218,25 @@ def test_a_shown_case_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert run(["prune", "t", "--keep-last", "1", "--snapshot", "--yes", "-d", str(path)]) == 0
         assert app.get_state(ON).values == before
         assert len(list(saver.list(ON))) == 1
+
+
+def test_a_named_reducer_is_stored(tmp_path: Path) -> None:
+    """With the name of its reducer, a list that grows is stored whole, however long it is."""
+
+    class Log(TypedDict, total=False):
+        log: Annotated[list, DeltaChannel(appended, snapshot_frequency=FREQUENCY)]
+
+    builder = StateGraph(Log)
+    builder.add_node("work", lambda s: {"log": [f"c{len(s['log'])}"]})
+    builder.add_edge(START, "work")
+    builder.add_conditional_edges("work", lambda s: "work" if len(s["log"]) < STEPS - 2 else END)
+    path = tmp_path / "t.sqlite"
+    words = ["prune", "t", "--keep-last", "1", "--snapshot", "--yes", "-d", str(path)]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(checkpointer=saver)
+        app.invoke({"log": []}, ON)
+        before = app.get_state(ON).values
+        for options, stay in ((words, False), ([*words, "--reducer", "log=append"], True)):
+            assert run(options) == 0
+            assert (len(list(saver.list(ON))) == 1) == stay
+            assert app.get_state(ON).values == before

@@ -58,9 +58,9 @@ def _answer(graph: Graph, names: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("kind", "other", "words"),
     [
-        ("sqlite", "postgres", ["--keep-tips", "--snapshot"]),
-        ("postgres", "redis", ["--keep-tips", "--snapshot"]),
-        ("redis", "sqlite", ["--keep-tips", "--snapshot"]),
+        ("sqlite", "postgres", ["--keep-tips", "--snapshot", "--reducer", "log=append"]),
+        ("postgres", "redis", ["--keep-tips", "--snapshot", "--reducer", "log=append"]),
+        ("redis", "sqlite", ["--keep-tips", "--snapshot", "--reducer", "log=append"]),
         ("sqlite", "redis", ["--keep-tips"]),
     ],
     ids=["sqlite", "postgres", "redis", "without snapshots"],
