@@ -7,10 +7,10 @@ import typer
 
 from ckpt_cli.commands.get import channel_value, channels, must_be_readable
 from ckpt_cli.completion.names import complete_path, complete_revision
-from ckpt_cli.errors import NotFound, PayloadCorrupt, UsageError
+from ckpt_cli.errors import NotFound, UsageError, ValueUnknown
 from ckpt_cli.history.reducers.delta import marked
 from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers, names
-from ckpt_cli.history.reducers.rebuilt import is_unproven, named_value
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven, named_value
 from ckpt_cli.history.state.paths import follow, parse, spell
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
@@ -172,7 +172,7 @@ def _on_line(reader: Reader, asked: _Asked, start: CheckpointRow, end: Checkpoin
 
     Raises:
         ChannelNotFound: there was never such a channel.
-        PayloadCorrupt: the value can't be read there.
+        PayloadCorrupt: the value can't be read there; ValueUnknown if nothing proves it.
     """
     whole, state = reader.state(start.ref), channels(reader, start.ref)
     plain: list[Any] = [asked.path] if asked.path in {**whole.versions, **state} else parse(asked.path)
@@ -183,7 +183,7 @@ def _on_line(reader: Reader, asked: _Asked, start: CheckpointRow, end: Checkpoin
         if is_unproven(value) and channel in asked.named.reducers:
             value = named_value(Inspection(reader, start.ref).deltas()[channel], asked.named.reducers[channel])
         if is_unproven(value):
-            raise _unproven(channel, asked.named)
+            raise _unproven(channel, asked.named, Inspection(reader, start.ref).deltas().get(channel))
         value = follow(value, plain[1:], plain[:1])
         must_be_readable(value, spell(plain))
     except NotFound as error:
@@ -196,15 +196,16 @@ def _on_line(reader: Reader, asked: _Asked, start: CheckpointRow, end: Checkpoin
     return Question(end, reader.state(end.ref).step, refs, steps, is_delta, absent, by_command, asked.named)
 
 
-def _unproven(channel: str, named: NamedReducers) -> PayloadCorrupt:
+def _unproven(channel: str, named: NamedReducers, rebuilt: Rebuilt | None) -> ValueUnknown:
     if channel in named.reducers:
         name = named.reducers[channel].name
-        return PayloadCorrupt(
-            f"{channel} isn't stored at this checkpoint, and {name} can't give it of the stored writes"
-        )
+        return ValueUnknown(f"{channel} isn't stored at this checkpoint, and {name} can't give it of the stored writes")
     option = argument(f"{channel}=NAME")
     hint = f"if you know the reducer, name it: --reducer {option}; NAME is one of {', '.join(names())}"
-    return PayloadCorrupt(f"{channel} isn't stored at this checkpoint, and no reducer is proved to give it", hint=hint)
+    why = "no reducer is proved to give it"
+    if rebuilt is not None and rebuilt.unmet:
+        why = f"no stored value shows what its reducer does with {rebuilt.unmet}"
+    return ValueUnknown(f"{channel} isn't stored at this checkpoint, and {why}", hint=hint)
 
 
 def _by_command(reader: Reader, row: CheckpointRow, channel: Any) -> list[WriteLine]:

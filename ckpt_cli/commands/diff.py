@@ -1,6 +1,6 @@
 """``ckpt diff``: compares two checkpoints, or shows what one step changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Annotated, Any
 
@@ -12,9 +12,11 @@ from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.lineage.revisions import split_range
+from ckpt_cli.history.state.paths import spell
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.parameters.options import Channels, Ns, Thread
+from ckpt_cli.queries.rebuilt_notes import rebuilt_notes
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonform import to_json
@@ -93,6 +95,8 @@ def diff(
             view = session.read(
                 lambda reader: there.read(lambda newer: compare(reader, newer, *sides, channels=chosen, meta=meta))
             )
+    for note in view.notes:
+        session.say(note)
     view.stat, view.full, view.with_exit_code = stat, full, exit_code
     return view
 
@@ -150,6 +154,8 @@ def _view(
     before, after = _state(reader, older, channels), _state(other, newer, channels)
     _check_channels(channels, before, after)
     changes = differences(before, after)
+    paths = {one.path for one in changes}
+    differing = [name for name in {**before, **after} if spell([name]) in paths]
     meta_changes = differences(_meta(reader, older), _meta(other, newer)) if meta else []
     return DiffView(
         before=_end(reader, older, newer.ref),
@@ -159,6 +165,7 @@ def _view(
         same=len({*before, *after}) - len(changes),
         meta=meta_changes,
         patch=Json(lambda reveal: list(patch(to_json(before, reveal), to_json(after, reveal)))),
+        notes=[*_notes(reader, older, differing), *_notes(other, newer, differing)],
     )
 
 
@@ -193,6 +200,11 @@ def _state(reader: Reader, row: CheckpointRow | None, channels: Sequence[str]) -
         return Inspection(reader, row.ref).values()
     state = all_channels(reader, row.ref)
     return {name: state[name] for name in channels if name in state}
+
+
+def _notes(reader: Reader, row: CheckpointRow | None, channels: Sequence[str]) -> Iterator[str]:
+    if row is not None:
+        yield from rebuilt_notes(reader, row.ref, channels)
 
 
 def _check_channels(channels: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.parameters.options import At, Ns
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
 from ckpt_cli.queries.command_writes import command_writes, describe_unheld
+from ckpt_cli.queries.rebuilt_notes import rebuilt_notes
 from ckpt_cli.queries.unknown_parts import explain_unknown
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -79,6 +80,8 @@ def get(
             session.say(describe_unheld(one.command[0].channel))
         if isinstance(one.value, Node) and (lost := session.read(lambda reader: _describe_lost(reader, one))):
             session.say(lost)
+        for note in one.notes:
+            session.say(note)
         return one
     if thread is not None:
         raise UsageError("--each takes no THREAD", hint="--match ID, or ids on stdin with --stdin")
@@ -102,7 +105,8 @@ def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> 
     except ValueUnknown as error:
         raise explain_unknown(reader, row.ref, steps, at) from error
     must_be_readable(value, spell(steps))
-    return GetView(thread, row.ns, row.checkpoint_id, spell(steps), value, by_command)
+    notes = list(rebuilt_notes(reader, row.ref, steps[:1]))
+    return GetView(thread, row.ns, row.checkpoint_id, spell(steps), value, by_command, notes)
 
 
 def _describe_lost(reader: Reader, view: GetView) -> str:

@@ -16,6 +16,7 @@ from ckpt_cli.queries.channel_line import ChannelLine, DeltaFoundError, Reading
 from ckpt_cli.queries.line_moments import Moments
 from ckpt_cli.queries.origins import Origins
 from ckpt_cli.queries.part_origins import Arrival, part_origins
+from ckpt_cli.queries.rebuilt_notes import rebuilt_notes
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
@@ -256,6 +257,15 @@ def _head(session: Session, question: Question) -> dict[str, Any]:
     def short(reader: Reader) -> str:
         return reader.short(row.thread_id)(row.checkpoint_id)
 
+    def notes(reader: Reader) -> list[str]:
+        ends = dict.fromkeys([question.line[0], row.ref])
+        return [
+            note for ref in ends for note in rebuilt_notes(reader, ref, question.steps[:1], question.named.reducers)
+        ]
+
+    unproven = session.read(notes)
+    for note in unproven:
+        session.say(note)
     return {
         "thread_id": row.thread_id,
         "ns": row.ns,
@@ -265,4 +275,5 @@ def _head(session: Session, question: Question) -> dict[str, Any]:
         "path": question.path,
         "checkpoints": len(question.line),
         "command": list(question.command),
+        "notes": unproven,
     }

@@ -13,6 +13,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import values_of
 from ckpt_cli.model import Checkpoint, Ref, Thread
 from ckpt_cli.parameters.selector import ThreadSelection
+from ckpt_cli.queries.rebuilt_notes import rebuilt_notes
 from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.queries.unknown_parts import explain_unknown
 from ckpt_cli.reading import Reader
@@ -42,6 +43,7 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
     """
     parse(place.path)
     heads, remarks = session.read(lambda reader: selected_heads(reader, chosen))
+    unproven = 0
     for page in pages(heads, _AT_ONCE):
         for one in session.read(partial(_page, threads=page, chosen=chosen, place=place)):
             if one is None:
@@ -49,12 +51,17 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
                 continue
             view.found += one.problem is None
             view.unreadable += one.problem is not None
+            if one.note is not None:
+                unproven += 1
             yield one
     for remark in remarks:
         session.say(remark)
     if view.without:
         count = f"{view.without:,} thread{' has' if view.without == 1 else 's have'}"
         session.say(f"{count} no value at {place.path}")
+    if unproven:
+        count = f"{unproven:,} thread{' has' if unproven == 1 else 's have'}"
+        session.say(f"{count} a rebuilt value with more elements than all stored ones: it isn't proven")
 
 
 def counted(values: Iterable[ThreadValue], session: Session) -> Iterator[ValueCount]:
@@ -109,8 +116,10 @@ def _value(reader: Reader, checkpoint: Checkpoint, path: str) -> ThreadValue | N
         values, versions = values_of(checkpoint, reader.value)
         steps: list[Any] = [path] if path in values or path in versions else parse(path)
         channel = steps[0]
+        note = None
         if channel not in values and channel in versions:  # a delta channel is rebuilt
             values = Inspection(reader, checkpoint.row.ref).values()
+            note = next(rebuilt_notes(reader, checkpoint.row.ref, [channel]), None)
         if channel not in values:
             return None
         value = follow(unwrapped(values[channel]), steps[1:], steps[:1])
@@ -122,4 +131,4 @@ def _value(reader: Reader, checkpoint: Checkpoint, path: str) -> ThreadValue | N
         return ThreadValue(thread_id, checkpoint_id, None, error.message)
     if isinstance(value, Node) and value.form is Form.BROKEN:
         return ThreadValue(thread_id, checkpoint_id, None, str(value.problem))
-    return ThreadValue(thread_id, checkpoint_id, value)
+    return ThreadValue(thread_id, checkpoint_id, value, note=note)

@@ -108,6 +108,7 @@ class _Followed(View):
         path: what was asked for, in ckpt's own spelling.
         checkpoints: the number of checkpoints on the line.
         command: what a Command wrote to the channel at the line's end; no checkpoint holds it yet.
+        notes: why values aren't proven, if they are rebuilt and larger than every stored value that shows how.
     """
 
     verb: ClassVar[str] = "blame"
@@ -120,6 +121,7 @@ class _Followed(View):
     path: str
     checkpoints: int
     command: list[WriteLine] = field(default_factory=list, kw_only=True)
+    notes: list[str] = field(default_factory=list, kw_only=True)
 
 
 @dataclass

@@ -34,6 +34,7 @@ class DiffView(View):
         meta: with ``--meta``, the differences of metadata, versions and versions_seen.
         patch: an RFC 6902 patch that turns the older state into the newer one. A state is an object of channels, with
             values in the typed JSON form of ``show --json``. Secrets are masked unless ``--reveal`` is given.
+        notes: why values of the differing channels aren't proven: rebuilt, and larger than all that show how.
     """
 
     verb: ClassVar[str] = "diff"
@@ -48,6 +49,7 @@ class DiffView(View):
     same: int
     meta: list[Difference] = field(default_factory=list)
     patch: Json = field(default_factory=lambda: Json([]))
+    notes: list[str] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:

@@ -15,6 +15,7 @@ class GetView(View):
     Attributes:
         path: the path in ckpt's own spelling.
         command: what a Command wrote to the channel, which `value` lacks; ``get_state`` shows it applied.
+        notes: why the value isn't proven, if it is rebuilt and larger than every stored value that shows how.
     """
 
     verb: ClassVar[str] = "get"
@@ -26,6 +27,7 @@ class GetView(View):
     path: str
     value: Any
     command: Sequence[WriteLine] = ()
+    notes: Sequence[str] = ()
 
 
 class ThreadValue(NamedTuple):
@@ -34,12 +36,14 @@ class ThreadValue(NamedTuple):
     Attributes:
         checkpoint_id: where the value was read.
         problem: why the value can't be decoded, or isn't known; null if it is.
+        note: why the value isn't proven, as in `GetView`; null if it is.
     """
 
     thread_id: str
     checkpoint_id: str
     value: Any
     problem: str | None = None
+    note: str | None = None
 
 
 class ValueCount(NamedTuple):

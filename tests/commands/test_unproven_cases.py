@@ -122,6 +122,33 @@ def test_no_case_is_guessed(path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert note.endswith("side by side: no snapshot shows what becomes of an item whose 'id' it has already")
 
 
+def test_a_size_is_marked(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list longer than every stored one is shown with a note; one that isn't, without. A stored value has none."""
+    for step in range(1, STEPS + 1):
+        view = said(capsys, "get", "t", "recent", "--at", f"step:{step}", "-d", str(path))
+        assert view["value"] == real(path, step)["recent"] or view["notes"]
+        assert bool(view["notes"]) == (step > FREQUENCY)
+    [note] = view["notes"]
+    assert note.split(" at ")[0] == "recent"
+    assert "is rebuilt by append, as 1 stored value shows; none has so many elements" in note
+    for words in (["blame", "t", "recent"], ["blame", "t", "recent", "--history"], ["diff", "t"]):
+        assert note in said(capsys, *words, "-d", str(path))["notes"]
+        run([*words, "-d", str(path)])
+        assert note in capsys.readouterr().err
+    assert said(capsys, "diff", "t", "step:2", "step:3", "-d", str(path))["notes"] == []
+    [each] = said(capsys, "get", "--each", "recent", "-d", str(path))["values"]
+    assert each["note"] == note
+    assert said(capsys, "blame", "t", "recent", "--reducer", "recent=append", "-d", str(path))["notes"] == []
+
+
+def test_an_unproven_value_isnt_called_damaged(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The refusal has a kind of its own, and says what isn't shown."""
+    assert run(["blame", "t", "hits", "--json", "-d", str(path)]) == 5
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["kind"] == "value-unknown"
+    assert "no stored value shows what its reducer does with a key under which it has already" in error["message"]
+
+
 CHANGES: dict[str, tuple[list[str], Callable[[dict[str, Any]], dict[str, Any]]]] = {
     "prune": (["prune", "t", "--keep-last", "1", "--snapshot"], lambda s: s),
     "rollback": (["rollback", "t", "step:8"], lambda s: s),

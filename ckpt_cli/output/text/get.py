@@ -51,11 +51,16 @@ def _csv(view: EachView, page: Page) -> Iterator[Line]:
 
     heading: Iterable[str] | None = None
     for one in view.values:
-        for cells in ([] if heading else [one._fields]) + [_cells(one, page)]:
+        for cells in ([] if heading else [_heading(one)]) + [_cells(one, page)]:
             buffer = StringIO()
             csv.writer(buffer, lineterminator="").writerow(cells)
             yield [("exact" if page.width is None else "value", buffer.getvalue())]
         heading = one._fields
+
+
+def _heading(one: ThreadValue | ValueCount) -> tuple[str, ...]:
+    """The names of the cells; why a value isn't proven is on stderr, and in JSON."""
+    return tuple(name for name in one._fields if name != "note")
 
 
 def _one_line(value: Any, page: Page) -> str:
