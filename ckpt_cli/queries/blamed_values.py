@@ -6,8 +6,9 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import NotFound
+from ckpt_cli.history.diff.equal_elements import Alternative, When
 from ckpt_cli.history.diff.part_ages import PartAges
-from ckpt_cli.history.diff.part_moments import ABSENT, Became, Gone
+from ckpt_cli.history.diff.part_moments import ABSENT, Alternatives, Became, Gone
 from ckpt_cli.history.reducers.names import NOTHING_NAMED, NamedReducers
 from ckpt_cli.history.state.paths import follow, spell
 from ckpt_cli.history.tasks.write_signs import Explains, Gives, Takes
@@ -24,6 +25,7 @@ from ckpt_cli.values.state import Version
 from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, PastValue, PastView, Unread
 from ckpt_cli.views.replay import WriteLine
 
+_MOST_UNREAD = 100  # checkpoints without a known value whose writes are asked about a part that came after them
 _AT_ONCE = 50  # values that are in memory together where a list has no end
 
 
@@ -65,7 +67,8 @@ def present(session: Session, question: Question) -> BlameView:
     walk = _walked(session, question, PartAges(question.steps[1:]))
     parts, channel = walk.ages.parts(), question.steps[0]
     arrivals = [
-        Arrival(one.since, one.path, one.value, Gives(one.path, one.value, one.before), one.others) for one in parts
+        Arrival(p.since, p.path, p.value, Gives(p.path, p.value, p.before), walk.others(p.since, p.others))
+        for p in parts
     ]
     origins = list(part_origins(walk.origins(), arrivals))
     session.progress("")
@@ -152,6 +155,19 @@ class _Walk:
         )
         return self._origins
 
+    def others(self, number: int, others: Alternatives) -> Alternatives:
+        """The other checkpoints at which a part may have come, with those before them whose value isn't known."""
+        if not (self._problems and self.line.rebuilt):
+            return others
+        known = {n: Alternative(When.BETWEEN) if self._is_between(n, one) else one for n, one in others.items()}
+        came = [number, *(n for n, one in known.items() if one.when is When.BETWEEN)]
+        before = (takewhile(self._problems.__contains__, range(n - 1, -1, -1)) for n in came)
+        unread = {n: Alternative(When.UNREAD) for some in before for n in islice(some, _MOST_UNREAD)}
+        return {**unread, **known}
+
+    def _is_between(self, number: int, other: Alternative) -> bool:
+        return other.when is When.UNSEEN and number - 1 in self._problems
+
     def unread_around(self, number: int) -> tuple[int, int]:
         """How many checkpoints after this one can't be read, and how many directly before it."""
         gaps = set(self.gaps)
@@ -232,7 +248,7 @@ def _past_values(session: Session, question: Question, walk: _Walk, moments: Seq
         arrivals = list[Arrival]()
         for (number, path, others), value in zip(page, values, strict=True):
             explains = _is_unknown if path is None else Gives(path, value, before)
-            arrivals.append(Arrival(number, path or (), value, explains, others))
+            arrivals.append(Arrival(number, path or (), value, explains, walk.others(number, others)))
             before = ABSENT if path is None else value
         origins = list(part_origins(walk.origins(), arrivals))
         session.progress("")

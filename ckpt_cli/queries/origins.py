@@ -155,7 +155,9 @@ class Origins:
         source, ran = attribution.note(checkpoint_id).source, moment.ran or ()
         begins_late = self._begins_late(reads, checkpoint_id)
         if why := _gap(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
-            return Credit(why=why)
+            known = self._writers_of(checkpoint_id).all if moment.unknown_before else ()
+            fitting = [one for one in known if explains(one.values or ())]
+            return Credit(candidates=[one.node or one.by for one in fitting], why=why)
         if source == "input" and attribution.spans_steps(checkpoint_id):
             return Credit(why="the checkpoints between it and the one before it aren't stored")
         if number and moment.has_version_of(self._moments[number - 1]):

@@ -13,6 +13,12 @@ from ckpt_cli.views.blame import Origin
 
 _NAMED = 5  # steps that the reason names
 _EQUAL = "equal elements can't be distinguished"
+_UNREAD = "the value isn't known at the checkpoints in between"
+_REASONS = {
+    When.UNSEEN: "it may have gone and come again in steps that aren't stored",
+    When.BETWEEN: _UNREAD,
+    When.UNREAD: _UNREAD,
+}
 
 
 class Arrival(NamedTuple):
@@ -45,12 +51,13 @@ def _possible(origins: Origins, arrivals: Sequence[Arrival]) -> list[list[int]]:
         (place, number)
         for place, one in enumerate(arrivals)
         for number, other in one.others.items()
-        if other.when is When.WRITTEN
+        if other.when in (When.WRITTEN, When.UNREAD)
     ]
     wanted: dict[int, list[Explains]] = {}
     for place, number in asked:
-        one = arrivals[place]
-        explains = partial(adds, steps=one.path, value=one.value, size=one.others[number].size)
+        one, other = arrivals[place], arrivals[place].others[number]
+        is_unread = other.when is When.UNREAD
+        explains = one.explains if is_unread else partial(adds, steps=one.path, value=one.value, size=other.size)
         wanted.setdefault(number, []).append(explains)
     answers: Mapping[int, Iterator[bool]] = {n: iter(some) for n, some in origins.check(wanted).items()}
     written = {pair: next(answers[pair[1]]) for pair in asked}
@@ -69,8 +76,8 @@ def _joined(some: Sequence[Origin], others: Alternatives) -> Origin:
     steps = [one.short if one.step is None else str(one.step) for one in some]
     older = ", or of an older one" if len(steps) > _NAMED else ""
     at = f"{', '.join(steps[-_NAMED:-1])} or {steps[-1]}{older}"
-    is_unseen = any(other.when is When.UNSEEN for other in others.values())
-    reason = "it may have gone and come again in steps that aren't stored" if is_unseen else _EQUAL
+    whens = {one.when for one in others.values()}
+    reason = next((words for when, words in _REASONS.items() if when in whens), _EQUAL)
     why = f"{reason}: it is of step {at}"
     or_at = [one.checkpoint_id for one in some[:-1]]
     return newest._replace(by="", node=None, task=None, candidates=[*names], why=why, copied_from=None, or_at=or_at)

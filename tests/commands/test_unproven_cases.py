@@ -58,7 +58,7 @@ def work(state: State) -> dict[str, Any]:
     return {"recent": [f"c{n}"], "hits": {f"k{n % 6}": 1}, "docs": [{"id": n % 6, "v": n}], "n": n + 1}
 
 
-def graph(saver: SqliteSaver, *, broken: bool = False) -> Any:
+def graph(saver: SqliteSaver, *, broken: bool = False, steps: int = STEPS) -> Any:
     """One node in a loop; with `broken`, two nodes run in the end, of which one fails."""
 
     def fail(_: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def graph(saver: SqliteSaver, *, broken: bool = False) -> Any:
     builder.add_node("fail", fail)
     builder.add_edge(START, "work")
     end: Any = ["last", "fail"] if broken else END
-    builder.add_conditional_edges("work", lambda s: "work" if s["n"] < STEPS else end, ["work", "last", "fail", END])
+    builder.add_conditional_edges("work", lambda s: "work" if s["n"] < steps else end, ["work", "last", "fail", END])
     return builder.compile(checkpointer=saver)
 
 
@@ -139,6 +139,25 @@ def test_a_size_is_marked(path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     [each] = said(capsys, "get", "--each", "recent", "-d", str(path))["values"]
     assert each["note"] == note
     assert said(capsys, "blame", "t", "recent", "--reducer", "recent=append", "-d", str(path))["notes"] == []
+
+
+def test_the_step_that_wrote_an_element_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the list isn't known between two stored values, a step in between whose write shows the element counts."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph(saver, steps=4 * FREQUENCY + 2).invoke({"n": 0}, ON)
+    ids = {}
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        for one in graph(saver).get_state_history(ON):
+            ids[one.metadata["step"]] = one.config["configurable"]["checkpoint_id"]
+    lines = said(capsys, "blame", "t", "recent", "--at", f"step:{4 * FREQUENCY}", "-d", str(path))["lines"]
+    assert [line["value"] for line in lines] == real(path, 4 * FREQUENCY)["recent"]
+    for line in lines:
+        since, wrote = line["since"], ids[int(line["value"][1:]) + 1]
+        assert wrote in (since["checkpoint_id"], *since["or_at"])
+        assert since["node"] == "work" or since["candidates"] == ["work"]
+        assert "aren't stored" not in since["why"]
+    assert any("isn't known at the checkpoints in between" in line["since"]["why"] for line in lines)
 
 
 def test_an_unproven_value_isnt_called_damaged(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

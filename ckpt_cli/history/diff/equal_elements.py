@@ -25,6 +25,10 @@ class When(Enum):
     """Only if the step wrote the element, and not the whole list with it: then an equal one went in the same step."""
     UNSEEN = auto()
     """If it went and came again in steps that aren't stored."""
+    BETWEEN = auto()
+    """If it went and came again at the checkpoints directly before, at which the value isn't known."""
+    UNREAD = auto()
+    """At a checkpoint at which the value isn't known, if the step wrote the element."""
 
 
 class Alternative(NamedTuple):
