@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, starmap
 from typing import Any
 
-from ckpt_cli.history.reducers.known_items import KnownItems, fields_of
+from ckpt_cli.history.reducers.known_items import KnownItems, fields_of, may_be_alike
 from ckpt_cli.history.reducers.reducers import (
     APPEND,
     COLLECT,
@@ -135,9 +135,10 @@ def _items_again(before: Any, writes: Iterable[Any], *, drops: bool) -> Iterator
     """
     new = [item for write in writes for item in (write if isinstance(write, list) else [write])]
     fields = {field for item in new for field in fields_of(item)}
-    if not fields:
+    known_items = before if isinstance(before, list) else []
+    if not fields or not may_be_alike(known_items, new):
         return
-    known = KnownItems(before if isinstance(before, list) else (), fields)
+    known = KnownItems(known_items, fields)
     for write in writes:
         earlier: list[Any] = []
         for item in write if isinstance(write, list) else [write]:

@@ -1,6 +1,7 @@
 """The items of a list by the fields that may tell them apart, as an ``id`` or a ``url``."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from ckpt_cli.values.node import Node
@@ -47,11 +48,27 @@ class KnownItems:
                 yield field, self._by_value[field][value]
 
 
+def may_be_alike(items: Sequence[Any], new: Sequence[Any]) -> bool:
+    """Whether `KnownItems` may find a new item alike; most lists only grow, and this is faster."""
+    fields = {field for item in new for field in fields_of(item)}
+    first = next(iter(items or new), None)
+    if any(map(_names_items, fields_of(first))):
+        fields = {field for field in fields if _names_items(field)}
+    for field in fields:
+        found = (fields_of(item).get(field) for item in chain(items, new))
+        values = [value for value in found if type(value) in (str, int)]
+        if len(set(values)) < len(values):
+            return True
+    return False
+
+
 def _names_items(field: Any) -> bool:
     return isinstance(field, str) and (field.lower() in _ID_NAMES or field.lower().endswith(("_id", "_key", "_url")))
 
 
 def fields_of(item: Any) -> Mapping[Any, Any]:
     """The fields of an object or dict; none for other values."""
+    if type(item) is dict:
+        return item
     fields = item.fields if isinstance(item, Node) else item
     return fields if isinstance(fields, Mapping) else {}
