@@ -60,6 +60,6 @@ class Moments:
         if not source:
             return False
         if last is None:
-            return is_root and (step is None or step < 1)
+            return is_root and source != "loop" and (step is None or step < 1)  # a loop's step comes after an input
         is_run = source in ("loop", "input")
         return not is_run or step is None or last.note.step is None or step <= last.note.step + 1

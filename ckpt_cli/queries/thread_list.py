@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import ALWAYS, Period
+from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.parameters.statuses import ANY_STATUS, Statuses
@@ -15,6 +16,7 @@ from ckpt_cli.queries.metadata_filter import UnreadThreads, count_older_by_serve
 from ckpt_cli.queries.thread_order import sort_threads
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.thread_order import head_id
 from ckpt_cli.views.threads import ThreadsView, ThreadView
 
@@ -221,26 +223,33 @@ def _keyed(reader: Reader, threads: Iterator[Thread], order: Order) -> Iterator[
         yield from ((0, thread) for thread in threads)
     elif order is Order.ID:
         yield from ((thread.thread_id, thread) for thread in threads)
-    elif order is Order.STEP:
-        yield from ((-(ids.step(thread.head.checkpoint_id) or 0), thread) for thread in threads)
     else:
-        number, at_once = (_count, reader.saver.page) if order is Order.CHECKPOINTS else (_sizes, _AT_ONCE)
-        while page := list(islice(threads, at_once)):
-            by_id = number(reader, [thread.thread_id for thread in page])
+        number = {Order.CHECKPOINTS: _count, Order.SIZE: _sizes, Order.STEP: _steps}[order]
+        for page in pages(threads, reader.saver.page if order is Order.CHECKPOINTS else _AT_ONCE):
+            by_id = number(reader, page)
             yield from ((-by_id[thread.thread_id], thread) for thread in page)
 
 
-def _count(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
+def _steps(reader: Reader, threads: list[Thread]) -> Mapping[str, int]:
+    """The step of each head by its metadata: its id counts a fork's otherwise."""
+    found = reader.saver.metadata([thread.head for thread in threads])
+    steps = {ref.thread_id: note(reader.value(data), ref.checkpoint_id).step for ref, data in found}
+    return {thread.thread_id: steps.get(thread.thread_id) or 0 for thread in threads}
+
+
+def _count(reader: Reader, threads: list[Thread]) -> Mapping[str, int]:
+    thread_ids = [thread.thread_id for thread in threads]
     reader.saver.expect_whole(thread_ids)
     return {thread_id: reader.saver.count(thread_id) for thread_id in thread_ids}
 
 
-def _sizes(reader: Reader, thread_ids: list[str]) -> Mapping[str, int]:
+def _sizes(reader: Reader, threads: list[Thread]) -> Mapping[str, int]:
     """The bytes of each thread, by the engine's sums or by the sizes of rows.
 
     Raises:
         NotSupported: neither is known.
     """
+    thread_ids = [thread.thread_id for thread in threads]
     by_engine = reader.saver.sizes(thread_ids)
     if by_engine is not None:
         return by_engine

@@ -166,3 +166,14 @@ def test_steps_between_may_be_on_another_branch(path: Path) -> None:
         connection.execute(change, [by_step[6], by_step[8]])
         connection.commit()
     assert {step.step: step.unstored_steps for step in at(path, log, "t").steps}[8] is None
+
+
+def test_a_turn_isnt_counted_without_its_input(tmp_path: Path) -> None:
+    """`prune` leaves a step without a parent; the input before it is gone, so nothing says which turn it was."""
+    path = tmp_path / "pruned.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        line(SqliteSaver(connection), "a", "b").invoke({"log": ["in"]}, on("t"))
+    before = at(path, blame, "t", "log").lines
+    assert {one.since.turn for one in before} == {1}
+    assert run(["prune", "t", "--keep-last", "3", "--yes", "-d", str(path)]) == 0
+    assert {one.since.turn for one in at(path, blame, "t", "log").lines} == {None}

@@ -298,3 +298,23 @@ def test_metadata_beside_an_unreadable_state(database: Database) -> None:
         views = look(path, lambda session, where=where: threads(session, where=where, limit=0))[0].threads  # type: ignore[misc]
         (view,) = (view for view in views if view.thread_id == "values-bigint")
         assert (view.source, view.step, view.status) == (step.source, step.step, None) == ("loop", 2, None)
+
+
+def test_sorted_by_the_step_that_is_shown(tmp_path: Path) -> None:
+    """A fork's id counts a step less than its metadata, which is the step in the list."""
+    path = tmp_path / "t.sqlite"
+    graph = StateGraph(MessagesState)
+    for node, before in (("a", START), ("b", "a")):
+        graph.add_node(node, lambda _: {})
+        graph.add_edge(before, node)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph.compile(checkpointer=saver)
+        for thread_id in ("forked", "copied", "plain"):
+            app.invoke({"messages": ["hello"]}, config := {"configurable": {"thread_id": thread_id}})
+            if thread_id == "copied":
+                app.update_state(app.get_state(config).config, None, as_node="__copy__")
+    assert run(["fork", "forked", "@", "--yes", "-d", str(path)]) == 0
+    steps = [one.step for one in look(path, lambda session: threads(session, sort="step"))[0].threads]
+    assert steps == [3, 3, 2]
+    backwards = [one.step for one in look(path, lambda session: threads(session, sort="-step"))[0].threads]
+    assert backwards == [2, 3, 3]
