@@ -108,7 +108,8 @@ def _part(path: str, graph: ObservedGraph, graphs: Graphs) -> GraphPartView:
 
 def _node(name: str, counts: NodeCounts, subgraph: str | None) -> NodeView:
     numbers = (counts.runs, counts.sent, counts.asked, counts.failed, counts.calls, counts.unrecorded)
-    return NodeView(name, *numbers, ran=bool(sum(numbers) or counts.seen), subgraph=subgraph, left=counts.left)
+    ran = bool(sum(numbers) or counts.seen or subgraph is not None)
+    return NodeView(name, *numbers, ran=ran, subgraph=subgraph, left=counts.left)
 
 
 def _notes(graph: ObservedGraph) -> Iterator[str]:

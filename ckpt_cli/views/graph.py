@@ -16,7 +16,7 @@ class NodeView:
         failed: tasks with a recorded failure, whether or not they went on.
         calls: calls of ``@task`` functions, if it is an entrypoint of the functional API.
         unrecorded: steps in which it ran, as ``versions_seen`` or metadata shows, and left no writes.
-        ran: whether a run of it is recorded; a node that has none is one that others led to.
+        ran: whether a run of it is recorded, or of what it called; a node that has none is one that others led to.
         subgraph: the path of the subgraph that it called; null if it called none.
         left: tasks that left no trace in a subgraph whose call has finished: they left by ``Command(graph=PARENT)``, or
             the call ended before they ran.

@@ -23,7 +23,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.graph import GraphView
 from tests import golden
 from tests.commands.asking import at
-from tests.graphs.building import line, on
+from tests.graphs.building import Log, line, on
 from tests.graphs.traced import Traced, Way
 from tests.graphs.traced_kinds import KINDS, Saver, State, says
 
@@ -291,3 +291,28 @@ def test_a_node_that_ran_after_it_is_no_end(saver: Saver, file: Path) -> None:
         ("b", "c", "recorded"),
         ("c", "__end__", "inferred"),
     }
+
+
+def test_a_node_whose_subgraph_ran_has_run(tmp_path: Path) -> None:
+    """Nothing is stored of a task that was killed, but its subgraph's steps are; no such node is one that never ran."""
+
+    def stop(_: Log) -> Log:
+        raise KeyboardInterrupt
+
+    inner: Any = StateGraph(Log)
+    inner.add_node("first", lambda _: {"log": ["first"]})
+    inner.add_node("second", stop)
+    inner.add_edge(START, "first")
+    inner.add_edge("first", "second")
+    called = inner.compile()
+    outer: Any = StateGraph(Log)
+    outer.add_node("before", lambda _: {"log": ["before"]})
+    outer.add_node("caller", lambda state: called.invoke(state))
+    outer.add_edge(START, "before")
+    outer.add_edge("before", "caller")
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver, pytest.raises(KeyboardInterrupt):
+        outer.compile(checkpointer=saver).invoke({"log": []}, on("t"), durability="sync")
+    [root, inside] = at(path, graph, ["t"]).graphs
+    assert {node.name: (node.runs, node.ran) for node in root.nodes if node.name == "caller"} == {"caller": (0, True)}
+    assert [node.runs for node in inside.nodes if node.name == "first"] == [1]
