@@ -13,7 +13,7 @@ from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, or_next
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_next
 from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, is_update, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
@@ -157,7 +157,7 @@ class Origins:
         if why := _gap(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
             known = self._writers_of(checkpoint_id).all if moment.unknown_before else ()
             fitting = [one for one in known if explains(one.values or ())]
-            return Credit(candidates=[one.node or one.by for one in fitting], why=why)
+            return Credit(candidates=[name_of(one.by, one.node) for one in fitting], why=why)
         if source == "input" and attribution.spans_steps(checkpoint_id):
             return Credit(why="the checkpoints between it and the one before it aren't stored")
         if number and moment.has_version_of(self._moments[number - 1]):

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.diff.equal_elements import When
 from ckpt_cli.history.diff.part_moments import Alternatives
+from ckpt_cli.history.tasks.value_credit import name_of
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.history.tasks.written_parts import adds
 from ckpt_cli.queries.origins import Origins
@@ -72,7 +73,7 @@ def _joined(some: Sequence[Origin], others: Alternatives) -> Origin:
     newest = some[-1]
     if len(some) == 1:
         return newest
-    names = dict.fromkeys(name for one in some for name in ([one.node or one.by] if one.by else one.candidates))
+    names = dict.fromkeys(name for one in some for name in ([name_of(one.by, one.node)] if one.by else one.candidates))
     steps = [one.short if one.step is None else str(one.step) for one in some]
     older = ", or of an older one" if len(steps) > _NAMED else ""
     at = f"{', '.join(steps[-_NAMED:-1])} or {steps[-1]}{older}"

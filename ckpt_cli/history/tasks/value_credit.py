@@ -82,7 +82,7 @@ class Writers:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The name of each, once."""
-        return tuple(dict.fromkeys(map(name, self.all)))
+        return tuple(dict.fromkeys(name_of(one.by, one.node) for one in self.all))
 
     @cached_property
     def _by_sign(self) -> dict[Hashable, dict[int, None]]:
@@ -158,6 +158,6 @@ def _values(writers: Sequence[Writer]) -> Iterator[Any]:
     return (value for one in writers for value in one.values or ())
 
 
-def name(writer: Writer) -> str:
-    """The name of a writer among several."""
-    return writer.node or ("unknown node" if writer.by == "node" else writer.by)
+def name_of(by: str, node: str | None) -> str:
+    """The name of a writer among several: its node, ``unknown node``, ``input`` or the like."""
+    return node or ("unknown node" if by == "node" else by)
