@@ -14,12 +14,13 @@ from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_next
-from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, is_update, path
+from ckpt_cli.history.tasks.write_makers import is_of_run, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings
 from ckpt_cli.queries.line_moments import Moment
+from ckpt_cli.queries.origin_signs import candidates_of, gap_before, writer_of
 from ckpt_cli.queries.proved_steps import ProvedSteps
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
@@ -154,14 +155,14 @@ class Origins:
         attribution, moment = reads.attribution, self._moments[number]
         source, ran = attribution.note(checkpoint_id).source, moment.ran or ()
         begins_late = self._begins_late(reads, checkpoint_id)
-        if why := _gap(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
+        if why := gap_before(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
             known = self._writers_of(checkpoint_id).all if moment.unknown_before else ()
             fitting = [one for one in known if explains(one.values or ())]
             return Credit(candidates=[name_of(one.by, one.node) for one in fitting], why=why)
         if source == "input" and attribution.spans_steps(checkpoint_id):
             return Credit(why="the checkpoints between it and the one before it aren't stored")
         if number and moment.has_version_of(self._moments[number - 1]):
-            return _candidates(ran, "the channel has no new version here, so no write made it", is_unwritten=True)
+            return candidates_of(ran, "the channel has no new version here, so no write made it", is_unwritten=True)
         if source == "update":
             if edited is not None and self._has_part(edited, moment, explains):
                 short = reads.reader.short(reads.thread_id)(edited.ref.checkpoint_id)
@@ -182,8 +183,8 @@ class Origins:
         if attribution.credited(checkpoint_id) is not None:
             if self._proved.emptied_itself(reads.reader, number):
                 return Credit("channel")
-            return _candidates(ran, "no stored write of this step went to the channel", is_unwritten=True)
-        return _candidates(ran, "the writes of this step aren't stored")
+            return candidates_of(ran, "no stored write of this step went to the channel", is_unwritten=True)
+        return candidates_of(ran, "the writes of this step aren't stored")
 
     def _edited(self, reads: StepReads, checkpoint_id: str) -> State | None:
         """The sibling that an update was made from and beside; None for others."""
@@ -208,7 +209,7 @@ class Origins:
         inner = [w for w in self._own(reads, checkpoint_id) if w.row.task_path.startswith("~~")]
         fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if explains(one.values or ())]
         why = "only the last of several steps is stored, without their writes"
-        return credit(Writers(fitting), explains) if len(fitting) == 1 else _candidates(ran, why)
+        return credit(Writers(fitting), explains) if len(fitting) == 1 else candidates_of(ran, why)
 
     def _begins_late(self, reads: StepReads, checkpoint_id: str) -> bool:
         """Whether the first checkpoint of a thread was made by more than one step."""
@@ -243,7 +244,7 @@ class Origins:
         by_task: dict[tuple[str, str], list[TaskWrite]] = {}
         for write in writes:
             by_task.setdefault((write.task_id, write.row.task_path), []).append(write)
-        return [_writer(reads, some, is_input=takes_input) for some in by_task.values()]
+        return [writer_of(reads, some, is_input=takes_input) for some in by_task.values()]
 
     def _needs_values(self, reads: StepReads, checkpoint_id: str) -> bool:
         """Whether the values of the writes can show who made the change."""
@@ -275,27 +276,3 @@ class Origins:
         is_shown = bool(writers.all) and not reads.attribution.spans_steps(original)
         made = credit(writers, explains) if is_shown else Credit()
         return Credit("fork", made.node, made.task)
-
-
-def _gap(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_late: bool) -> str:
-    """Why the change may have been made before this checkpoint; "" if it was made here."""
-    if (missing := reads.lineage.missing(checkpoint_id)) is not None:
-        return f"the checkpoint before it, {missing}, isn't stored"
-    if reads.lineage.circular(checkpoint_id):
-        return "its parent is also its descendant"
-    if moment.unknown_before:
-        return f"the value at the checkpoint before it is unknown: {moment.unknown_before}"
-    return "no checkpoint before it is recorded" if begins_late else ""
-
-
-def _writer(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:
-    first = writes[0]
-    node = None if is_command(first) or is_update(first) else reads.step_nodes.node(first)
-    by = "update" if is_update(first) else "input" if is_input or is_command(first) or node == START else "node"
-    values = [write.value for write in writes] if all(write.read for write in writes) else None
-    return Writer(by, node if by == "node" else None, first.task_id if by == "node" else "", values)
-
-
-def _candidates(ran: Sequence[str], why: str, *, is_unwritten: bool = False) -> Credit:
-    names = ["input" if node == START else node for node in ran]
-    return Credit(candidates=names, why=why, is_unwritten=is_unwritten)

@@ -1,0 +1,36 @@
+"""What a checkpoint's records show of who changed a channel: gaps before it, writers, candidates."""
+
+from collections.abc import Sequence
+
+from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.tasks.value_credit import Credit, Writer
+from ckpt_cli.history.tasks.write_makers import is_command, is_update
+from ckpt_cli.queries.line_moments import Moment
+from ckpt_cli.queries.step_reads import StepReads
+from ckpt_cli.values.state import TaskWrite
+
+
+def gap_before(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_late: bool) -> str:
+    """Why the change may have been made before this checkpoint; "" if it was made here."""
+    if (missing := reads.lineage.missing(checkpoint_id)) is not None:
+        return f"the checkpoint before it, {missing}, isn't stored"
+    if reads.lineage.circular(checkpoint_id):
+        return "its parent is also its descendant"
+    if moment.unknown_before:
+        return f"the value at the checkpoint before it is unknown: {moment.unknown_before}"
+    return "no checkpoint before it is recorded" if begins_late else ""
+
+
+def writer_of(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:
+    """Whose these writes of one task are: a node's, an input's or an update's."""
+    first = writes[0]
+    node = None if is_command(first) or is_update(first) else reads.step_nodes.node(first)
+    by = "update" if is_update(first) else "input" if is_input or is_command(first) or node == START else "node"
+    values = [write.value for write in writes] if all(write.read for write in writes) else None
+    return Writer(by, node if by == "node" else None, first.task_id if by == "node" else "", values)
+
+
+def candidates_of(ran: Sequence[str], why: str, *, is_unwritten: bool = False) -> Credit:
+    """A credit that names the nodes that ran there, as one of them may have done it."""
+    names = ["input" if node == START else node for node in ran]
+    return Credit(candidates=names, why=why, is_unwritten=is_unwritten)
