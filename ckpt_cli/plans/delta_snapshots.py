@@ -144,9 +144,7 @@ def as_snapshot(channel: str, value: Any, hint: str = FORK_OR_REDUCER) -> Node:
         Refused: the channel's value isn't known.
     """
     if is_unproven(value):
-        raise Refused(
-            f"the value of delta channel {channel!r} isn't known: its recorded writes don't give it", hint=hint
-        )
+        raise Refused(f"the value of delta channel {channel!r} isn't proven by its recorded writes", hint=hint)
     return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value))
 
 

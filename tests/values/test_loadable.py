@@ -22,6 +22,7 @@ from ckpt_cli.serde.msgpack_write import pack
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.loadable import as_loaded, read_typed
+from ckpt_cli.values.same import same
 
 SERDE = JsonPlusSerializer()
 SET, FROZEN = "builtins.set", "builtins.frozenset"
@@ -91,7 +92,8 @@ def test_what_langgraph_could_not_load_is_refused(kind: str, key: str, content: 
         assert type(loaded(from_json(data))) is not CLASSES[kind]
         return
     assert isinstance(loaded(value), CLASSES[kind])
-    assert pack(value) == SERDE.dumps_typed(loaded(value))[1]
+    again = Unpacker().value(SERDE.dumps_typed(loaded(value))[1])
+    assert same(value, again)  # not the bytes: each process stores the same set of texts in another order
 
 
 @given(
