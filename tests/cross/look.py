@@ -255,10 +255,13 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _check_since(part: BlameLine, channel: str, states: dict[str, dict[str, Any]]) -> None:
-    """The line's states, newest first, have the part as long as `blame` says; before that fewer equal ones."""
+    """The line's states, newest first, have the part as long as `blame` says; before that fewer equal ones.
+
+    If it may have come at one of several checkpoints, that is the oldest of them.
+    """
     counts = {i: _equal(states[i].get(channel, ABSENT), part.value) for i in states}
     ids = list(states)
-    first = ids.index(part.since.checkpoint_id)
+    first = max(map(ids.index, [part.since.checkpoint_id, *part.since.or_at]))
     assert all(counts[i] for i in ids[: first + 1])
     if first + 1 < len(ids) and "is unknown" not in part.since.why:
         assert counts[ids[first + 1]] < counts[ids[first]] or is_unproven(states[ids[first + 1]].get(channel))
