@@ -148,9 +148,13 @@ class RecordRedactor:
                 old = Payload(value[0], a2b_base64(value[1], strict_mode=True))
             except ValueError:
                 return self._redactor.anywhere(value, place)
-            new = self._payload(old, "sends", lambda sends: self._redactor.anywhere(sends, place))
+            new = self._payload(old, "sends", lambda sends: self._decoded_sends(sends, place))
             return [new.tag, b2a_base64(new.data, newline=False).decode()]
-        return self._redactor.anywhere(value, place)
+        return self._decoded_sends(value, place)
+
+    def _decoded_sends(self, sends: Any, place: Place) -> Any:
+        self._redactor.learn_called(sends)
+        return self._redactor.anywhere(sends, place)
 
     def _metadata(self, one: Checkpoint, what: str) -> Payload:
         payload = one.metadata

@@ -19,7 +19,8 @@ from ckpt_cli.history.redaction.neutral_values import neutral
 from ckpt_cli.history.redaction.path_rules import EVERYTHING, NODE_NAMES, Active
 from ckpt_cli.history.redaction.single_values import SingleValues
 from ckpt_cli.history.redaction.tally import LEVELS, Place, Tally
-from ckpt_cli.values.langgraph_values import is_secret, overwrite
+from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.values.langgraph_values import is_secret, js_send, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.well_known_types import text as natural_text
 
@@ -52,12 +53,22 @@ class Redactor(SingleValues):
 
     def channel(self, name: str, value: Any, place: Place) -> Any:
         """The value of a channel, or what was written to it, redacted."""
+        if name == TASKS:
+            self.learn_called(value)
         active = self.paths.channel(name)
         if is_trigger(name) and not active.done:
             active = NODE_NAMES
         elif self.outline:
             active = EVERYTHING
         return self._bounded(value, (*place, self.identifier(name)), active)
+
+    def learn_called(self, sends: Any) -> None:
+        """Learn the nodes that a Send, or each Send of a list, calls: a node that hasn't finished is in no other name.
+
+        Call this only of what LangGraph stores as Sends; an application's own value may look like one.
+        """
+        found = map(js_send, sends if isinstance(sends, list | tuple) else [sends])
+        self.learn(one.node for one in found if one is not None)
 
     def anywhere(self, value: Any, place: Place) -> Any:
         """A value in which a path may begin at any key, redacted."""
