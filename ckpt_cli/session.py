@@ -125,6 +125,11 @@ class Session:
         reader = self.reader
         return reader.moment(lambda: run(reader))
 
+    def say_lost_differences(self) -> None:
+        """Say that equal values of a redacted bundle may have been different; for commands that compare values."""
+        if remark := self.reader.saver.lost_differences:
+            self.say(remark)
+
     def make_plan(self, make: Callable[[Reader], T]) -> T:
         """Check that this user may write, then compute a plan in one read transaction.
 

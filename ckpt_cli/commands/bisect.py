@@ -91,6 +91,7 @@ def run(
         lambda reader: line_between(reader, reader.resolve(thread, good, ns), reader.resolve(thread, bad, ns))
     )
     session.reader.pin(thread)
+    session.say_lost_differences()
     return Search(session, line, test, filtered).run(expression)
 
 

@@ -102,6 +102,7 @@ def _hits(
         searched, remarks = session.read(lambda reader: selected_heads(reader, chosen))
         for remark in remarks:
             session.say(remark)
+        session.say_lost_differences()
         for thread, result in _results(session, searched, needle, scope):
             hits = result.hits
             view.unreadable += result.unreadable[: max(_LISTED - len(view.unreadable), 0)]

@@ -21,6 +21,7 @@ _SOURCES = ("input", "loop", "update", "fork")
 def run(session: Session, thread_id: str, request: LogRequest, ns: str = "", *, graph: bool = False) -> LogView:
     """The view of a log. The steps of a long one are read while they are printed."""
     view = stream(session, thread_id, request, ns, graph=graph)
+    session.say_lost_differences()
     steps = _with_remark(session, view.steps)
     view.steps = list(steps) if isinstance(view.steps, list) else steps
     return view

@@ -89,10 +89,9 @@ def replay(
     """
     target = parse_target(session, (thread, rev), selector, many, ns=ns, default="@", asks=False)
     _must_fit(to, metadata, target, commit=commit)
-    changes = metadata_changes(metadata)
     named, thread, rev_or_head = named_reducers(session, reducer, deferred), target.thread, target.rev
     if commit:
-        return _commit(session, target, reducer, named, changes)
+        return _commit(session, target, reducer, named, metadata_changes(metadata))
     view: ReplayView | PlayedView
     if to is not None:
         from ckpt_cli.queries.replayed_steps import play
@@ -100,6 +99,7 @@ def replay(
         view = play(session, thread, rev or many.at, to, ns, named)
     else:
         view = session.read(lambda r: run(r, r.resolve(thread, rev_or_head, ns), named))
+    session.say_lost_differences()
     if session.options.remember:
         remember(session, reducer, session.read(lambda r: r.resolve(thread, to or rev_or_head, ns)).ref)
     return view

@@ -62,8 +62,8 @@ def show(
       ckpt show support-42 @^ --json --query channels.messages.value
     """
     view = session.read(lambda reader: run(reader, thread, rev, ns, channel or (), everything=full or raw, raw=raw))
-    view.full = full or raw
-    view.only_channels = bool(channel)
+    session.say_lost_differences()
+    view.full, view.only_channels = full or raw, bool(channel)
     return view
 
 

@@ -261,6 +261,7 @@ def tree(
       ckpt tree support-42 --format mermaid > tree.mmd
     """
     view = session.read(lambda reader: run(reader, thread, ns or None, full=full, form=form.value))
+    session.say_lost_differences()
     if view.problem:
         session.say(view.problem)
     return view

@@ -49,6 +49,7 @@ def run(session: Session, chosen: ThreadSelection, named: NamedReducers) -> Veri
     heads, remarks = session.read(lambda reader: selected_heads(reader, chosen))
     for remark in remarks:
         session.say(remark)
+    session.say_lost_differences()
     view = VerifyView(threads=[])
     verify_threads(session, (thread.thread_id for thread in heads), named, view)
     return view

@@ -67,8 +67,10 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
 def counted(values: Iterable[ThreadValue], session: Session) -> Iterator[ValueCount]:
     """Each different value with the number of threads that have it, the most frequent first.
 
-    At the end, stderr has the number of the threads whose value can't be read or isn't known, with a reason.
+    First, stderr says if equal values may have been different. At the end, it has the number of the threads whose value
+    can't be read or isn't known, with a reason.
     """
+    session.say_lost_differences()
     unread = Counter[str]()
     by_digest: dict[int, list[ValueCount]] = {}  # not of bytes, which have a set in the order of one process
     for one in values:

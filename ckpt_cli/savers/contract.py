@@ -45,6 +45,8 @@ class Saver(Selector, Measurer, HeadReader, RowRecords, ABC):
     """A phrase for people: where deleted data may remain, and the commands that remove it there."""
     page: int = 1
     """How many threads or checkpoints to read at once; 1 if a read needs no round trip to a server."""
+    lost_differences: str = ""
+    """A sentence why values that are equal here may have been different once; empty if none was replaced."""
 
     @abstractmethod
     def moment(self, look: Callable[[], T]) -> T:

@@ -25,6 +25,7 @@ class PassingSaver(Saver):
         self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
         self.unit, self.shrinks = saver.unit, saver.shrinks  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
+        self.lost_differences = saver.lost_differences
         self.has_flat_rows = saver.has_flat_rows
         self.makes_digests = saver.makes_digests
         self.reads_whole_writes = saver.reads_whole_writes  # type: ignore[misc]

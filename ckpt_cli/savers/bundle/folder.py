@@ -11,7 +11,7 @@ from ckpt_cli.errors import DatabaseDamaged, Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Row, Thread, Write, in_words, name_of
 from ckpt_cli.savers.about import About, Place, RecordFormat, Totals
 from ckpt_cli.savers.bundle.ends import HEADER_SIZE, is_bundle
-from ckpt_cli.savers.bundle.index import Entry, Origin, Redaction
+from ckpt_cli.savers.bundle.index import Entry, Origin, Redaction, lost_differences
 from ckpt_cli.savers.bundle.packed import FindRow, PackedThreads
 from ckpt_cli.savers.bundle.saver import BundleSaver
 from ckpt_cli.savers.measures import Space
@@ -71,6 +71,7 @@ class BundleFolder(PackedThreads):
             for entry in bundle.entries():
                 self._threads.setdefault(entry.thread_id, []).append((path, replace(entry, pages=[], rows=[])))
                 self._origins.setdefault(entry.thread_id, bundle.origin(entry.thread_id))
+        self.lost_differences = lost_differences(f"a bundle in {self._folder.name}", self._redactions.values())
         self._seen = sizes
 
     def _bundle(self, path: Path) -> BundleSaver:

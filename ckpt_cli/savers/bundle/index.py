@@ -1,7 +1,7 @@
 """The index at the end of a bundle: frames, the origins of threads, threads with their heads."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -39,6 +39,26 @@ class Redaction(NamedTuple):
 
     by: tuple[str, ...]
     key: str
+
+    @property
+    def joins_texts(self) -> bool:
+        """Whether different texts may be equal now: without a salt each is ``[redacted]``, but not in an outline."""
+        return not self.key and self.by != ("structure",)
+
+
+def lost_differences(what: str, ways: Iterable[Redaction | None]) -> str:
+    """The remark that replaced values which are equal in `what` may have been different; "" if none was replaced.
+
+    With a salt too, numbers, dates, bytes and what can't be looked into get the same replacement. In an outline,
+    integers of a few digits may.
+    """
+    redacted = [one for one in ways if one is not None]
+    if not redacted:
+        return ""
+    how, values = "is redacted", "numbers, dates and some others"
+    if any(one.joins_texts for one in redacted):
+        how, values = "is redacted without a salt", "values"
+    return f"{what} {how}: replaced {values} that are equal now may have been different, so changes may be missing"
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import TypeVar
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
 from ckpt_cli.savers.about import About, Place, RecordFormat, Totals
 from ckpt_cli.savers.bundle.ends import VERSION
-from ckpt_cli.savers.bundle.index import Entry, Origin, Redaction
+from ckpt_cli.savers.bundle.index import Entry, Origin, Redaction, lost_differences
 from ckpt_cli.savers.bundle.packed import PackedThreads
 from ckpt_cli.savers.bundle.reader import BundleReader, Table
 from ckpt_cli.savers.bundle.records import StoredCheckpoint
@@ -89,6 +89,11 @@ class BundleSaver(PackedThreads):
         if not self._reader.unfinished:
             return ()
         return ("an addition to this bundle was cut off, or is being written now; what was there before is whole",)
+
+    @property
+    def lost_differences(self) -> str:  # type: ignore[override]
+        """See `Saver.lost_differences`."""
+        return lost_differences(self._path.name, [self.redaction])
 
     def totals(self) -> Totals:
         """Add up what the index says."""
