@@ -165,7 +165,7 @@ def _view(
         same=len({*before, *after}) - len(changes),
         meta=meta_changes,
         patch=Json(lambda reveal: list(patch(to_json(before, reveal), to_json(after, reveal)))),
-        notes=[*_notes(reader, older, differing), *_notes(other, newer, differing)],
+        notes=[*_notes(reader, older, differing), *_notes(other, newer, differing), *_lost_differences(reader, other)],
     )
 
 
@@ -205,6 +205,11 @@ def _state(reader: Reader, row: CheckpointRow | None, channels: Sequence[str]) -
 def _notes(reader: Reader, row: CheckpointRow | None, channels: Sequence[str]) -> Iterator[str]:
     if row is not None:
         yield from rebuilt_notes(reader, row.ref, channels)
+
+
+def _lost_differences(*readers: Reader) -> Iterator[str]:
+    """What redaction may hide on a side, once if both are in one database."""
+    yield from filter(None, dict.fromkeys(reader.saver.lost_differences for reader in readers))
 
 
 def _check_channels(channels: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:

@@ -279,8 +279,8 @@ def _head(session: Session, question: Question) -> dict[str, Any]:
             note for ref in ends for note in rebuilt_notes(reader, ref, question.steps[:1], question.named.reducers)
         ]
 
-    unproven = session.read(notes)
-    for note in unproven:
+    remarks = [*session.read(notes), *filter(None, [session.reader.saver.lost_differences])]
+    for note in remarks:
         session.say(note)
     return {
         "thread_id": row.thread_id,
@@ -291,5 +291,5 @@ def _head(session: Session, question: Question) -> dict[str, Any]:
         "path": question.path,
         "checkpoints": len(question.line),
         "command": list(question.command),
-        "notes": unproven,
+        "notes": remarks,
     }

@@ -108,7 +108,8 @@ class _Followed(View):
         path: what was asked for, in ckpt's own spelling.
         checkpoints: the number of checkpoints on the line.
         command: what a Command wrote to the channel at the line's end; no checkpoint holds it yet.
-        notes: why values aren't proven, if they are rebuilt and larger than every stored value that shows how.
+        notes: why values aren't proven: rebuilt, and larger than all that show how; or in a redacted bundle, where
+            equal ones may have differed.
     """
 
     verb: ClassVar[str] = "blame"

@@ -34,7 +34,8 @@ class DiffView(View):
         meta: with ``--meta``, the differences of metadata, versions and versions_seen.
         patch: an RFC 6902 patch that turns the older state into the newer one. A state is an object of channels, with
             values in the typed JSON form of ``show --json``. Secrets are masked unless ``--reveal`` is given.
-        notes: why values of the differing channels aren't proven: rebuilt, and larger than all that show how.
+        notes: why values of the differing channels aren't proven: rebuilt, and larger than all that show how; or in a
+            redacted bundle, where equal ones may have differed.
     """
 
     verb: ClassVar[str] = "diff"

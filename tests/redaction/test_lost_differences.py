@@ -1,5 +1,6 @@
 """Commands that compare values say that equal values of a redacted bundle may have been different."""
 
+import json
 import operator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -16,6 +17,11 @@ COMPARING = [
     ["log", "t"],
     ["tree", "t"],
     ["show", "t"],
+    ["diff", "t"],
+    ["blame", "t", "n"],
+    ["blame", "t", "n", "--history"],
+    ["blame", "t", "n", "--reverse"],
+    ["blame", "t", "log", "--reverse", "--at", "@^"],
     ["verify", "t"],
     ["replay", "t", "--to", "@"],
     ["bisect", "t", "--good", "step:0", "--where", "len(log) > 1"],
@@ -82,6 +88,30 @@ def test_an_outline_keeps_texts_apart(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["export", "-d", "some.ckpt", "-o", "more.ckpt", "--redact", "n", "--salt-env", "SALT"]) == 0
     capsys.readouterr()
     assert run(["verify", "-d", "more.ckpt"]) == 0 and "more.ckpt is redacted without a salt" in capsys.readouterr().err
+
+
+def test_diff_has_a_note_for_each_side(capsys: pytest.CaptureFixture[str]) -> None:
+    """The notes of `diff` name the bundle that is redacted, also the other one."""
+    export("--redact", "route")
+    capsys.readouterr()
+    assert run(["diff", "t", "-d", "agent.sqlite", "--other", "some.ckpt", "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert note.startswith(WITHOUT_SALT)
+    export("--redact", "n", "--salt-env", "SALT", file="salted.ckpt")
+    capsys.readouterr()
+    assert run(["diff", "t", "-d", "salted.ckpt", "--other", "some.ckpt", "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert [note.split()[0] for note in notes] == ["salted.ckpt", "some.ckpt"]
+
+
+@pytest.mark.parametrize("words", [[], ["--history"], ["--reverse"]])
+def test_blame_has_a_note(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """An answer of `blame`, whose author may be too early, has the remark in its JSON."""
+    export("--redact", "route")
+    capsys.readouterr()
+    assert run(["blame", "t", "route", *words, "-d", "some.ckpt", "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert note.startswith(WITHOUT_SALT)
 
 
 def test_a_folder_has_the_remark_of_its_bundles(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
