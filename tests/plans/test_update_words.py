@@ -63,15 +63,21 @@ def test_a_join_waits_for_the_nodes_that_the_plan_names(
         assert graph.invoke(None, on("t"))["log"] == [*done, "late"]
 
 
-def test_a_named_next_node_leaves_no_join_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As `update_state` does, ``--next`` writes the join beside the nodes that it names; the run shows it."""
-    path = tmp_path / "t.sqlite"
+def joined() -> "StateGraph[Bag]":
+    """Two nodes side by side, and one behind the join of both."""
     builder = StateGraph(Bag)
     for node in "ab":
         builder.add_node(node, says(node))
         builder.add_edge(START, node)
     builder.add_node("late", says("late"))
     builder.add_edge(["a", "b"], "late")
+    return builder
+
+
+def test_a_named_next_node_leaves_no_join_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `update_state` does, ``--next`` writes the join beside the nodes that it names; the run shows it."""
+    path = tmp_path / "t.sqlite"
+    builder = joined()
     with SqliteSaver.from_conn_string(str(path)) as saver:
         graph = builder.compile(checkpointer=saver)
         done = graph.invoke({"log": []}, on("t"))["log"]
@@ -126,12 +132,7 @@ def test_a_plan_says_why_a_node_is_due_after_an_update_as_that_node(
 ) -> None:
     """An update as the node behind a join leads to END, and the node is due all the same, as `get_state` says."""
     path = tmp_path / "t.sqlite"
-    builder = StateGraph(Bag)
-    for node in "ab":
-        builder.add_node(node, says(node))
-        builder.add_edge(START, node)
-    builder.add_node("late", says("late"))
-    builder.add_edge(["a", "b"], "late")
+    builder = joined()
     with SqliteSaver.from_conn_string(str(path)) as saver:
         builder.compile(checkpointer=saver).invoke({"log": []}, on("t"))
         graph = builder.compile(checkpointer=saver, interrupt_before=["late"])
