@@ -68,12 +68,14 @@ def line_between(reader: Reader, good: CheckpointRow, bad: CheckpointRow) -> Lin
 
 
 def by_expression(session: Session, where: Filter) -> Test:
-    """A test for which a checkpoint is bad if the expression is true; one that can't be read is skipped."""
+    """A test for which a checkpoint is bad if the expression is true; one that can't be read or decided is skipped."""
 
     def read(reader: Reader, ref: Ref) -> Answer:
-        status = ThreadStatus(reader, Thread(ref.thread_id, ref))
+        status, undecided = ThreadStatus(reader, Thread(ref.thread_id, ref), rebuilds=True), where.undecided.copy()
         is_bad = status.fits(where)
-        return Answer(Verdict.SKIP, why=status.problem) if status.problem else Answer(_verdict(is_bad=is_bad))
+        unknown = sorted(name for name, count in where.undecided.items() if count > undecided[name])
+        why = status.problem or (f"the value of delta channel {unknown[0]!r} isn't known there" if unknown else "")
+        return Answer(Verdict.SKIP, why=why) if why else Answer(_verdict(is_bad=is_bad))
 
     return lambda ref: session.read(lambda reader: read(reader, ref))
 

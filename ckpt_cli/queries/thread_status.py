@@ -55,13 +55,20 @@ def nothing_since(source: object, tasks: Collection[Task]) -> str | None:
 class ThreadStatus:
     """The status of one thread and of its head; each part is read when it is first used.
 
-    `title_of_input` gives the title of an input by its checkpoint, if many were read at once.
+    `title_of_input` gives the title of an input by its checkpoint, if many were read at once. With `rebuilds`, a filter
+    also gets the values of delta channels that aren't stored at the head, which reads other checkpoints too.
     """
 
     def __init__(
-        self, reader: Reader, thread: Thread, title_of_input: Callable[[Ref], str | None] | None = None
+        self,
+        reader: Reader,
+        thread: Thread,
+        title_of_input: Callable[[Ref], str | None] | None = None,
+        *,
+        rebuilds: bool = False,
     ) -> None:
         self._reader = reader
+        self._rebuilds = rebuilds
         self._thread = thread
         self._title_of_input = title_of_input
         self.problem: str | None = None
@@ -165,10 +172,23 @@ class ThreadStatus:
         if name == "values" or name in deltas(self.state):
             from ckpt_cli.history.state.where_values import StoredValues, Undecided
 
+            rebuilt = self._rebuilt
             if name == "values":
-                return StoredValues(self.state.values, deltas(self.state))
+                return StoredValues({**self.state.values, **rebuilt}, deltas(self.state) - rebuilt.keys())
+            if name in rebuilt:
+                return rebuilt[name]
             raise Undecided(name)
         return self._of_tasks(name)
+
+    @cached_property
+    def _rebuilt(self) -> dict[str, Any]:
+        """The known values of delta channels that store none here."""
+        if not self._rebuilds:
+            return {}
+        from ckpt_cli.history.reducers.rebuilt import is_unproven
+
+        deltas = Inspection(self._reader, self._thread.head).deltas()
+        return {channel: value for channel, one in deltas.items() if not is_unproven(value := one.value)}
 
     def _of_tasks(self, name: str) -> Any:
         """The error texts of failed tasks, or the nodes of failed and waiting tasks; of ``error``, ``node`` the first.
