@@ -208,7 +208,7 @@ def _how_applied(rebuilt: "Rebuilt") -> str:
     if rebuilt.reducer is not None:
         shown = 0 if rebuilt.evidence is None else rebuilt.evidence.steps
         values = "1 value" if shown == 1 else f"{shown} values"
-        is_few = 0 < shown < _MANY or rebuilt.is_beyond
+        is_few = 0 < shown < _MANY or rebuilt.is_larger
         return f" by {rebuilt.reducer.name}{f', shown by {values}' if is_few else ''}"
     if rebuilt.supposed is not None:
         return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot proves it"

@@ -158,6 +158,9 @@ def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
     for channel, proven in sorted(snapshots.unused.items()):
         why = "stored values contradict it" if proven is None else f"stored values show {proven.name}"
         yield f"{channel}: your reducer isn't used where {why}"
+    for channel in sorted(snapshots.larger):
+        why = "no stored value has so many, so nothing shows that your reducer doesn't trim them"
+        yield f"{channel} is stored with all its messages: {why} (--reducer {argument(f'{channel}=messages')})"
     for channel in sorted(snapshots.unknown):
         yield f"no snapshot of {channel} where nothing proves its value: its ancestors stay (--reducer {channel}=NAME)"
     for channel, reducer in sorted(snapshots.beyond.items()):

@@ -31,6 +31,7 @@ class Snapshots:
         channels: checkpoint to the channels that it will store whole.
         unknown: the channels of which some value is proven by nothing, so that ancestors stay for them.
         beyond: those of which some value has more elements than all that show the reducer, with this reducer.
+        larger: the channels of messages that are stored with more of them than any value that shows the merge.
         unordered: those of which LangGraph's saver may read some value otherwise, so that ancestors stay for them.
         named: the channels whose reducer only a person named.
         unused: the channels for which a person's reducer isn't used, with the one that stored values prove, if any.
@@ -47,6 +48,7 @@ class Snapshots:
         self.channels: dict[Ref, set[str]] = {}
         self.unknown: set[str] = set()
         self.beyond: dict[str, Reducer] = {}
+        self.larger: set[str] = set()
         self.unordered: set[str] = set()
         self.named: dict[str, Reducer] = {}
         self.unused: dict[str, Reducer | None] = {}
@@ -79,9 +81,15 @@ class Snapshots:
         is_possible = self._sizes[ref, channel] is not None
         if is_possible:
             self.channels.setdefault(ref, set()).add(channel)
+            self._note_size(ref, channel)
         else:
             self._note_refusal(ref, channel)
         return is_possible
+
+    def _note_size(self, ref: Ref, channel: str) -> None:
+        one = self._deltas(ref).get(channel)
+        if one is not None and one.is_larger and channel not in self._reducers:
+            self.larger.add(channel)
 
     def _note_refusal(self, ref: Ref, channel: str) -> None:
         one = self._deltas(ref).get(channel)

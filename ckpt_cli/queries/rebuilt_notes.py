@@ -20,7 +20,7 @@ def rebuilt_notes(reader: Reader, ref: Ref, channels: Collection[str], named: Co
     except CkptError:  # whoever prints the value says why it can't be read
         return
     for channel, one in deltas.items():
-        if channel in channels and channel not in named and (reducer := one.reducer) is not None and one.is_beyond:
+        if channel in channels and channel not in named and (reducer := one.reducer) is not None and one.is_larger:
             shown = f"{count_text(one.shown.steps, 'stored value')} show{'s' if one.shown.steps == 1 else ''}"
             place = f"{channel} at {reader.short(ref.thread_id)(ref.checkpoint_id)}"
             yield f"{place} is rebuilt by {reducer.name}, as {shown}; none has so many elements, so it isn't proven"

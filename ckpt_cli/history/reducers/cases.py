@@ -44,6 +44,8 @@ def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, 
     found: set[Case] = set()
     if not _DICTS.isdisjoint(reducers) and all(isinstance(write, dict) for write in writes):
         found.update(_keys_again(before, writes, proving))
+        if WITHOUT_NULLS in reducers and isinstance(before, dict) and None in before.values():
+            found.add(("a null that it has already",))
     if SETS in reducers and any(_elements_again(before, writes, proving)):
         found.add(("an element that it has already",))
     if MESSAGES not in reducers and not _LISTS.isdisjoint(reducers):

@@ -76,12 +76,16 @@ class Rebuilt:
         return proven.reducer if all(same(value, self.value_by(other)) for other in proven.equals) else None
 
     @property
-    def is_beyond(self) -> bool:
+    def is_larger(self) -> bool:
         """Whether the value has more elements than all values that show the reducer, which may leave out some then."""
         reducer = self.reducer
-        if reducer is None or self.is_settled:
-            return False
-        return self.shown.cases.is_beyond(reducer, self.value_by(reducer))
+        return reducer is not None and not self.is_settled and self.shown.cases.is_larger(self.value_by(reducer))
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it is larger, and the reducer isn't LangGraph's own, so that no change may store the value."""
+        reducer = self.reducer
+        return self.is_larger and reducer is not None and self.shown.cases.is_beyond(reducer, self.value_by(reducer))
 
     @property
     def proven(self) -> Reducer | None:

@@ -39,12 +39,17 @@ class ShownCases:
         """A case in which these writes are and that no stretch shows; "" if there is none."""
         return unmet(reducers, self._met, before, writes)
 
-    def is_beyond(self, reducer: Reducer, value: Any) -> bool:
-        """Whether a value has more elements than all that were shown; then the reducer may leave out some of them.
+    def is_larger(self, value: Any) -> bool:
+        """Whether a value has more elements than all that were shown; then the reducer may leave out some of them."""
+        return not 0 <= size_of(value) <= self.largest
 
-        The message merge is LangGraph's own, which has no such bound (langgraph 1.2 ``pregel/_messages.py``).
+    def is_beyond(self, reducer: Reducer, value: Any) -> bool:
+        """Whether a value is so much larger that no change may store it.
+
+        The message merge is LangGraph's own, which has no such bound (langgraph 1.2 ``pregel/_messages.py``): of it a
+        note is enough, though a reducer around it may trim the list.
         """
-        return reducer is not MESSAGES and not 0 <= size_of(value) <= self.largest
+        return reducer is not MESSAGES and self.is_larger(value)
 
 
 def size_of(value: Any) -> int:
