@@ -21,7 +21,8 @@ from ckpt_cli.savers.faults import ConnectionLost, LostWriting, not_encrypted
 from ckpt_cli.savers.postgres.address import Address
 from ckpt_cli.savers.postgres.faults import connection_fault, reading_fault, writing_fault
 from ckpt_cli.savers.postgres.lock_holders import waiting_line
-from ckpt_cli.savers.postgres.result_pages import Parameters, Query, ResultPages, ResultRow
+from ckpt_cli.savers.postgres.result_pages import Parameters, ResultPages
+from ckpt_cli.savers.sql.engine import Query, ResultRow
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from psycopg.rows import tuple_row
 from ckpt_cli.savers.postgres.address import Address
 from ckpt_cli.savers.postgres.connection import IF_ASKED, Connection
 from ckpt_cli.savers.postgres.faults import connection_fault
-from ckpt_cli.savers.postgres.result_pages import ResultRow
+from ckpt_cli.savers.sql.engine import ResultRow
 
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool

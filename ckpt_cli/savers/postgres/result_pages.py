@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
 
 import psycopg
 from psycopg.pq import PipelineStatus
 
 from ckpt_cli.model import Scalar
+from ckpt_cli.savers.sql.engine import Query, ResultRow
 
-ResultRow = tuple[Any, ...]
 Parameters = Sequence[Scalar | list[Scalar]]
-Query = tuple[str, Parameters]
 
 _FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows in a page
 _PAGE_BYTES = 4_000_000
