@@ -80,8 +80,9 @@ class Snapshots:
             self._sizes[ref, channel] = self._encoded_size(ref, channel)
         is_possible = self._sizes[ref, channel] is not None
         if is_possible:
-            self.channels.setdefault(ref, set()).add(channel)
-            self._note_size(ref, channel)
+            if channel not in self.channels.setdefault(ref, set()):
+                self._note_size(ref, channel)
+            self.channels[ref].add(channel)
         else:
             self._note_refusal(ref, channel)
         return is_possible

@@ -84,8 +84,7 @@ class Rebuilt:
     @property
     def is_beyond(self) -> bool:
         """Whether it is larger, and the reducer isn't LangGraph's own, so that no change may store the value."""
-        reducer = self.reducer
-        return self.is_larger and reducer is not None and self.shown.cases.is_beyond(reducer, self.value_by(reducer))
+        return self.is_larger and self.reducer is not MESSAGES
 
     @property
     def proven(self) -> Reducer | None:
