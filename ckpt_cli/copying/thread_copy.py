@@ -45,6 +45,8 @@ class ThreadCopy:
     Attributes:
         checkpoints: how many checkpoints the target lacks, once `missing` is read.
         writes: how many writes it lacks.
+        is_sealed_otherwise: `missing` compared a value that is encrypted there and was to be decrypted, or the
+            other way round.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class ThreadCopy:
         changed = ChangedRecords(changes, source.codec, target.codec, form) if changes else None
         self._recast = Recast(source.codec, wrote, form, changed)
         self._decode = target.codec.decode
+        self._seals, self.is_sealed_otherwise = bool(changes.decrypt or changes.key_env), False
         self.checkpoints = self.writes = 0
         self._replaced: set[Name] = set()
         self._more: list[tuple[CheckpointRow, Set[str]]] = []  # checkpoints with snapshots that the target lacks
@@ -173,6 +176,7 @@ class ThreadCopy:
     def _is_same(self, stored: Checkpoint, made: Checkpoint) -> bool:
         if stored.row.parent_id != made.row.parent_id:
             return False
+        self._compare_seals(_payloads(stored), _payloads(made))
         if stored._replace(row=made.row) == made:
             return True
         metadata = [read_metadata(self._decode(one.metadata))[0] for one in (stored, made)]
@@ -191,7 +195,12 @@ class ThreadCopy:
     def _is_equal(self, one: Payload | None, other: Payload | None) -> bool:
         if one is None or other is None or one == other:
             return one == other
+        self._compare_seals([one], [other])
         return same(self._decode(one), self._decode(other))
+
+    def _compare_seals(self, stored: Iterable[Payload], made: Iterable[Payload]) -> None:
+        if self._seals and any(map(_is_sealed, stored)) != any(map(_is_sealed, made)):
+            self.is_sealed_otherwise = True
 
 
 def _counts_in_integers(source: Reader, thread_id: str) -> bool:
@@ -231,6 +240,10 @@ def _conflict(name: Name) -> Refused:
 def _must_be_here(record: Record) -> None:
     if any(payload.tag == LOST for payload in _payloads(record)):
         raise Refused(f"{in_words(name_of(record))} has a value that isn't in the database")
+
+
+def _is_sealed(payload: Payload) -> bool:
+    return payload.tag.endswith("+aes")
 
 
 def _payloads(record: Record) -> Iterator[Payload]:

@@ -100,13 +100,19 @@ def copy_threads(
     view = change_many(target, verb, summary, planned(), skip_refused=options.skip_refused, streams=copies)
     if known and not options.follows:
         target.say(f"already there, with all that was to be copied: {count_text(known, 'thread')}")
+    if copies.sealed_otherwise:
+        target.say(_kept_seals(copies.sealed_otherwise, changes))
     if view.applied and options.check:
         copies.check(view)
     return view
 
 
 class Copies:
-    """The copies of many threads; each thread's records are read once for the plan, and once more to be written."""
+    """The copies of many threads; each thread's records are read once for the plan, and once more to be written.
+
+    Attributes:
+        sealed_otherwise: so many threads have values in the target that stay encrypted, or stay what they are.
+    """
 
     def __init__(
         self, source: Session, target: Session, options: CopyOptions, verb: str, must_fit: MustFit, kept: Kept | None
@@ -117,6 +123,7 @@ class Copies:
         self._largest: dict[str, int] = {}
         self._spool = ChangeSpool(target.reader.saver)
         self._seen: dict[str, bytes] = {}
+        self.sealed_otherwise = 0
 
     def plan(self, thread_id: str) -> Streamed | str | None:
         """The plan for one thread, or why it can't be copied; None if the target lacks nothing."""
@@ -148,6 +155,7 @@ class Copies:
             size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
             newest = max(newest, name.checkpoint_id) if isinstance(name, Ref) and not name.ns else newest
+        self.sealed_otherwise += copy.is_sealed_otherwise
         if not counts:
             return None
         plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=newest != "")
@@ -266,3 +274,10 @@ class Copies:
     def _state_of_source(self, thread_id: str) -> Seen:
         reader = self._source.reader
         return reader.moment(lambda: basis_of(reader.saver, Ref(thread_id, ANY_NS, "")))
+
+
+def _kept_seals(threads: int, changes: PayloadChanges) -> str:
+    """That what the target has isn't decrypted or encrypted anew."""
+    is_now, asked = ("not encrypted", "encrypted") if changes.key_env else ("encrypted", "decrypted")
+    what = f"{count_text(threads, 'thread')} of the target {'is' if threads == 1 else 'are'} {is_now} there"
+    return f"{what}, in whole or in part, and what is there stays as it is; delete it there first to copy it {asked}"

@@ -118,6 +118,26 @@ def test_from_key_to_key(request: pytest.FixtureRequest, capsys: Any) -> None:
     assert copied(*words, "KEY", code=7, capsys=capsys)["refused"] == 1
 
 
+def test_what_is_there_stays_as_it_is(request: pytest.FixtureRequest, capsys: Any) -> None:
+    """What the target has isn't decrypted or encrypted anew, and that is said; where it is as asked, nothing is."""
+    source, sealed, plain = (places(request, "sqlite")() for _ in range(3))
+    with source.official() as saver:
+        line(encrypted(saver), "a").invoke({"log": [NEEDLE]}, on("t"))
+    decrypts, encrypts = ["--key-env", "KEY", "--decrypt"], ["--key-env", "KEY", "--encrypt-key-env", "KEY"]
+    copied(source.url, sealed.url, capsys=capsys)
+    copied(source.url, plain.url, *decrypts, capsys=capsys)
+    expected = {
+        (sealed.url, "decrypted"): "is encrypted there",
+        (plain.url, "encrypted"): "is not encrypted there",
+        (sealed.url, "encrypted"): "",
+        (plain.url, "decrypted"): "",
+    }
+    for (url, asked), words in expected.items():
+        assert run(["copy", source.url, url, *(decrypts if asked == "decrypted" else encrypts), "--yes"]) == 0
+        said = capsys.readouterr().err
+        assert words in said and ("stays as it is" in said) == bool(words)
+
+
 @pytest.mark.slow
 def test_redis_has_no_encryption(request: pytest.FixtureRequest, capsys: Any) -> None:
     """Its saver stores checkpoints as JSON, so encrypting them is refused before anything is read."""
