@@ -120,18 +120,18 @@ def _compare_objects(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]])
 def _sorted(items: list[Any]) -> list[Any]:
     """The elements of a set, sorted, because each Python process stores the same set of texts in another order."""
     try:
-        return sorted(items, key=_sort_key)
+        return sorted(items, key=sort_key)
     except RecursionError:
         return items
 
 
-def _sort_key(value: Any) -> tuple[str, Any]:
+def sort_key(value: Any) -> tuple[str, Any]:
     """A sort key that is equal for values that are the same. Two keys with the same first part can be compared."""
     if isinstance(value, Comparable):
         elements = [value.state] if value.members is None else value.members
-        return "", (value.identity, sorted(map(_sort_key, elements)))
+        return "", (value.identity, sorted(map(sort_key, elements)))
     if isinstance(value, dict):
-        return "dict", sorted((_sort_key(key), _sort_key(item)) for key, item in value.items())
+        return "dict", sorted((sort_key(key), sort_key(item)) for key, item in value.items())
     if isinstance(value, list | tuple):
-        return type(value).__name__, [_sort_key(item) for item in value]
+        return type(value).__name__, [sort_key(item) for item in value]
     return type(value).__name__, repr(value)

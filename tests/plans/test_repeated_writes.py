@@ -3,6 +3,7 @@
 import json
 import operator
 from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict
 
@@ -38,6 +39,10 @@ def _toggle(old: set[str], new: set[str]) -> set[str]:
 
 def _replace(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list({item["id"]: item for item in (*old, *new)}.values())
+
+
+def _if_new(old: list[Any], new: list[Any]) -> list[Any]:
+    return old + [item for item in new if item not in old]
 
 
 def _unite(old: Any, new: Any) -> Any:
@@ -89,6 +94,9 @@ REPLACES = Graph(
 ONE_WRITE = Graph(
     Annotated[list[Any], _replace], lambda turn: [{"id": turn, "w": 0}], [{"id": 99, "w": 1}, {"id": 99, "w": 2}]
 )
+DATES = Graph(
+    Annotated[list[date], _if_new], lambda turn: [date(2026, 1, 1) + timedelta(turn)], lambda _: [date(2026, 1, 3)]
+)
 UNDECIDED = {"counts": COUNTS, "highest": HIGHEST, "deep": DEEP, "replaces": REPLACES}
 
 
@@ -135,6 +143,15 @@ def test_updates_one_after_the_other_are_refused_as_one_is(
     _play(path := tmp_path / "t.sqlite", graph, fails=False)
     words = _bulk(path, [[graph.again for _ in step] for step in supersteps])
     assert "no step that counts shows" in _refusal(words, capsys)
+
+
+def test_an_object_that_comes_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A date that the list has is known to be kept only from a step with such a one; also one that a person types."""
+    _play(path := tmp_path / "t.sqlite", DATES, fails=True)
+    assert "an object that it has already" in _refusal(["replay", "t", "--commit", "-d", str(path)], capsys)
+    typed = json.dumps({"x": [{"$type": "datetime.date", "$value": "2026-01-02"}]})
+    words = ["update", "t", "--values", typed, "--as-node", "one", *_NEXT, "-d", str(path)]
+    assert "an object that it has already" in _refusal(words, capsys)
 
 
 def test_the_elements_of_a_set_that_come_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

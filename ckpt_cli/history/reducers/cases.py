@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, starmap
 from typing import Any
 
-from ckpt_cli.history.reducers.known_items import KnownItems, fields_of, may_be_alike
+from ckpt_cli.history.reducers.known_items import KnownItems, fields_of, has_object_again, may_be_alike
 from ckpt_cli.history.reducers.reducers import (
     APPEND,
     COLLECT,
@@ -30,6 +30,7 @@ Case = tuple[str, ...]
 
 _DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, COLLECT, GATHER, NEW})
 _KEY = "a key under which it has already"
+_OBJECT = "an object that it has already"
 
 
 def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, proving: bool = False) -> set[Case]:
@@ -128,7 +129,7 @@ def _elements_again(before: Any, writes: Iterable[Any], proving: bool) -> Iterat
 
 
 def _items_again(before: Any, writes: Iterable[Any], *, drops: bool) -> Iterator[Case]:
-    """The cases of items that share a field with one that the list has, whose values differ in all its items.
+    """The cases of objects that come again, and of items that share a field whose values differ in all of the list.
 
     Args:
         before: the list.
@@ -138,6 +139,8 @@ def _items_again(before: Any, writes: Iterable[Any], *, drops: bool) -> Iterator
     new = [item for write in writes for item in (write if isinstance(write, list) else [write])]
     fields = {field for item in new for field in fields_of(item)}
     known_items = before if isinstance(before, list) else []
+    if has_object_again(known_items, new):
+        yield (_OBJECT,)
     if not fields or not may_be_alike(known_items, new):
         return
     known = KnownItems(known_items, fields)

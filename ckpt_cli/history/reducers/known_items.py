@@ -1,10 +1,11 @@
-"""The items of a list by the fields that may tell them apart, as an ``id`` or a ``url``."""
+"""The items of a list by the fields that may tell them apart, as an ``id`` or a ``url``; objects that are equal."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from ckpt_cli.values.node import Node
+from ckpt_cli.values.same import sort_key
 
 _MANY = 8  # if a field tells so many items apart, it may be what they are known by, whatever its name is
 _ID_NAMES = frozenset(
@@ -60,6 +61,24 @@ def may_be_alike(items: Sequence[Any], new: Sequence[Any]) -> bool:
         if len(set(values)) < len(values):
             return True
     return False
+
+
+def has_object_again(items: Iterable[Any], new: Iterable[Any]) -> bool:
+    """Whether a new item is an object that equals another new one, or one that the list has.
+
+    Objects of one encoding are compared by their bytes; a set has them in an order that means nothing, and what a
+    person typed has none.
+    """
+    objects = [item for item in new if isinstance(item, Node)]
+    by_content = any(one.raw is None or one.unordered for one in objects)
+
+    def key(one: Node) -> Any:
+        return repr(sort_key(one)) if by_content else (one.encoding, one.raw)
+
+    keys = {key(one) for one in objects}
+    if len(keys) < len(objects):
+        return True
+    return bool(keys) and any(key(item) in keys for item in items if isinstance(item, Node))
 
 
 def _names_items(field: Any) -> bool:
