@@ -81,15 +81,12 @@ def copy_threads(
     changes = options.changes
     if changes.key_env:
         must_be_sealable(target.reader.saver.form)
-    copies, known = Copies(source, target, options, verb, must_fit, kept), 0
+    copies = Copies(source, target, options, verb, must_fit, kept)
 
     def planned() -> Iterator[Planned]:
-        nonlocal known
         for thread_id in thread_ids:
             found = copies.plan(thread_id)
-            if found is None:
-                known += 1
-            else:
+            if found is not None:
                 yield thread_id, found
         if not options.follows:
             changes.must_have_matched()
@@ -98,21 +95,14 @@ def copy_threads(
     redacted = ", which is redacted: its threads are not what they were" if "redacted" in about.facts else ""
     summary = f"from {about.location}{changes.words}{redacted}{', following' if options.follows else ''}"
     view = change_many(target, verb, summary, planned(), skip_refused=options.skip_refused, streams=copies)
-    if known and not options.follows:
-        target.say(f"already there, with all that was to be copied: {count_text(known, 'thread')}")
-    if copies.sealed_otherwise:
-        target.say(_kept_seals(copies.sealed_otherwise, changes))
+    copies.say_what_was_there()
     if view.applied and options.check:
         copies.check(view)
     return view
 
 
 class Copies:
-    """The copies of many threads; each thread's records are read once for the plan, and once more to be written.
-
-    Attributes:
-        sealed_otherwise: so many threads have values in the target that stay encrypted, or stay what they are.
-    """
+    """The copies of many threads; each thread's records are read once for the plan, and once more to be written."""
 
     def __init__(
         self, source: Session, target: Session, options: CopyOptions, verb: str, must_fit: MustFit, kept: Kept | None
@@ -123,7 +113,7 @@ class Copies:
         self._largest: dict[str, int] = {}
         self._spool = ChangeSpool(target.reader.saver)
         self._seen: dict[str, bytes] = {}
-        self.sealed_otherwise = 0
+        self._known = self._sealed_otherwise = 0
 
     def plan(self, thread_id: str) -> Streamed | str | None:
         """The plan for one thread, or why it can't be copied; None if the target lacks nothing."""
@@ -155,8 +145,9 @@ class Copies:
             size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
             newest = max(newest, name.checkpoint_id) if isinstance(name, Ref) and not name.ns else newest
-        self.sealed_otherwise += copy.is_sealed_otherwise
+        self._sealed_otherwise += copy.is_sealed_otherwise
         if not counts:
+            self._known += 1
             return None
         plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=newest != "")
         plan = plan._replace(verb=self._verb, summary=plan.summary + self._new_head(thread_id, newest))
@@ -232,6 +223,18 @@ class Copies:
         reader, changes = self._source.reader, self._options.changes
         return ThreadCopy(reader, self._target.reader, thread_id, reader.saver.form_of(thread_id), changes)
 
+    def say_what_was_there(self) -> None:
+        """Say how many threads lacked nothing, and that what the target has isn't decrypted or encrypted anew."""
+        if self._known and not self._options.follows:
+            self._target.say(f"already there, with all that was to be copied: {count_text(self._known, 'thread')}")
+        if threads := self._sealed_otherwise:
+            is_now, asked = (
+                ("not encrypted", "encrypted") if self._options.changes.key_env else ("encrypted", "decrypted")
+            )
+            what = f"{count_text(threads, 'thread')} of the target {'is' if threads == 1 else 'are'} {is_now} there"
+            way = f"delete it there first to copy it {asked}"
+            self._target.say(f"{what}, in whole or in part, and what is there stays as it is; {way}")
+
     def check(self, view: BulkView) -> None:
         """Read the rows of the copied threads back, and compare each with what was to be written."""
         for line in view.threads:
@@ -274,10 +277,3 @@ class Copies:
     def _state_of_source(self, thread_id: str) -> Seen:
         reader = self._source.reader
         return reader.moment(lambda: basis_of(reader.saver, Ref(thread_id, ANY_NS, "")))
-
-
-def _kept_seals(threads: int, changes: PayloadChanges) -> str:
-    """That what the target has isn't decrypted or encrypted anew."""
-    is_now, asked = ("not encrypted", "encrypted") if changes.key_env else ("encrypted", "decrypted")
-    what = f"{count_text(threads, 'thread')} of the target {'is' if threads == 1 else 'are'} {is_now} there"
-    return f"{what}, in whole or in part, and what is there stays as it is; delete it there first to copy it {asked}"

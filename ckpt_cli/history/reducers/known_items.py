@@ -1,4 +1,4 @@
-"""The items of a list by the fields that may tell them apart, as an ``id`` or a ``url``; objects that are equal."""
+"""Items of a list that come again: equal objects, and items known by a field, as an ``id`` or a ``url``."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
