@@ -11,6 +11,7 @@ from ckpt_cli.output.text.contributors import name_of
 from ckpt_cli.output.theme import TIMES
 from ckpt_cli.parameters.options import Limit, Ns, OptionalRev, Thread
 from ckpt_cli.queries.fleet_values import ChannelSizes
+from ckpt_cli.queries.namespace_walk import NO_WRITES
 from ckpt_cli.queries.thread_trace import ThreadTrace
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -205,8 +206,9 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     made = [step for step in traced.steps if step.made is not None]
     missing = sum(not step.recorded for step in made) + traced.lost_starts
     if missing:
-        why = 'langgraph 0.0, durability="exit", checkpoints that were removed, or a second run or update'
-        yield f"{missing:,} of {count_text(len(made) + traced.lost_starts, 'step')} left no writes, as with {why}"
+        of = ", ".join(f"{name_of(path, node, '')} {count:,}{TIMES}" for (path, node), count in traced.silent.items())
+        steps = f"{missing:,} of {count_text(len(made) + traced.lost_starts, 'step')}{of and f' ({of})'}"
+        yield f"{steps} left no writes, as with {NO_WRITES} or a second run or update"
     read, wrote = traced.tally.tokens.unplaced
     if read or wrote:
         yield f"{read:,} input and {wrote:,} output tokens are of messages that no node is known to have written"

@@ -16,6 +16,8 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
 _AT_ONCE = 500  # checkpoints
+NO_WRITES = 'langgraph 0.0, durability="exit", checkpoints that were removed, nodes that wrote only an UntrackedValue,'
+"""Why a step may have left no writes; langgraph 1.2 ``pregel/_loop.py: put_writes`` leaves out untracked ones."""
 
 
 class NamespaceWalk:

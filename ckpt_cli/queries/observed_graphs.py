@@ -9,7 +9,7 @@ from ckpt_cli.history.tasks.run_ends import RunEnds
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.model import Thread
-from ckpt_cli.queries.namespace_walk import NamespaceWalk
+from ckpt_cli.queries.namespace_walk import NO_WRITES, NamespaceWalk
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.graph import EdgeView, GraphPartView, NodeView
@@ -49,7 +49,7 @@ def _of_namespace(reader: Reader, thread_id: str, ns: str) -> ObservedGraph:
     for page in walk.pages():
         for checkpoint_id in page:
             runs = walk.runs(checkpoint_id)
-            _add_step(graph, walk, checkpoint_id, runs)
+            _add_step(graph, walk, checkpoint_id, runs, ends)
             for name in walk.left(checkpoint_id):
                 graph.node(name).left += 1
             ways: list[Edge] = []
@@ -67,7 +67,9 @@ def _of_namespace(reader: Reader, thread_id: str, ns: str) -> ObservedGraph:
     return graph
 
 
-def _add_step(graph: ObservedGraph, walk: NamespaceWalk, checkpoint_id: str, runs: Sequence[TaskRun]) -> None:
+def _add_step(
+    graph: ObservedGraph, walk: NamespaceWalk, checkpoint_id: str, runs: Sequence[TaskRun], ends: RunEnds
+) -> None:
     """Count a checkpoint and the step that made it; `runs` are the tasks that started from it."""
     graph.checkpoints += 1
     attribution, nodes = walk.reads.attribution, walk.reads.step_nodes
@@ -77,8 +79,9 @@ def _add_step(graph: ObservedGraph, walk: NamespaceWalk, checkpoint_id: str, run
     if source == "update" and attribution.unordered(checkpoint_id) is None and not walk.edited_task_of(checkpoint_id):
         graph.add_edited(dict.fromkeys(run.node for run in runs if run.kind is RunKind.TASK))
     if walk.is_unrecorded(checkpoint_id):
-        before = attribution.start_of(checkpoint_id)
-        graph.add_unrecorded(nodes.nodes(checkpoint_id), list(nodes.nodes(before)) if before else [])
+        before, ran = attribution.start_of(checkpoint_id), list(nodes.nodes(checkpoint_id))
+        led = ends.take_due(checkpoint_id, ran)
+        graph.add_unrecorded(ran, list(nodes.nodes(before)) if before else [], led)
     elif source in ("loop", ""):
         graph.partly.update(nodes.unstored_results.of(checkpoint_id, ()))
 
@@ -122,8 +125,7 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
         yield "no channel names a node, so this is no StateGraph, and only some edges are known"
     if graph.unrecorded:
         steps = f"{graph.unrecorded:,} of {graph.steps:,} step{'' if graph.steps == 1 else 's'}"
-        why = 'langgraph 0.0, durability="exit", checkpoints that were removed, or a second run'
-        yield f"{steps} left no writes, as with {why}"
+        yield f"{steps} left no writes, as with {NO_WRITES} or a second run"
     if graph.partly:
         of = ", ".join(f"{name} {count:,}×" for name, count in sorted(graph.partly.items()))
         yield f'not all results are stored of {of}, as with durability="exit": these runs and their edges are missing'

@@ -7,7 +7,7 @@ of a plain edge after its source; who listens to it is learned from ``versions_s
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -184,15 +184,21 @@ class ObservedGraph:
         """Add that an error handler ran for a failed node."""
         self.edges[Edge(failed, handler, EdgeKind.ERROR)] += 1
 
-    def add_unrecorded(self, nodes: Iterable[str], before: Sequence[str]) -> None:
-        """Add a step without writes: the nodes that ran in it, and those that made the checkpoint before."""
+    def add_unrecorded(self, nodes: Iterable[str], before: Sequence[str], led: Collection[str]) -> None:
+        """Add a step without writes.
+
+        Args:
+            nodes: those that ran in it.
+            before: those that made the checkpoint before.
+            led: those to which stored writes led, so that their edges are counted.
+        """
         self.unrecorded += 1
         for name in nodes:
             if name == "?":
                 continue
             self.node(name).unrecorded += 1
             known = tuple(sorted(one for one in before if one != "?"))
-            if known and name != START:
+            if known and name != START and name not in led:
                 only = known[0] if len(known) == 1 else None
                 self.edges[Edge(only, name, proof=Proof.CANDIDATES, candidates=known)] += 1
 

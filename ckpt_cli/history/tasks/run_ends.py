@@ -1,6 +1,6 @@
 """`RunEnds`: whether a task that led nowhere ended there, or a node ran next to which nothing led."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ckpt_cli.history.tasks.observed_graph import Edge, ObservedGraph, Proof
@@ -58,6 +58,14 @@ class RunEnds:
             self._close(step, set())
         else:
             self._open[child] = step
+
+    def take_due(self, child: str, nodes: Iterable[str]) -> set[str]:
+        """Those nodes to which stored writes led and that ran in the step that made `child`, though they left none."""
+        step = self._open.get(child)
+        led = set() if step is None else step.due.intersection(nodes)
+        if step is not None:
+            step.due.difference_update(led)
+        return led
 
     def finish(self) -> None:
         """Nothing ran after the steps that are left."""

@@ -46,7 +46,7 @@ def _heading(view: TraceView, width: int) -> Iterator[Line]:
     times += [
         f"{word} {elapsed(spent)}" for spent, word in ((sums.waiting, "waited"), (sums.stopped, "stopped")) if spent
     ]
-    times += [f"between runs {elapsed(sums.between)}"] if sums.between else []
+    times += [f"{_between(view.steps)} {elapsed(sums.between)}"] if sums.between else []
     times += [f"in or before steps that aren't stored {elapsed(sums.unstored)}"] if sums.unstored else []
     name: Line = [("title", truncate(view.thread_id, width // 2)), ("id", f"  {view.short}"), ("", "   ")]
     first, *others = _together(times or ["no time is known"], width - line_len(name))
@@ -58,6 +58,12 @@ def _heading(view: TraceView, width: int) -> Iterator[Line]:
     read, wrote = sums.input_tokens + sums.unplaced_tokens[0], sums.output_tokens + sums.unplaced_tokens[1]
     facts += [f"tokens {read:,} {LEADS_TO} {wrote:,}"] if read or wrote else []
     yield from ([("muted", text)] for text in _together(facts, width))
+
+
+def _between(steps: Iterable[TraceStep]) -> str:
+    between = [step for step in steps if step.depth == 0 and step.spent == "between"]
+    is_mixed = any(step.ran_nodes or not step.recorded for step in between)
+    return "between runs, and in steps whose start isn't known" if is_mixed else "between runs"
 
 
 def _together(parts: Sequence[str], cells: int) -> list[str]:
@@ -149,10 +155,11 @@ def _steps(view: TraceView, _: int) -> Iterator[Line]:
 def _who(step: TraceStep) -> str:
     names = counted(f"{name_of(step.path, task.node, task.kind)}{_mark(task)}" for task in step.tasks)
     wait = _WAITS.get(step.spent, "")
-    wait = f"includes the time {wait}" if step.spent == "between" and step.ran_nodes else wait
+    if step.spent == "between" and (step.ran_nodes or not step.recorded):
+        wait = f"{'includes' if step.recorded else 'may include'} the time {wait}"
     lost = "" if step.recorded or step.spent == "unstored" else "left no writes"
     command = "" if step.command is None else f"pending Command: {command_words(step.command)}"
-    return f" {BETWEEN} ".join(part for part in (names, wait, lost, command) if part)
+    return f" {BETWEEN} ".join(part for part in (names, lost, wait, command) if part)
 
 
 def _mark(task: TaskLine) -> str:

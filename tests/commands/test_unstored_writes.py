@@ -1,0 +1,60 @@
+"""A node whose only writes are never stored: what ``graph`` and ``trace`` say of its runs did happen."""
+
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels import UntrackedValue
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.commands.graph import graph as graph_verb
+from ckpt_cli.commands.trace import trace
+from ckpt_cli.output.clean import clean_line
+from ckpt_cli.output.line import Page
+from ckpt_cli.output.printer import render
+from tests import golden
+from tests.commands.asking import at
+from tests.graphs.building import on
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    open_file: Annotated[Any, UntrackedValue(object)]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two turns of a and the opener, which writes only an untracked value and leads to the end."""
+    path = tmp_path_factory.mktemp("unstored") / "t.sqlite"
+    built = StateGraph(State)
+    built.add_node("a", lambda _: {"log": ["a"]})
+    built.add_node("opener", lambda _: {"open_file": object()})
+    built.add_edge(START, "a")
+    built.add_edge("a", "opener")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        for turn in range(2):
+            built.compile(checkpointer=saver).invoke({"log": [f"{turn}"]}, on("t"))
+    return path
+
+
+def test_the_edge_to_it_is_drawn_once(file: Path) -> None:
+    """What led to it is recorded, so it isn't drawn again as not proved; its own edge left no write."""
+    [part] = at(file, graph_verb, ["t"]).graphs
+    edges = {(one.source, one.target): (one.proof, one.count) for one in part.edges}
+    assert len(part.edges) == len(edges) and edges["a", "opener"] == ("recorded", 2)
+    assert part.unrecorded == 2
+    assert any("UntrackedValue" in note for note in part.notes)
+
+
+def test_its_time_is_not_said_to_be_between_runs(file: Path) -> None:
+    """Nothing shows whether its run began at once; the step is named so, and the note names the node."""
+    view = at(file, trace, "t")
+    silent = [step for step in view.steps if not step.recorded]
+    assert len(silent) == 2 and all(step.spent == "between" for step in silent)
+    view.shown = "timeline"
+    lines = [clean_line(line) for line in render(view, Page(200, golden.NOW))]
+    assert sum("left no writes · may include the time between runs" in line for line in lines) == 2
+    assert "in steps whose start isn't known" in lines[0]
+    assert any("(opener 2×) left no writes" in line and "UntrackedValue" in line for line in lines)
