@@ -30,7 +30,7 @@ from ckpt_cli.history.state.channels import (
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.history.tasks.pending_goto import goto_writes
 from ckpt_cli.history.tasks.task_ids import pulled
-from ckpt_cli.history.tasks.write_makers import is_command, is_update
+from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.node_writes import node_writes
@@ -139,11 +139,12 @@ class ThreadHistory:
     def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended.
 
-        A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again.
+        A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again. What
+        ``durability="exit"`` stores of a task has neither its edges nor all its channels.
         """
         by_task: dict[str, tuple[str | None, list[tuple[str, str]], set[str]]] = {}
         for node, write in writes:
-            if write.channel not in _NOT_APPLIED and not is_command(write):
+            if write.channel not in _NOT_APPLIED and not is_command(write) and not is_of_run(write):
                 _, route, channels = by_task.setdefault(write.task_id, (node, [], set()))
                 if write.channel == NO_WRITES:
                     continue

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import PathNotFound, UsageError
 from ckpt_cli.history.diff.diff import differences
+from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.editing import ARGUMENT
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
@@ -154,6 +155,8 @@ def _type_changes(changes: Iterable[Difference]) -> Iterator[str]:
         yield from _type_changes([*difference.parts, *_replaced(difference)])
         old_type, new_type = _type_in_words(difference.before), _type_in_words(difference.after)
         if difference.parts or old_type == new_type or None in (old_type, new_type):
+            continue
+        if is_unproven(difference.before):  # its type isn't known
             continue
         if isinstance(difference.before, Node) and not isinstance(difference.after, Node):
             path, name = difference.path, difference.before.type

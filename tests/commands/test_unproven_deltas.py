@@ -346,3 +346,13 @@ def test_no_reducer_is_asked_for_where_none_would_help(tmp_path: Path, capsys: p
         assert run(["fork", "t", stub, "--yes", "-d", str(path)]) == 0
         assert run(["update", "t", "@", *words]) == 0
         assert building(saver).get_state(ON).values == {"n": 5, "seq": []}
+
+
+def test_a_whole_value_changes_no_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a value that nothing proves no type is known, so nothing is said of one; the library has the new value."""
+    recorded(path := tmp_path / "t.sqlite", 100, answered=True)
+    assert run(["edit", "t", "--set", 'seq=["new"]', "--yes", "-d", str(path)]) == 0
+    said = capsys.readouterr()
+    assert "plain JSON now" not in said.out + said.err
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        assert asking(saver).get_state(ON).values["seq"] == ["new"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langgraph.channels import AnyValue, EphemeralValue, Topic
+from langgraph.channels import AnyValue, DeltaChannel, EphemeralValue, Topic
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
@@ -238,3 +238,29 @@ def test_runs_that_asked_first_count(tmp_path: Path, capsys: pytest.CaptureFixtu
     words[3] = "reject"
     assert run([*words, "--reducer", "ok=last"]) == 0
     assert "as reject: then END, as in 1 of 1 runs" in capsys.readouterr().out
+
+
+class Delta(TypedDict, total=False):
+    """A delta channel, whose writes are all that ``durability="exit"`` stores of a task."""
+
+    log: Annotated[list[str], DeltaChannel(lambda old, new: [*old, *(item for write in new for item in write)])]
+    n: int
+
+
+@pytest.mark.parametrize("thread", ["t", "other"])
+def test_what_an_exit_run_stores_of_a_task_shows_no_route(
+    thread: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The edge of the node isn't stored, so it is no end; the library goes on to the next node."""
+    path = tmp_path / "t.sqlite"
+    asking = {name: lambda _, name=name: {"log": [interrupt(name)]} for name in "ab"}
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "b", schema=Delta, nodes=asking)
+        graph.invoke({"log": ["in"], "n": 1}, on("t"), durability="exit")
+        graph.invoke(Command(resume="A"), on("t"), durability="exit")
+        graph.invoke({"log": ["in"], "n": 1}, on("other"))
+        words = ["update", thread, "--as-node", "a", "--values", '{"n": 2}', "--reducer", "n=last", "-d", str(path)]
+        assert run([*words, "--yes"]) == Refused("").exit_code
+        assert "no run of a that finished is recorded" in capsys.readouterr().err
+        graph.update_state(on(thread), {"n": 2}, as_node="a")
+        assert graph.get_state(on(thread)).next == ("b",)
