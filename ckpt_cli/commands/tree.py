@@ -1,5 +1,6 @@
 """``ckpt tree``: draws a whole thread with its branches, forks and subgraphs; long runs are folded."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -200,18 +201,17 @@ class _Drawing:
         return TreeRow(row.depth, row.joint, row.ends, step, fold, aside, subgraphs)
 
     def _fold(self, row: Row) -> FoldView:
-        nodes: dict[str, int] = {}
+        nodes = Counter[str]()
         outline = self._outline
         sources = [outline.source(checkpoint_id) for checkpoint_id in row.run]
         for checkpoint_id in row.run:
-            for name in outline.nodes(checkpoint_id):
-                nodes[name] = nodes.get(name, 0) + 1
+            nodes.update(outline.nodes(checkpoint_id))
         hidden_calls = [call for i in (*row.run, *row.aside) for call in self._calls.get(i, ())]
         return FoldView(
             checkpoints=len(row.run),
             first=row.run[0],
             last=row.run[-1],
-            nodes=nodes,
+            nodes=dict(nodes),
             turns=sources.count("input"),
             edits=sources.count("update") + sources.count("fork"),
             subgraphs=sum(len(call.checkpoint_ids) + call.nested for call in hidden_calls),

@@ -24,7 +24,7 @@ class FoldView:
         checkpoints: the number of checkpoints.
         first: the id of the oldest checkpoint.
         last: the id of the newest checkpoint.
-        nodes: the nodes that made the checkpoints, each with its number of steps, in the order of their first steps.
+        nodes: the nodes that made the checkpoints, each with its number of tasks, in the order of their first steps.
         turns: the number of checkpoints that are inputs.
         edits: the number of checkpoints that are updates or forks.
         subgraphs: the number of checkpoints in the subgraphs that were called here.
