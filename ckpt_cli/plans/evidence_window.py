@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
+from ckpt_cli.plans.history_reading import read_history
 from ckpt_cli.plans.same_graph import Shape, shape_of
-from ckpt_cli.plans.thread_history import ThreadHistory, read_history
+from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 

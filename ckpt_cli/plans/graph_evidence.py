@@ -9,8 +9,9 @@ from ckpt_cli.history.reducers.reducers import Evidence
 from ckpt_cli.history.reducers.shown_cases import ShownCases
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.delta_evidence import DeltaEvidence, delta_evidence
+from ckpt_cli.plans.history_reading import read_history
 from ckpt_cli.plans.other_threads import OtherThreads
-from ckpt_cli.plans.thread_history import ThreadHistory, read_history
+from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.reading import Reader
 
 

@@ -1,0 +1,93 @@
+"""Reads the steps of one thread into a `ThreadHistory`, in pages, in one pass."""
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+
+from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.state.channels import ERROR_SOURCE
+from ckpt_cli.history.tasks.write_makers import is_update
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.node_writes import node_writes
+from ckpt_cli.plans.thread_history import ThreadHistory
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import State, TaskWrite
+
+_READ_TOGETHER = 50  # the writes of this many checkpoints are read together
+
+
+def read_history(
+    reader: Reader,
+    thread_id: str,
+    ns: str,
+    history: ThreadHistory,
+    *,
+    page: int | None = None,
+    counted: Collection[str] = (),
+) -> ThreadHistory:
+    """Read the history of one namespace of a thread into `history`, and give it.
+
+    Args:
+        reader: the database.
+        thread_id: the thread.
+        ns: the namespace.
+        history: gets the facts one by one; it has those that were read so far if the reader raises an exception.
+        page: the number of checkpoints that are read together; None takes as many as is good for this database.
+        counted: checkpoints whose steps were counted already in a copy of this thread.
+    """
+    size, stored = page or max(reader.saver.page, _READ_TOGETHER), dict[str, list[TaskWrite]]()
+    ids = list(reader.lineage(thread_id, ns).rows)
+    for start in range(0, len(ids), size):
+        page_ids = ids[start : start + size]
+        reader.saver.expect([Ref(thread_id, ns, checkpoint_id) for checkpoint_id in page_ids])
+        read = reader.writes_by_checkpoint(thread_id, ns, page_ids)
+        previous_page = {i: stored[i] for i in ids[max(0, start - size) : start]}
+        stored = {**previous_page, **{i: read.get(i, []) for i in page_ids}}
+        for checkpoint_id in page_ids:
+            with suppress(PayloadCorrupt):
+                child = reader.state(Ref(thread_id, ns, checkpoint_id))
+                history.add_checkpoint(child)
+                if checkpoint_id not in counted:
+                    _add_step(reader, history, child, stored)
+                    if stored[checkpoint_id] and not reader.lineage(thread_id, ns).children.get(checkpoint_id):
+                        writes = node_writes(reader, child.ref, stored[checkpoint_id])
+                        history.add_tasks(child, writes)
+                        history.add_routes(child, writes)
+    return history
+
+
+def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapping[str, list[TaskWrite]]) -> None:
+    thread_id, ns, own_id = child.ref
+    lineage = reader.lineage(thread_id, ns)
+    parent_id = lineage.parent(own_id)
+    if parent_id is None:
+        return
+    is_first = lineage.children[parent_id][0] == own_id
+    if not is_first and child.source != "update":
+        return
+    own = stored.get(parent_id)
+    own = reader.writes(Ref(thread_id, ns, parent_id)) if own is None else own
+    is_run = is_first and child.source == "loop" and Inspection(reader, child.ref).grown(child)
+    if not own and not is_run:
+        return
+    parent = reader.state(Ref(thread_id, ns, parent_id))
+    if is_first:
+        writes = node_writes(reader, parent.ref, own)
+        is_handled = any(w.channel == ERROR_SOURCE for _, w in writes)  # handlers decide which writes count
+        if is_run and not is_handled:
+            history.add_step(parent, child, writes)
+        else:
+            history.add_tasks(parent, writes)
+            if is_run:
+                history.add_routes(parent, writes)
+    if child.source == "update" and own and all(map(is_update, own)) and _is_only_update(reader, child, parent_id):
+        history.add_update(parent, child, own)
+
+
+def _is_only_update(reader: Reader, child: State, parent_id: str) -> bool:
+    """Whether no other update started at the same checkpoint; all of them would share the writes stored there."""
+    thread_id, ns, _ = child.ref
+    siblings = reader.lineage(thread_id, ns).children[parent_id]
+    return len(siblings) == 1 or all(
+        reader.state(Ref(thread_id, ns, one)).source != "update" for one in siblings if one != child.ref.checkpoint_id
+    )
