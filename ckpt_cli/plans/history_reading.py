@@ -71,6 +71,10 @@ def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapp
     if not own and not is_run:
         return
     parent = reader.state(Ref(thread_id, ns, parent_id))
+    updates = [write for write in own if is_update(write)]
+    is_only_update = child.source == "update" and bool(updates) and _is_only_update(reader, child, parent_id)
+    if child.source == "input" or is_only_update:
+        history.add_emptied(parent, child, {write.channel for write in updates})
     if is_first:
         writes = node_writes(reader, parent.ref, own)
         is_handled = any(w.channel == ERROR_SOURCE for _, w in writes)  # handlers decide which writes count
@@ -80,7 +84,7 @@ def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapp
             history.add_tasks(parent, writes)
             if is_run:
                 history.add_routes(parent, writes)
-    if child.source == "update" and own and all(map(is_update, own)) and _is_only_update(reader, child, parent_id):
+    if is_only_update and len(updates) == len(own):
         history.add_update(parent, child, own)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.reducers.agreement import is_empty
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state.channels import (
@@ -156,6 +157,23 @@ class ThreadHistory:
         self.channels.update(by_channel)
         for channel in by_channel.keys() - self.deltas.keys():
             self._learn(channel, parent, child, by_channel[channel])
+
+    def add_emptied(self, parent: State, child: State, written: Collection[str]) -> None:
+        """Add the channels that an input over unfinished tasks, or an update, emptied.
+
+        Both notify channels that aren't written of a new step (langgraph 1.2 ``pregel/_algo.py: apply_writes``). One
+        that kept its value shows nothing: an input may come where no task is due, and ckpt's own updates keep
+        what they don't know.
+        """
+        for channel, before in parent.values.items():
+            if channel in written or channel in self.deltas or is_control(channel, parent):
+                continue
+            after, has_moved = (
+                child.values.get(channel, ABSENT),
+                parent.versions.get(channel) != child.versions.get(channel),
+            )
+            if has_moved and channel not in child.blobless and is_empty(after):
+                self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, [], after))
 
     def _tally(
         self,

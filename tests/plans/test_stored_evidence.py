@@ -264,3 +264,30 @@ def test_what_an_exit_run_stores_of_a_task_shows_no_route(
         assert "no run of a that finished is recorded" in capsys.readouterr().err
         graph.update_state(on(thread), {"n": 2}, as_node="a")
         assert graph.get_state(on(thread)).next == ("b",)
+
+
+@pytest.mark.parametrize("channel", [EphemeralValue(str), AnyValue(str)], ids=["ephemeral", "any"])
+@pytest.mark.parametrize("emptied_by", ["update", "input"])
+def test_what_an_update_or_an_input_emptied_is_emptied_again(channel: Any, emptied_by: str, tmp_path: Path) -> None:
+    """A channel that every run writes is seen empty only there; an update leaves what `update_state` leaves."""
+
+    class State(TypedDict, total=False):
+        log: Annotated[list[str], operator.add]
+        e: Annotated[str, channel]
+
+    asking = {"a": lambda _: {"log": ["a"], "e": "a"}, "b": lambda _: {"log": [interrupt("?")], "e": "b"}}
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "b", schema=State, nodes=asking)
+        for thread in ("t", "theirs"):
+            graph.invoke({"log": ["in"], "e": "in"}, on(thread))
+            if emptied_by == "update":
+                graph.update_state(on(thread), {"log": ["u"]}, as_node="a")
+                assert "e" not in graph.get_state(on(thread)).values
+                graph.invoke(None, on(thread))
+            graph.invoke({"log": ["in"], "e": "in"}, on(thread))
+        values = ["--values", '{"log": ["u"]}', "--as-node", "a", "--reducer", "log=append"]
+        assert run(["update", "t", *values, "--yes", "-d", str(path)]) == 0
+        graph.update_state(on("theirs"), {"log": ["u"]}, as_node="a")
+        mine, theirs = graph.get_state(on("t")), graph.get_state(on("theirs"))
+        assert (mine.values, mine.next) == (theirs.values, theirs.next) and "e" not in mine.values
