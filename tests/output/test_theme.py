@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ _HEX = re.compile(r"#[0-9a-f]{3}(?:[0-9a-f]{3})?(?![0-9a-z])")
 
 
 def breaches(source: str) -> Iterator[str]:
-    """Each sign, colour and table of styles in a renderer's source."""
+    """Each sign, colour, unknown style and table of styles in a renderer's source."""
     tree = ast.parse(source)
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -28,6 +29,18 @@ def breaches(source: str) -> Iterator[str]:
                 yield f"the colour {text!r}"
         if isinstance(node, ast.Dict) and node.values and all(map(_is_style, node.values)):
             yield f"a table of styles: {ast.unparse(node)}"
+        if isinstance(node, ast.List):
+            named = [_style(one) for one in node.elts if _is_span(one)]
+            if not {"", "muted", "bad"}.isdisjoint(named):
+                yield from (f"the unknown style {name!r}" for name in named if name not in STYLES)
+
+
+def _style(span: Any) -> Any:
+    return span.elts[0].value
+
+
+def _is_span(node: ast.expr) -> bool:
+    return isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], ast.Constant)
 
 
 def _is_style(node: ast.expr) -> bool:
@@ -36,7 +49,7 @@ def _is_style(node: ast.expr) -> bool:
 
 @pytest.mark.parametrize("path", RENDERERS, ids=lambda path: path.stem)
 def test_a_renderer_has_no_sign_and_no_colour_of_its_own(path: Path) -> None:
-    """A renderer takes signs and colours from the theme."""
+    """A renderer takes signs and colours from the theme, and names no style that isn't there."""
     assert list(breaches(path.read_text())) == []
 
 

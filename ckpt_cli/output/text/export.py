@@ -57,7 +57,7 @@ def _audit(report: RedactionReport, width: int) -> Iterator[Line]:
     yield [("head", f"redacted: {replaced + opaque:,} values replaced"), ("", f"{whole}; {left:,} are left")]
     for rule in report.rules:
         if not rule.matches:
-            yield [("", "  "), ("warn", f"{rule.rule} matched nothing")]
+            yield [("", "  "), ("waiting", f"{rule.rule} matched nothing")]
     touched = sorted(report.places, key=lambda one: (-one.replaced - one.opaque, one.kind, one.path))
     touched = [one for one in touched if one.replaced or one.opaque]
     for one in touched[:_PLACES]:
