@@ -145,3 +145,15 @@ def test_a_salt_links_exports(database: str, tmp_path: Path) -> None:
         for other in (options, [], [*options, "--salt-env", "OTHER_SALT"], ["--only-structure", "--salt-env", "SALT"]):
             assert run([*command, *other]) == 7, other
     assert path.read_bytes() == before
+
+
+def test_a_pattern_without_a_match_replaces_nothing(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The audit counts what is other than it was: secrets alone, not the names of nodes that it looks at."""
+    words = ["export", "-d", database, "-o", str(tmp_path / "a.ckpt"), "--redact-pattern", "no text is like this"]
+    assert run([*words, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)["redaction"]
+    assert [rule["matches"] for rule in report["rules"]] == [0]
+    replaced = [place["path"] for place in report["places"] if place["replaced"]]
+    assert [path for path in replaced if "SecretStr" not in path and "password" not in path] == []

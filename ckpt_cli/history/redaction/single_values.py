@@ -78,7 +78,8 @@ class SingleValues:
             new = text
         else:
             new = self._matched(text, place, name=name)
-        (self.tally.kept if new is text else self.tally.replaced)(place)
+        is_kept = new is text or (active.names and new == text)
+        (self.tally.kept if is_kept else self.tally.replaced)(place)
         return new
 
     def _erased(self, text: str, *, name: bool) -> str:
