@@ -15,10 +15,11 @@ from typing import Any
 from ckpt_cli.errors import NotFound, NotSupported, Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN, START
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
+from ckpt_cli.history.tasks.answers import count_answers
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.pending_goto import with_goto
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task, snapshot
-from ckpt_cli.history.tasks.task_ids import PUSH, interrupt_id, pull_path, push_path, split_call
+from ckpt_cli.history.tasks.task_ids import PUSH, pull_path, push_path, question_ids, split_call
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Write
@@ -134,14 +135,10 @@ class Carrier:
         return self._reader.codec.encode(value, payload) if edits and payload is not None else payload
 
     def _question_ids(self, task: Task, inside: str | None, new_id: str) -> dict[str | None, str]:
-        """The ids of a task's questions, each with the one that it has in the child.
-
-        Since langgraph 1.2.20, the id of a later question contains the number of earlier answers.
-        """
-        answers = [w.value for w in self._by_task.get(task.id or "", ()) if w.channel == RESUME and w.read]
-        count = len(answers[0]) if answers and isinstance(answers[0], list) else len(answers)
-        ends = ["", *(f"|{number}" for number in range(1, count + 1))]
-        return {interrupt_id(f"{inside}:{task.id}{end}"): interrupt_id(f"{inside}:{new_id}{end}") for end in ends}
+        """The ids of a task's questions, each with the one that it has in the child."""
+        count = count_answers(self._by_task.get(task.id or "", ()))
+        old, new = (question_ids(f"{inside}:{task_id}", count) for task_id in (task.id, new_id))
+        return dict(zip(old, new, strict=True))
 
     def _calls(self, keep: Sequence[str], siblings: Sequence[Task]) -> tuple[dict[str, "_Call"], list[str]]:
         """The calls to keep, by id, and the ids of the other finished calls of tasks that run again.

@@ -225,6 +225,12 @@ def left_answers(writes: Iterable[TaskWrite]) -> list[object]:
     return [w.value for w in writes if w.task_id == NULL_TASK and w.channel == RESUME and w.read]
 
 
+def count_answers(own: Iterable[TaskWrite]) -> int:
+    """How many answers are stored with the task that left these writes."""
+    answers = [write.value for write in own if write.channel == RESUME and write.read]
+    return len(answers[0]) if answers and isinstance(answers[0], list) else len(answers)
+
+
 def failed_with_answer(
     question: AskedQuestion, asked_id: str, task_id: str | None, called: Callable[[str | None], bool]
 ) -> bool:

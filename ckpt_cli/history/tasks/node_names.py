@@ -14,7 +14,7 @@ from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import END, INTERRUPT, PREVIOUS, RETURN, START, TASKS
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
-from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.task_ids import Place, by_owner, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import interrupts, items
 from ckpt_cli.values.state import State, TaskWrite
@@ -209,22 +209,12 @@ class Names:
 
     def _by_namespace(self, task_id: str) -> str | None:
         questions = [i for w in self._writes[task_id] if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]
-        asking = _by_owner(part for i in questions for part in i.ns or ())
+        asking = by_owner(part for i in questions for part in i.ns or ())
         return asking.get(task_id) or self._called.get(task_id)
 
     @cached_property
     def _called(self) -> dict[str, str]:
-        return _by_owner(part for ns in self._namespaces() for part in ns.split("|"))
-
-
-def _by_owner(calls: Iterable[str]) -> dict[str, str]:
-    """Task id to the node that the first of these calls names; a call is ``node:task id``, a part of a namespace."""
-    nodes: dict[str, str] = {}
-    for call in calls:
-        node, _, owner = call.rpartition(":")
-        if node:
-            nodes.setdefault(owner, node)
-    return nodes
+        return by_owner(part for ns in self._namespaces() for part in ns.split("|"))
 
 
 def place(state: State) -> Place | None:

@@ -124,7 +124,7 @@ class Place(NamedTuple):
         prepare_node_error_handler_task``, called with the config of that task).
         """
         for node in handler_names(failed_node):
-            inside = f"{self._inside(failed_node)}:{failed_id}|{node}"
+            inside = f"{self.inside(failed_node)}:{failed_id}|{node}"
             yield self._hashed_inside(inside, node, PUSH, "node_error_handler", failed_id), node
 
     def call(self, caller: str, name: str, caller_path: str, number: int) -> str:
@@ -136,7 +136,7 @@ class Place(NamedTuple):
             caller_path: the path of the calling task.
             number: the number of the call among the caller's, from 0.
         """
-        return self._replace(ns=self._inside(caller))._hashed(name, PUSH, caller_path, str(number))
+        return self._replace(ns=self.inside(caller))._hashed(name, PUSH, caller_path, str(number))
 
     @property
     def update(self) -> str:
@@ -152,11 +152,12 @@ class Place(NamedTuple):
         """Whether this id belongs to no task: with ``durability="exit"``, the writes of delta channels get such ids."""
         return task_id.startswith(self.synthetic_beginnings)
 
-    def _inside(self, node: str) -> str:
+    def inside(self, node: str) -> str:
+        """The namespace of a node, without the id of its task."""
         return f"{self.ns}|{node}" if self.ns else node
 
     def _hashed(self, node: str, *parts: str) -> str:
-        return self._hashed_inside(self._inside(node), node, *parts)
+        return self._hashed_inside(self.inside(node), node, *parts)
 
     def _hashed_inside(self, inside: str, node: str, *parts: str) -> str:
         data = UUID(self.checkpoint_id).bytes + "".join((inside, str(self.step), node, *parts)).encode()
@@ -171,7 +172,7 @@ class Place(NamedTuple):
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"
 
     def _javascript(self, node: str, kind: str, rest: list[str] | str) -> str:
-        return self._uuid5([self._inside(node), str(self.step), node, kind, rest], compact=True)
+        return self._uuid5([self.inside(node), str(self.step), node, kind, rest], compact=True)
 
     def _described(self, node: str, triggers: Sequence[str], place: int) -> Iterator[str]:
         """The ids of releases before 0.2.28, which hash the task's metadata.
@@ -184,8 +185,8 @@ class Place(NamedTuple):
             "langgraph_triggers": list(triggers),
             "langgraph_task_idx": place,
         }
-        yield self._uuid5([self._inside(node), metadata], compact=self.javascript)
-        yield self._uuid5([self._inside(node), metadata], compact=not self.javascript)
+        yield self._uuid5([self.inside(node), metadata], compact=self.javascript)
+        yield self._uuid5([self.inside(node), metadata], compact=not self.javascript)
         yield self._uuid5(metadata, compact=False)
 
     def _uuid5(self, described: object, *, compact: bool) -> str:
@@ -213,6 +214,24 @@ def interrupt_id(task_ns: str) -> str:
 
     digits: str = xxh3_128_hexdigest(task_ns.encode())
     return digits
+
+
+def question_ids(task_ns: str, answers: int) -> list[str]:
+    """The ids that the questions of a task with so many answers may have, by its namespace ``node:task id``.
+
+    Since langgraph 1.2.20, the id of a later question contains the number of earlier answers.
+    """
+    return [interrupt_id(task_ns), *(interrupt_id(f"{task_ns}|{number}") for number in range(1, answers + 1))]
+
+
+def by_owner(calls: Iterable[str]) -> dict[str, str]:
+    """Task id to the node that the first of these calls names; a call is ``node:task id``, a part of a namespace."""
+    nodes: dict[str, str] = {}
+    for call in calls:
+        node, _, owner = call.rpartition(":")
+        if node:
+            nodes.setdefault(owner, node)
+    return nodes
 
 
 def with_id(interrupt: Interrupt) -> Interrupt:
