@@ -56,7 +56,7 @@ class Inspection:
             history=self.others,
             namespaces=self.namespaces,
             ended=self.returned,
-            below=lambda ns: self._reader.writes(self._reader.head(self._ref.thread_id, ns).ref),
+            below=self._below,
             earlier=self._earlier_input_taker,
             goto=goto,
         )
@@ -69,12 +69,12 @@ class Inspection:
         writes = self._reader.writes(self._ref) if written is None else written
         state = with_goto(self._reader.state(self._ref), writes)
         wiring = Wiring(state, self.others)
-        names = Names(state, writes, wiring, self.namespaces)
+        names = Names(state, writes, wiring, self.namespaces, below=self._below)
         tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
         if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
             return names
         wiring.learn_until(lambda: False)  # learn from all other checkpoints
-        return Names(state, writes, wiring, self.namespaces)
+        return Names(state, writes, wiring, self.namespaces, below=self._below)
 
     def values(self) -> dict[str, Any]:
         """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
@@ -147,6 +147,10 @@ class Inspection:
     def namespaces(self) -> Sequence[str]:
         """The namespaces of the subgraphs inside this checkpoint's namespace, at any depth."""
         return inside_sorted(self._reader.namespaces(self._ref.thread_id), self._ref.ns)
+
+    def _below(self, ns: str) -> list[TaskWrite]:
+        """The writes on the newest checkpoint of a namespace of the thread."""
+        return self._reader.writes(self._reader.head(self._ref.thread_id, ns).ref)
 
     @property
     def consumed(self) -> bool:

@@ -1,8 +1,9 @@
 """The node of each task that left writes on one checkpoint; the nodes that made it: `step_nodes`.
 
-The first of these sources that shows the node is used: the task's path; the task's id, which is recomputed for every
-possible node; the namespace in an interrupt (langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which contain the
-id of the calling task.
+The first of these sources that shows the node is used: the task's path; its question or error handler
+(`marked_nodes`); the task's id, which is recomputed for every possible node; the namespace in an interrupt (langgraph
+0.2.60 to 0.5); the namespaces of subgraphs, which contain the id of the calling task. One due task and one recorded
+task that are left over need not be the same: the recorded one may be a call whose failure its caller caught.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,9 @@ from uuid import UUID
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import END, INTERRUPT, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.tasks.answers import Below
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
+from ckpt_cli.history.tasks.marked_nodes import marked_nodes
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
 from ckpt_cli.history.tasks.task_ids import Place, by_owner, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
@@ -23,14 +26,24 @@ _TRIES = 100_000  # ids computed for one checkpoint; a graph of fifty nodes need
 
 
 class Names:
-    """The nodes of the tasks recorded on one checkpoint, computed when they are needed."""
+    """The nodes of the tasks recorded on one checkpoint, computed when they are needed.
+
+    Args:
+        below: gives the writes on the newest checkpoint of a subgraph's namespace.
+    """
 
     def __init__(
-        self, state: State, writes: Sequence[TaskWrite], wiring: Wiring, namespaces: Callable[[], Iterable[str]] = tuple
+        self,
+        state: State,
+        writes: Sequence[TaskWrite],
+        wiring: Wiring,
+        namespaces: Callable[[], Iterable[str]] = tuple,
+        below: Below | None = None,
     ) -> None:
         self._state = state
         self._wiring = wiring
         self._namespaces = namespaces
+        self._below = below
         self._place = place(state)
         self._writes: dict[str, list[TaskWrite]] = {}
         for write in writes:
@@ -45,7 +58,7 @@ class Names:
         if task_id in self.handlers:
             return self.handlers[task_id].node
         by_path = pulled(self._paths[task_id])
-        return by_path or self._by_id.get(task_id) or self._by_namespace(task_id)
+        return by_path or self._by_mark.get(task_id) or self._by_id.get(task_id) or self._by_namespace(task_id)
 
     @cached_property
     def handlers(self) -> Mapping[str, Handler]:
@@ -165,7 +178,8 @@ class Names:
     @cached_property
     def _by_id(self) -> dict[str, str]:
         """Recorded task id to the node whose recomputed id it is."""
-        unnamed = {i for i in self._of_this_step if pulled(self._paths[i]) is None and i not in self.handlers}
+        named = self.handlers.keys() | self._by_mark.keys()
+        unnamed = {i for i in self._of_this_step if pulled(self._paths[i]) is None and i not in named}
         nodes: dict[str, str] = {}
         if self._place is None or not unnamed:
             return nodes
@@ -206,6 +220,17 @@ class Names:
         written = {w.channel for writes in self._writes.values() for w in writes}
         sources = (source for channel in written for source in channels.sources(channel))
         return list(dict.fromkeys([START, *self._wiring.triggers, *sources, *(written if self._state.v < 3 else ())]))
+
+    @cached_property
+    def _by_mark(self) -> dict[str, str]:
+        """Recorded task without a path to the node that `marked_nodes` finds."""
+        unnamed = {i: self._writes[i] for i in self._of_this_step if not self._paths[i] and i not in self.handlers}
+        if self._place is None or not unnamed:
+            return {}
+        return marked_nodes(unnamed, self.handlers, self._place, self._nodes(), self._in_memory)
+
+    def _in_memory(self, ns: str) -> Sequence[TaskWrite]:
+        return self._below(ns) if self._below is not None and ns in self._namespaces() else ()
 
     def _by_namespace(self, task_id: str) -> str | None:
         questions = [i for w in self._writes[task_id] if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]

@@ -136,14 +136,12 @@ def snapshot(
     """
     stored, state = state, with_goto(state, writes) if goto else state
     (wiring := Wiring(stored, history)).learn_names(state.values)
-    complete = wiring.learn_until(lambda: is_settled(state, wiring) and is_start_settled(state, wiring))
-    complete = (complete or is_settled(state, wiring)) and not state.damage
-    names, recorded = _name_tasks(state, writes, wiring, namespaces), _by_task(writes)
+    complete = _learn_listeners(state, wiring) and not state.damage
+    names, recorded = _name_tasks(state, writes, wiring, namespaces, below), _by_task(writes)
     found = zip(_due(state, wiring, names, recorded, earlier), due_by_goto(stored, state, wiring), strict=False)
     tasks, undecided = _decide_goto(stored, wiring, found, consumed=consumed)
     complete = complete and not undecided
-    handled = names.handlers
-    handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in handled.items()]
+    handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in names.handlers.items()]
     if not complete:
         tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
@@ -152,20 +150,31 @@ def snapshot(
     if not consumed and any(task.status is Status.DUE for task in tasks) and ended():
         tasks = list(map(_left, tasks))
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
-    is_waiting = not consumed and any(task.status is Status.WAITING for task in [*tasks, *handlers])
     is_complete = ended_here or (not state.damage and not undecided and _found_all(tasks))
-    by_failed = dict(zip((handler.failed for handler in handled.values()), handlers, strict=True))
-    return Snapshot(tasks, consumed, is_complete, left_answers(writes) if is_waiting else (), by_failed, undecided)
+    by_failed = dict(zip((handler.failed for handler in names.handlers.values()), handlers, strict=True))
+    left = left_answers(writes) if not consumed and _has_waiting([*tasks, *handlers]) else ()
+    return Snapshot(tasks, consumed, is_complete, left, by_failed, undecided)
+
+
+def _learn_listeners(state: State, wiring: Wiring) -> bool:
+    """Whether it is known what each channel triggers; who takes the input is learned too, if a checkpoint shows it."""
+    return wiring.learn_until(lambda: is_settled(state, wiring) and is_start_settled(state, wiring)) or is_settled(
+        state, wiring
+    )
 
 
 def _name_tasks(
-    state: State, writes: Sequence[TaskWrite], wiring: Wiring, namespaces: Callable[[], Iterable[str]]
+    state: State,
+    writes: Sequence[TaskWrite],
+    wiring: Wiring,
+    namespaces: Callable[[], Iterable[str]],
+    below: Below | None,
 ) -> Names:
-    names = Names(state, writes, wiring, namespaces)
+    names = Names(state, writes, wiring, namespaces, below=below)
     if not names.unmatched(due_tasks(state, wiring)):
         return names
     wiring.learn_until(lambda: False)  # learn from all other checkpoints
-    return Names(state, writes, wiring, namespaces)
+    return Names(state, writes, wiring, namespaces, below=below)
 
 
 def _decide_goto(
@@ -237,7 +246,11 @@ def _found_all(tasks: list[Task]) -> bool:
 
     This is so if one task waits for an answer and none failed: at an interrupt, LangGraph lets the other tasks finish.
     """
-    return any(t.status is Status.WAITING for t in tasks) and all(t.status is not Status.FAILED for t in tasks)
+    return _has_waiting(tasks) and all(task.status is not Status.FAILED for task in tasks)
+
+
+def _has_waiting(tasks: Iterable[Task]) -> bool:
+    return any(task.status is Status.WAITING for task in tasks)
 
 
 def _by_task(writes: Iterable[TaskWrite]) -> dict[str, list[TaskWrite]]:

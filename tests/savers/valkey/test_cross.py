@@ -22,6 +22,7 @@ from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.tool_calls import ToolCalls
 from tests.cross.travel import CASES, Travel
+from tests.cross.unseen_joins import UnseenJoins
 from tests.servers.redis import Server
 
 
@@ -114,3 +115,7 @@ class TestToolCalls(ToolCalls):
 
 class TestManyThreads(ManyThreads):
     """One command for many threads."""
+
+
+class TestUnseenJoins(UnseenJoins):
+    """Tasks that their paths would name."""
