@@ -3,7 +3,7 @@
 `reading.Reader` gives rows, decoded states and writes; it doesn't depend on this module.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, unwrapped, user_channels
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, sources, unwrapped, user_channels
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
 from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, node, outer_graph
 from ckpt_cli.history.tasks.next_tasks import Wiring
@@ -25,6 +25,14 @@ from ckpt_cli.values.state import State, TaskWrite
 if TYPE_CHECKING:
     from ckpt_cli.history.reducers.delta import Station
     from ckpt_cli.history.reducers.rebuilt import Rebuilt
+
+
+_THREADS = 50  # heads of other threads that are read for their joins
+_MOST_BYTES = 16_000_000  # bytes of these heads, as for other evidence (`plans.evidence_window`)
+
+
+class _Joins(set[str]):
+    """The joins that were found elsewhere in this moment."""
 
 
 class Inspection:
@@ -58,6 +66,7 @@ class Inspection:
             ended=self.returned,
             below=self._below,
             earlier=self._earlier_input_taker,
+            joins=self._joins_elsewhere,
             goto=goto,
         )
 
@@ -74,7 +83,7 @@ class Inspection:
         if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
             return names
         wiring.learn_until(lambda: False)  # learn from all other checkpoints
-        return Names(state, writes, wiring, self.namespaces, below=self._below)
+        return Names(state, writes, wiring, self.namespaces, self._joins_elsewhere, self._below)
 
     def values(self) -> dict[str, Any]:
         """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
@@ -174,6 +183,21 @@ class Inspection:
         for ref in self._prefetched(refs):
             with suppress(PayloadCorrupt):
                 yield from self._reader.states([ref])
+
+    def _joins_elsewhere(self) -> Set[str]:
+        """The joins in the heads of the newest threads; only a task's id shows which of them are this graph's."""
+        saver, known = self._reader.saver, self._reader.of_moment
+        if _Joins not in known:
+            known[_Joins] = found = _Joins()
+            size = 0
+            for checkpoint in saver.headers([one.head for one in islice(saver.threads(), _THREADS)]):
+                with suppress(PayloadCorrupt):
+                    found |= {channel for channel in self._reader.decode(checkpoint).versions if sources(channel)}
+                size += len(checkpoint.body.data)
+                if size > _MOST_BYTES:
+                    break
+        joins: _Joins = known[_Joins]
+        return joins
 
     def returned(self) -> bool:
         """Whether the task that called this subgraph has finished."""

@@ -5,6 +5,7 @@ Their ids are computed from the join's name too, and no checkpoint of the thread
 
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Barrier
 from typing import Any, NamedTuple
 
 import pytest
@@ -91,6 +92,7 @@ ASKING = {
     "twice": Asking(lambda saver: planner(saver, asks_twice)),
     "beside a node that finishes": Asking(lambda saver: planner(saver, asks, x=says("x"))),
     "beside a node that asks": Asking(lambda saver: planner(saver, asks, x=asks), ("plan", "x")),
+    "another, and this one finishes": Asking(lambda saver: planner(saver, says("plan"), x=asks), ("x",)),
     "in a subgraph": Asking(lambda saver: planner(saver, subgraph())),
     "in a subgraph with memory": Asking(lambda saver: planner(saver, memory(), x=says("x"))),
     "behind a join of nodes of this step": Asking(lambda saver: side_by_side(saver, asks), ("c",)),
@@ -158,6 +160,42 @@ class UnseenJoins:
             assert graph.get_state(on("other")).values == run_by_library
             assert run_by_library["log"].count("yes") >= len(asking)
         assert status(backend, capsys) == "done"
+
+    @pytest.mark.parametrize("build", [side_by_side, half_written])
+    def test_a_failure(self, fresh: Fresh, build: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        """If the nodes of the join are known, the task's id shows that it is the one that failed."""
+        backend = fresh()
+        with backend.official() as saver:
+            graph = build(saver, fails)
+            run(graph)
+            assert mine(shown(backend, capsys)) == theirs(graph)
+        assert status(backend, capsys) == "failed"
+
+    def test_several_failures(self, fresh: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
+        """Whichever of two failures LangGraph stores before it ends the run, the tasks are the library's."""
+        backend, together = fresh(), Barrier(2)
+
+        def fails_too(state: Any) -> Any:
+            together.wait()
+            return fails(state)
+
+        with backend.official() as saver:
+            graph = side_by_side(saver, fails_too, d=fails_too)
+            run(graph)
+            assert mine(shown(backend, capsys)) == theirs(graph)
+        assert status(backend, capsys) == "failed"
+
+    def test_a_join_that_another_thread_has_reached(self, fresh: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
+        """Another thread's join names a failure before the join's nodes have run; one that doesn't fit names none."""
+        backend = fresh()
+        with backend.official() as saver:
+            run(planner(saver, fails))
+            before = shown(backend, capsys)
+            run(side_by_side(saver, says("plan")), TURN, "of another graph")
+            assert shown(backend, capsys) == before
+            run(planner(saver, says("plan")), TURN, "finished")
+            assert mine(shown(backend, capsys)) == theirs(planner(saver, fails))
+        assert status(backend, capsys) == "failed"
 
     @pytest.mark.parametrize("handler", [says("mended"), asks, fails], ids=["finishes", "asks", "fails"])
     def test_an_error_handler(self, fresh: Fresh, handler: Node, capsys: pytest.CaptureFixture[str]) -> None:

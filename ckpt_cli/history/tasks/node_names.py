@@ -8,7 +8,7 @@ task that are left over need not be the same: the recorded one may be a call who
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from uuid import UUID
 
 from ckpt_cli.history.state import channels
@@ -17,6 +17,7 @@ from ckpt_cli.history.tasks.answers import Below
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.marked_nodes import marked_nodes
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
+from ckpt_cli.history.tasks.possible_joins import possible_joins
 from ckpt_cli.history.tasks.task_ids import Place, by_owner, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import interrupts, items
@@ -29,6 +30,7 @@ class Names:
     """The nodes of the tasks recorded on one checkpoint, computed when they are needed.
 
     Args:
+        joins: gives joins of other threads, which may be of other graphs; called only if a task's node is unknown.
         below: gives the writes on the newest checkpoint of a subgraph's namespace.
     """
 
@@ -38,11 +40,13 @@ class Names:
         writes: Sequence[TaskWrite],
         wiring: Wiring,
         namespaces: Callable[[], Iterable[str]] = tuple,
+        joins: Callable[[], Iterable[str]] = tuple,
         below: Below | None = None,
     ) -> None:
         self._state = state
         self._wiring = wiring
         self._namespaces = namespaces
+        self._joins = joins
         self._below = below
         self._place = place(state)
         self._writes: dict[str, list[TaskWrite]] = {}
@@ -80,8 +84,9 @@ class Names:
 
         The task may be the node's; if so, more triggers will show this.
         """
-        nodes = self._by_node.keys()
-        return None in nodes and any(task.packet is None and task.node not in nodes for task in due if task.node)
+        nodes, unnamed = self._by_node.keys(), self._by_node.get(None, ())
+        missing = any(task.packet is None and task.node not in nodes for task in due if task.node)
+        return missing and not all(map(self._is_call, unnamed))
 
     def task_of(self, due: Due) -> str | None:
         """The id of a due task: the recorded id, else the id that the task will have; None if both are unknown."""
@@ -183,7 +188,8 @@ class Names:
         nodes: dict[str, str] = {}
         if self._place is None or not unnamed:
             return nodes
-        for task_id, node in islice(self._possible_ids(self._place), _TRIES):
+        guessed = self._ids_with_joins(self._place, unnamed, nodes)
+        for task_id, node in islice(chain(self._possible_ids(self._place), guessed), _TRIES):
             if task_id in unnamed:
                 nodes[task_id] = node
                 if len(nodes) == len(unnamed):
@@ -204,6 +210,28 @@ class Names:
                 yield from ((task_id, node) for task_id in place.pull(node, triggers))
             for index in range(packets):
                 yield from ((task_id, node) for task_id in place.push(node, index))
+
+    def _ids_with_joins(
+        self, place: Place, unnamed: Iterable[str], found: Mapping[str, str]
+    ) -> Iterator[tuple[str, str]]:
+        """The ids that due tasks have if joins trigger their nodes to which nobody has written yet.
+
+        They are computed for nodes without a recorded task, if a task is left that may be theirs; a call isn't.
+        """
+        if place.javascript or self._state.v < 2 or all(i in found or self._is_call(i) for i in unnamed):
+            return
+        named = {pulled(self._paths[i]) for i in self._of_this_step} | {*found.values(), *self._by_mark.values()}
+        written = filter(None, (channels.target(w.channel) for own in self._writes.values() for w in own))
+        names = {*self._nodes(), *written} - {START, END}
+        for due in due_tasks(self._state, self._wiring):
+            if due.packet is None and due.node is not None and due.node not in {START, *named}:
+                known = self._all_triggers(due.node)
+                for joins in possible_joins(due.node, self._joins(), names):
+                    yield from ((task_id, due.node) for task_id in place.pull(due.node, sorted({*known, *joins})))
+
+    def _is_call(self, task_id: str) -> bool:
+        """Whether a task returned a value to the task that called it."""
+        return any(write.channel == RETURN for write in self._writes[task_id])
 
     def _due_ids(self, place: Place) -> Iterator[tuple[str, str]]:
         for due in due_tasks(self._state, self._wiring):

@@ -117,6 +117,7 @@ def snapshot(
     ended: Callable[[], bool] = bool,
     below: Below | None = None,
     earlier: Callable[[], str | None] = lambda: None,
+    joins: Callable[[], Iterable[str]] = tuple,
     goto: bool = True,
 ) -> Snapshot:
     """What runs next at a checkpoint, and how far its tasks have come.
@@ -132,12 +133,13 @@ def snapshot(
         below: gives, for a subgraph's namespace, the writes on its newest checkpoint. Answers to questions that were
             asked in the subgraph are stored there.
         earlier: gives the node that took this input at a checkpoint that this one copies; called if nothing else does.
+        joins: gives joins of other threads; called only if no checkpoint of this one shows the node of a task.
         goto: whether the tasks that a Command's pending ``goto`` starts are among them; ``get_state`` lacks these.
     """
     stored, state = state, with_goto(state, writes) if goto else state
     (wiring := Wiring(stored, history)).learn_names(state.values)
     complete = _learn_listeners(state, wiring) and not state.damage
-    names, recorded = _name_tasks(state, writes, wiring, namespaces, below), _by_task(writes)
+    names, recorded = _name_tasks(state, writes, wiring, namespaces, joins, below), _by_task(writes)
     found = zip(_due(state, wiring, names, recorded, earlier), due_by_goto(stored, state, wiring), strict=False)
     tasks, undecided = _decide_goto(stored, wiring, found, consumed=consumed)
     complete = complete and not undecided
@@ -168,13 +170,14 @@ def _name_tasks(
     writes: Sequence[TaskWrite],
     wiring: Wiring,
     namespaces: Callable[[], Iterable[str]],
+    joins: Callable[[], Iterable[str]],
     below: Below | None,
 ) -> Names:
     names = Names(state, writes, wiring, namespaces, below=below)
     if not names.unmatched(due_tasks(state, wiring)):
         return names
     wiring.learn_until(lambda: False)  # learn from all other checkpoints
-    return Names(state, writes, wiring, namespaces, below=below)
+    return Names(state, writes, wiring, namespaces, joins, below)
 
 
 def _decide_goto(
