@@ -120,6 +120,7 @@ def run(
 
 
 def _add_what_runs(view: ShowView, reader: Reader, state: State, snapshot: Snapshot) -> None:
+    view.unplaced = [_task(task, []) for task in snapshot.unplaced]
     view.given_otherwise = tuple(unlike_writes(state, reader.writes(state.ref)).items())
     may_go = any(map(is_command, reader.writes(state.ref)))  # a Command's goto may run a node
     view.has_something_to_run = snapshot.next is None or bool(snapshot.tasks) or may_go
@@ -296,5 +297,4 @@ def _configs(ref: Ref, *, is_head: bool) -> dict[str, Any]:
 
 
 def _tags(reader: Reader, row: CheckpointRow) -> list[str]:
-    tags = reader.tags(row.thread_id, row.ns)
-    return [f"tag:{name}" for name, checkpoint_id in tags.items() if checkpoint_id == row.checkpoint_id]
+    return [f"tag:{name}" for name, own_id in reader.tags(row.thread_id, row.ns).items() if own_id == row.checkpoint_id]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.state.channels import RETURN
-from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions
+from ckpt_cli.history.tasks.answers import PLACEHOLDER, AskedQuestion, WaitingQuestions
 from ckpt_cli.history.tasks.nesting import callers
 from ckpt_cli.history.tasks.next_tasks import Packet
 from ckpt_cli.history.tasks.node_names import is_javascript
@@ -184,6 +184,11 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
         hint = "graph.invoke(None, config) continues with it; to answer otherwise, `ckpt operations --thread "
         hint += f"{argument(head.thread_id)}` has the number of the answer, and `ckpt undo N` takes it back"
         return NotFound(f"nothing waits for an answer there: {given}", hint=hint)
+    if asking := [one for task in snapshot.unplaced for one in task.open if one.id not in (None, PLACEHOLDER)]:
+        hint = f"graph.invoke(Command(resume={{{spell_value(asking[0].id)}: …}}), config) answers it"
+        return NotFound(
+            "a question waits, but nothing shows which task asked it, so ckpt can store no answer", hint=hint
+        )
     if not failed:
         show = f"`{command('ckpt show', head.thread_id)}`"
         return NotFound("nothing waits for an answer there", hint=f"{show} shows what runs next")

@@ -129,6 +129,8 @@ class ShowView(View):
             a run applies it first, and ``get_state`` shows it applied.
         goto: the nodes to which a Command's pending ``goto`` leads; `next` and `tasks` have what it starts, which
             ``get_state`` lacks.
+        unplaced: tasks that ask or failed, whose node nothing shows; they aren't among `tasks`. Each is the task of a
+            node that is due, or a task that a node called, and the node may have gone on without it.
     """
 
     verb: ClassVar[str] = "show"
@@ -172,3 +174,4 @@ class ShowView(View):
     own_memory: Sequence[str] = ()
     command: Sequence[WriteLine] = ()
     goto: Sequence[str] = ()
+    unplaced: Sequence[TaskLine] = ()

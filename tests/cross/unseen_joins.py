@@ -6,12 +6,15 @@ Their ids are computed from the join's name too, and no checkpoint of the thread
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Barrier
+from time import sleep
 from typing import Any, NamedTuple
 
 import pytest
+from langgraph.func import task
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
+from ckpt_cli.app import run as ckpt
 from tests.cross.backend import Backend, Fresh
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says
@@ -30,9 +33,43 @@ def asks_twice(_: Any) -> dict[str, Any]:
     return {"log": [interrupt("sure?"), interrupt("very sure?")]}
 
 
+@task
+def asking_call() -> Any:
+    """Ask a question in a call."""
+    return interrupt("sure?")
+
+
+@task
+def failing_call() -> Any:
+    """Fail in a call."""
+    raise ValueError("down")
+
+
+def calls_and_asks(_: Any) -> dict[str, Any]:
+    """Call a task that asks."""
+    return {"log": [asking_call().result()]}
+
+
 def fails(_: Any) -> dict[str, Any]:
     """Fail."""
     raise ValueError("down")
+
+
+class Killed(BaseException):
+    """The end of a run that stores nothing more."""
+
+
+def goes_on_after_failure(saver: Any) -> Node:
+    """A node that catches the failure of a call, and is killed once the failure is stored."""
+
+    def node(_: Any) -> dict[str, Any]:
+        with suppress(ValueError):
+            failing_call().result()
+        while all(channel != "__error__" for _, channel, _ in saver.get_tuple(on(THREAD)).pending_writes):
+            sleep(0.01)
+        raise Killed
+
+    return node
 
 
 def memory() -> Graph:
@@ -104,7 +141,7 @@ THREAD = "t"
 
 def run(graph: Graph, given: Any = TURN, thread_id: str = THREAD) -> None:
     """A run to its end, which may be a failure."""
-    with suppress(ValueError):
+    with suppress(ValueError, Killed):
         graph.invoke(given, on(thread_id), durability="sync")
 
 
@@ -197,6 +234,20 @@ class UnseenJoins:
             assert mine(shown(backend, capsys)) == theirs(planner(saver, fails))
         assert status(backend, capsys) == "failed"
 
+    def test_a_failure_of_an_unknown_task(self, fresh: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
+        """A node that failed, and one that caught the failure of a call and was killed, leave the same data.
+
+        So `show` says the same of both: the node is due, and beside it a task failed.
+        """
+        for node in (lambda _: fails, goes_on_after_failure):
+            backend = fresh()
+            with backend.official() as saver:
+                run(planner(saver, node(saver)))
+            view = shown(backend, capsys)
+            assert ([(one["node"], one["status"]) for one in view["tasks"]]) == [("plan", "due")]
+            assert [(one["node"], one["error"]) for one in view["unplaced"]] == [(None, "ValueError('down')")]
+            assert status(backend, capsys) == "unfinished"
+
     @pytest.mark.parametrize("handler", [says("mended"), asks, fails], ids=["finishes", "asks", "fails"])
     def test_an_error_handler(self, fresh: Fresh, handler: Node, capsys: pytest.CaptureFixture[str]) -> None:
         """The task of the error handler shows which node's failure it handles."""
@@ -208,3 +259,19 @@ class UnseenJoins:
         tasks = {one["node"]: (one["error"], one["handler"]) for one in view["tasks"] if one["node"] != "x"}
         assert tasks["plan"] == ("ValueError('down')", "__error_handler__plan")
         assert tasks.keys() == {"plan", "__error_handler__plan"}
+        assert not view["unplaced"]
+
+    def test_a_call_that_asks(self, fresh: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
+        """The question of a call, of which nothing shows the caller, is shown, and answered by the hint's command."""
+        backend = fresh()
+        with backend.official() as saver:
+            graph = planner(saver, calls_and_asks)
+            run(graph)
+            [asked] = graph.get_state(on(THREAD)).interrupts
+            shown_ids = [i["id"] for one in shown(backend, capsys)["unplaced"] for i in one["interrupts"]]
+            assert shown_ids == [asked.id] * 2
+            capsys.readouterr()
+            assert ckpt(["resume", THREAD, "--value", "1", "-d", backend.url]) == 4
+            assert f'Command(resume={{"{asked.id}": …}})' in capsys.readouterr().err
+            run(graph, Command(resume={asked.id: "yes"}))
+            assert "yes" in graph.get_state(on(THREAD)).values["log"]

@@ -46,6 +46,8 @@ class Snapshot(NamedTuple):
             ``pregel/_loop.py: _resume_error_handlers_if_applicable``). ``get_state`` and `next` have no handlers.
         undecided: nodes to which a Command's pending ``goto`` leads, and which it starts unless they are deferred:
             nothing shows whether they are.
+        unplaced: recorded tasks that ask or failed, whose node nothing shows although it is known which nodes are due.
+            Each is a task of a due node, or a call by a task of the step, which may have gone on without it.
     """
 
     tasks: list[Task]
@@ -54,6 +56,7 @@ class Snapshot(NamedTuple):
     old_answers: Sequence[Any] = ()
     handlers: Mapping[str, Task] = MappingProxyType({})
     undecided: Sequence[str] = ()
+    unplaced: Sequence[Task] = ()
 
     @property
     def all_tasks(self) -> list[Task]:
@@ -144,8 +147,9 @@ def snapshot(
     tasks, undecided = _decide_goto(stored, wiring, found, consumed=consumed)
     complete = complete and not undecided
     handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in names.handlers.items()]
-    if not complete:
-        tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
+    others = [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
+    unplaced = _unplaced(tasks, others) if complete and not consumed and state is stored else []
+    tasks += others if not complete else []
     if not consumed:
         questions = WaitingQuestions(writes, namespaces, below)
         tasks, handlers = ([_with_answers(task, questions) for task in some] for some in (tasks, handlers))
@@ -155,7 +159,7 @@ def snapshot(
     is_complete = ended_here or (not state.damage and not undecided and _found_all(tasks))
     by_failed = dict(zip((handler.failed for handler in names.handlers.values()), handlers, strict=True))
     left = left_answers(writes) if not consumed and _has_waiting([*tasks, *handlers]) else ()
-    return Snapshot(tasks, consumed, is_complete, left, by_failed, undecided)
+    return Snapshot(tasks, consumed, is_complete, left, by_failed, undecided, unplaced)
 
 
 def _learn_listeners(state: State, wiring: Wiring) -> bool:
@@ -208,6 +212,16 @@ def _due(
         own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due.node is None else [])
         task = _task(task_id, node, own)
         yield task if due.packet is None else task._replace(packet=sends[due.packet])
+
+
+def _unplaced(tasks: Iterable[Task], others: Iterable[Task]) -> list[Task]:
+    """See `Snapshot.unplaced`; [] if every due node has a recorded task.
+
+    Not asked where a goto is pending: the task of a Send that it replaced is none of these.
+    """
+    is_open = any(task.status is Status.DUE and task.packet is None and task.node is not None for task in tasks)
+    halted = (Status.WAITING, Status.FAILED)
+    return [task for task in others if is_open and task.node is None and task.status in halted]
 
 
 def _left(task: Task) -> Task:

@@ -24,6 +24,7 @@ from ckpt_cli.views.show import Channel, Link, ShowView, Stored
 _LABEL = 10
 _CHILDREN = 12
 _ALL_FINISHED = "no task is left in this step: the next run begins by applying the writes"
+_UNPLACED = "a task of an unknown node is that of a due node, or one that a node called and may have gone on without"
 _ALL_FINISHED_ASIDE = "no task is left in this step, but it isn't the head: a run from here runs the step again"
 
 
@@ -238,7 +239,10 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
     is_over = view.consumed or view.not_continued is not None
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=is_over, full=view.full)
-    for remark in [*([view.not_continued] if view.not_continued else []), *view.own_memory]:
+    for task in view.unplaced:
+        yield from task_lines(task, page, column, consumed=is_over, full=view.full)
+    remarks = [view.not_continued, *view.own_memory, _UNPLACED if view.unplaced else None]
+    for remark in filter(None, remarks):
         room = max((page.width or len(remark) + 2) - 2, 20)
         yield from ([("", "  "), ("waiting", part)] for part in wrap(remark, room))
     yield from old_answers(view.old_answers, page)
