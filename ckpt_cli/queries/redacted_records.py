@@ -6,7 +6,7 @@ steps, which LangGraph makes itself, stay.
 
 import hashlib
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,10 +34,16 @@ class RecordRedactor:
         self._redactor = redactor
         self._memo = Memo[Payload](_MEMO)
 
-    def start(self, thread_id: str) -> str:
-        """Begin with a thread, and return its id in the bundle."""
+    def start(self, thread_id: str, heads: Callable[[], Iterable[Checkpoint]]) -> str:
+        """Begin with a thread, and return its id in the bundle.
+
+        An outline learns the names of channels from the heads: the first input has them as keys.
+        """
         self._memo.clear()
         self._redactor.start(thread_id)
+        for head in heads() if self._redactor.outline else ():
+            body = self._codec.decode(head.body)
+            self._learn(body if isinstance(body, dict) else {})
         new = self._redactor.thread_id(thread_id)
         (self._redactor.tally.kept if new == thread_id else self._redactor.tally.replaced)(("names", "thread"))
         return new

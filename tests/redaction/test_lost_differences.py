@@ -127,3 +127,20 @@ def test_a_folder_has_the_remark_of_its_bundles(here: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert run(["log", "t", "-d", "folder"]) == 0
     assert "a bundle in folder is redacted without a salt: replaced values" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("salt", [(), ("--salt-env", "SALT")], ids=["plain", "salted"])
+def test_an_input_keeps_the_names_of_channels(salt: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Its keys are those of the writes that took it in, also before any checkpoint has the channels."""
+    assert run(["export", "-d", "agent.sqlite", "-o", "outline.ckpt", "--only-structure", *salt]) == 0
+    capsys.readouterr()
+    [thread_id] = json.loads(_said(capsys, "threads", "-d", "outline.ckpt", "--query", "threads[].thread_id"))
+    given = json.loads(_said(capsys, "get", thread_id, "__start__", "--at", "step:-1", "-d", "outline.ckpt"))
+    assert given.keys() == {"route", "n"}
+    assert "suspect" not in _said(capsys, "verify", thread_id, "--strict", "-d", "outline.ckpt")
+
+
+def _said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    assert run([*words]) == 0, capsys.readouterr()
+    return capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Adds a thread of another database to a bundle: the records that it lacks; it refuses what differs."""
 
 from collections.abc import Callable, Iterable, Iterator, Set
+from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
@@ -33,8 +34,8 @@ def origin_of(saver: Saver, thread_id: str) -> Origin:
 class Redact(Protocol):
     """Makes the records of a thread ready for a bundle that holds less than the database."""
 
-    def start(self, thread_id: str) -> str:
-        """Begin with a thread, and return its id in the bundle."""
+    def start(self, thread_id: str, heads: Callable[[], Iterable[Checkpoint]]) -> str:
+        """Begin with a thread, and return its id in the bundle; `heads` gives the newest of each namespace."""
 
     def checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
         """The checkpoint as it is in the bundle.
@@ -70,7 +71,7 @@ def export_thread(
     Raises:
         Refused: the bundle has a record with other contents, or a value isn't in the database.
     """
-    own_id = thread_id if redact is None else redact.start(thread_id)
+    own_id = thread_id if redact is None else redact.start(thread_id, partial(_heads, saver, thread_id))
     if writer is not None:
         writer.begin(own_id, origin_of(saver, thread_id))
     added = Added(own_id)
@@ -105,7 +106,7 @@ def home_of(saver: Saver) -> str:
 class _Same:
     """Leaves records as they are."""
 
-    def start(self, thread_id: str) -> str:
+    def start(self, thread_id: str, heads: Callable[[], Iterable[Checkpoint]]) -> str:  # noqa: ARG002
         """See `Redact`."""
         return thread_id
 
@@ -140,6 +141,11 @@ def _missing(
             there_by_name = {name_of(one): one for one in _writes_on(here, on)}
         if _is_missing(write, there_by_name.get(name_of(write))):
             yield write
+
+
+def _heads(saver: Saver, thread_id: str) -> Iterator[Checkpoint]:
+    newest = {ref.ns: ref for ref in sorted(row.ref for row in saver.rows(thread_id))}
+    return saver.headers(list(newest.values()))
 
 
 def _writes_on(saver: Saver, ref: Ref) -> Iterator[Write]:
