@@ -1,12 +1,15 @@
 """``ckpt update``: writes to the state as a node would, as LangGraph's ``update_state`` does."""
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Annotated, Any
 
 import typer
 
 from ckpt_cli.completion.names import complete_node
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import CkptError, UsageError
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata_option import MetadataOption, metadata_changes
@@ -107,9 +110,30 @@ def update(
 
     def make_plan(reader: Reader, row: CheckpointRow) -> plans.PlannedUpdate:
         mint, steps = Mint(session.clock), steps_of(row.thread_id)
-        return plans.plan(reader, row, mint, steps, reducers=named, finished=finished, changes=changes)
+        with nullcontext() if bulk is None else _hints_for_lines():
+            return plans.plan(reader, row, mint, steps, reducers=named, finished=finished, changes=changes)
 
     return update_target(session, "update", target, reducer, make_plan)
+
+
+@contextmanager
+def _hints_for_lines() -> Iterator[None]:
+    """Hints of errors name the keys of a line of ``--bulk`` instead of options."""
+    try:
+        yield
+    except CkptError as error:
+        error.hint, error.candidates = _in_lines(error.hint), tuple(map(_in_lines, error.candidates))
+        raise
+
+
+def _in_lines(words: str) -> str:
+
+    def keys(options: re.Match[str]) -> str:
+        nodes = options[0].removeprefix("--next ").split(" --next ")
+        return f'"next": {json.dumps(nodes, ensure_ascii=False)}'
+
+    words = words.replace("--as-node names", '"as_node" names').replace("to the command", "to the line")
+    return re.sub(r"--next \S+( --next \S+)*", keys, words)
 
 
 StepsOf = Callable[[str], list[list[Update]]]

@@ -291,3 +291,19 @@ def test_what_an_update_or_an_input_emptied_is_emptied_again(channel: Any, empti
         graph.update_state(on("theirs"), {"log": ["u"]}, as_node="a")
         mine, theirs = graph.get_state(on("t")), graph.get_state(on("theirs"))
         assert (mine.values, mine.next) == (theirs.values, theirs.next) and "e" not in mine.values
+
+
+def test_a_hint_for_bulk_is_one_for_its_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines have keys where the command has options; what the hint names is taken, and LangGraph runs it."""
+    path, lines = tmp_path / "t.sqlite", tmp_path / "lines.jsonl"
+    words = ["update", "t", "--bulk", str(lines), "--reducer", "n=last", "-d", str(path)]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = line(saver, "a", "b", schema=One)
+        graph.invoke({"n": 0}, on("t"), interrupt_before=["b"])
+        lines.write_text('{"values": {"n": 1}, "as_node": "b"}')
+        assert run([*words, "--dry-run"]) == Refused("").exit_code
+        hint = capsys.readouterr().err.splitlines()[-1]
+        assert '"next": ["NODE"]' in hint and "--next" not in hint
+        lines.write_text('{"values": {"n": 1}, "as_node": "b", "next": ["a"]}')
+        assert run([*words, "--yes"]) == 0
+        assert graph.get_state(on("t")).next == ("a",)
