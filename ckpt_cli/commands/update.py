@@ -104,8 +104,7 @@ def update(
     if values_from is None:
         steps_of = _same_for_all(_steps(values, as_node, then, as_input=as_input, bulk=bulk))
     else:
-        _must_be_alone(values, bulk)
-        of_threads = ValuesOfThreads(values_from)
+        of_threads = _alone(values_from, values, bulk)
         target, steps_of = of_threads.target(target), _of_their_own(of_threads, as_node, then, as_input=as_input)
 
     def make_plan(reader: Reader, row: CheckpointRow) -> plans.PlannedUpdate:
@@ -151,9 +150,10 @@ def _of_their_own(
     return lambda thread_id: [[Update(of_threads[thread_id], node, hops)]]
 
 
-def _must_be_alone(values: str | None, bulk: str | None) -> None:
+def _alone(values_from: str, values: str | None, bulk: str | None) -> ValuesOfThreads:
     if values is not None or bulk is not None:
         raise UsageError("--values-from has the values of each thread", hint="leave out --values and --bulk")
+    return ValuesOfThreads(values_from)
 
 
 def _steps(

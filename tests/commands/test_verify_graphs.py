@@ -12,7 +12,8 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langgraph.channels import DeltaChannel, Topic
+from langgraph.channels import DeltaChannel, LastValueAfterFinish, NamedBarrierValue, Topic
+from langgraph.channels.named_barrier_value import NamedBarrierValueAfterFinish
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
@@ -73,6 +74,29 @@ def test_an_emptied_topic_has_a_new_version_and_no_update(recorded: Recorded) ->
     for turn in range(3):
         graph.invoke({"turn": turn}, CONFIG)
     assert recorded.findings() == []
+
+
+@pytest.mark.parametrize(
+    ("channel", "second"),
+    [
+        (NamedBarrierValue(str, {"p", "q"}), "q"),
+        (NamedBarrierValueAfterFinish(str, {"p", "q"}), "q"),
+        (LastValueAfterFinish(str), "q"),
+    ],
+    ids=["barrier", "barrier-after-finish", "after-finish"],
+)
+def test_a_channel_that_is_not_available_yet_is_no_update(recorded: Recorded, channel: Any, second: str) -> None:
+    """A barrier that waits for a name, and a value that waits for the end, have a new version and aren't listed."""
+
+    class State(TypedDict, total=False):
+        turn: int
+        b: Annotated[str, channel]
+
+    nodes = {"a": lambda _: {"b": "p"}, "b": lambda s: {"turn": s["turn"] + 1}, "c": lambda _: {"b": second}}
+    graph = recorded.graph(State, {f"node_{name}": node for name, node in nodes.items()})
+    for turn in range(2):
+        graph.invoke({"turn": turn}, CONFIG)
+    assert [one for one in recorded.findings() if one.verdict != "unknown"] == []
 
 
 class Logged(TypedDict, total=False):

@@ -1,7 +1,7 @@
 """Faults of a step's writes: no such task, writes that are gone, versions without a write."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.reducers.agreement import is_empty
@@ -14,6 +14,7 @@ from ckpt_cli.history.tasks.task_ids import pulled, sent
 from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import items
+from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import State, TaskWrite
 
 
@@ -124,11 +125,16 @@ def _counters(step: MadeStep, written: set[str]) -> Iterator[Fault]:
             yield Fault(Kind.DELTA_GAP, Verdict.DIFFERS, channel, why)
 
 
+def _is_set(value: Any) -> bool:
+    return isinstance(value, Node) and value.unordered
+
+
 def _updated(step: MadeStep, written: set[str]) -> Iterator[Fault]:
     """Channels that hold a value under a new version, and that ``updated_channels`` leaves out.
 
     A topic that the step emptied is one of them, and is stored as ``[]`` (langgraph 1.2 ``pregel/_algo.py:
-    apply_writes``, ``channels/topic.py``): empty lists prove nothing.
+    apply_writes``, ``channels/topic.py``): empty lists prove nothing. Nor do the names that a barrier has so far, in a
+    set, and a value that waits for the run's end: a channel that isn't available yet isn't listed.
     """
     state, versions = step.state, step.parent.versions
     if state.updated is None:
@@ -136,7 +142,8 @@ def _updated(step: MadeStep, written: set[str]) -> Iterator[Fault]:
     moved = (c for c, version in state.versions.items() if version != versions.get(c))
     for channel in moved:
         is_left_out = channel not in state.updated and not is_control(channel, state)
-        if is_left_out and not is_empty(state.values.get(channel, ABSENT)):
+        value = state.values.get(channel, ABSENT) if is_left_out else ABSENT
+        if not is_empty(value) and not (held_back(value) or _is_set(value)):
             by = "a task wrote to it" if channel in written else "no task wrote to it"
             why = f"it has a new version, updated_channels leaves it out, and {by}"
             yield Fault(Kind.UPDATED_CHANNELS, Verdict.DIFFERS, channel, why)
