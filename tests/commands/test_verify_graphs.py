@@ -387,6 +387,41 @@ class Slow(SqliteSaver):
             self.has_writes.set()
 
 
+class Stalled(SqliteSaver):
+    """Stores the checkpoint of step 2 when a later step has added to the set of its channel b."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.has_first = Event()
+
+    def put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: Any, versions: Any) -> RunnableConfig:
+        until = time.monotonic() + 20
+        while metadata["step"] == 2 and len(checkpoint["channel_values"]["b"]) == 1 and time.monotonic() < until:
+            time.sleep(0.01)
+        stored = super().put(config, checkpoint, metadata, versions)
+        if metadata["step"] == 1:
+            self.has_first.set()
+        return stored
+
+
+def test_a_barrier_that_is_stored_with_the_names_of_later_steps(recorded: Recorded) -> None:
+    """It gives its own set to the checkpoint, and then adds to it: nothing is suspect of that."""
+
+    class State(TypedDict, total=False):
+        turn: int
+        b: Annotated[str, NamedBarrierValue(str, {"p", "q"})]
+
+    recorded.saver = saver = Stalled(recorded.saver.conn)
+    nodes = {
+        "node_a": lambda _: {"b": "p"},
+        "node_b": lambda _: {"turn": int(saver.has_first.wait(20))},
+        "node_c": lambda _: {"b": "q"},
+    }
+    recorded.graph(State, nodes).invoke({"turn": 0}, CONFIG, durability="async")
+    found = {(one.kind, one.verdict) for one in recorded.findings()}
+    assert ("changed-without-version", "unknown") in found and {verdict for _, verdict in found} == {"unknown"}
+
+
 def _extended(old: list[str], new: list[str]) -> list[str]:
     old.extend(new)
     return old

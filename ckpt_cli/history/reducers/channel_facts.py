@@ -16,7 +16,7 @@ from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Reducer
 from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
-from ckpt_cli.values.same import same
+from ckpt_cli.values.same import same, sort_key
 
 NOTHING: Mapping[str, list[Any]] = MappingProxyType({})
 _MUTABLE = (list, dict, set, Node)
@@ -36,6 +36,11 @@ class Change(StrEnum):
     """It has a new version, the same value and no stored write."""
     IN_PLACE = "in place"
     """It has another value, the same version and no stored write; the value is one that code can change in place."""
+    GREW = "grew"
+    """The same of a set that has more elements: a barrier gives its own set to a checkpoint that is stored late.
+
+    langgraph 1.2 ``channels/named_barrier_value.py: checkpoint``.
+    """
     UNVERSIONED = "unversioned"
     """The same, and the value is one that code can't change in place."""
     STORED_WHOLE = "stored whole"
@@ -140,8 +145,20 @@ def channel_facts(
         return ChannelFacts(Change.LEFT_OUT, empties)
     if step.before is ABSENT and step.kept:
         return ChannelFacts(Change.CAME_BACK, empties)
+    if _is_grown_set(step.before, step.after):
+        return ChannelFacts(Change.GREW, empties)
     is_mutable = any(isinstance(value, _MUTABLE) for value in (step.before, step.after))
     return ChannelFacts(Change.IN_PLACE if is_mutable else Change.UNVERSIONED, empties)
+
+
+def _is_grown_set(before: Any, after: Any) -> bool:
+    """Whether a set has all elements that it had; a barrier's set may be in a pair with whether the run has ended."""
+    old, new = (value[0] if isinstance(value, list) and len(value) == 2 else value for value in (before, after))
+    sets = [value.members for value in (old, new) if isinstance(value, Node)]
+    if len(sets) != 2 or None in sets:
+        return False
+    fewer, more = ({repr(sort_key(one)) for one in members or ()} for members in sets)
+    return fewer <= more
 
 
 def _written(step: ChannelStep, reducers: Collection[Reducer], fits: int | None) -> ChannelFacts:

@@ -191,6 +191,10 @@ _UNWRITTEN = {
         Verdict.SUSPECT,
         f"{_UNVERSIONED}; code that changes a value in place does that, and a Topic that accumulates does so too",
     ),
+    Change.GREW: (
+        Verdict.UNKNOWN,
+        "its set has more elements without a new version, as that of a NamedBarrierValue has that is stored late",
+    ),
     Change.STORED_WHOLE: (
         Verdict.UNKNOWN,
         "its value is stored whole here, and no reducer is proven that makes it of the writes before",
