@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -170,8 +171,31 @@ class SuperstepWriter:
             self.notes += nodes.describe_unknown(update.next or ())
             self.notes += nodes.describe_input_keys(node, update.values or (), ignored)
             task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
-            outputs.append((task_id or self._task_id(place), task))
+            task_id = task_id or self._task_id(place)
+            if lost := self._lost_channels(task_id, task):
+                places = chain([place], count(len(updates)))  # a deleted update may have left its writes
+                task_id = next(one for n in places if not self._is_stored(one := self._update_id(n)))
+                self.notes.append(
+                    f"stored beside the results of {node}: LangGraph's own update_state would lose what is written to "
+                    f"{', '.join(lost)}"
+                )
+            outputs.append((task_id, task))
         return outputs
+
+    def _lost_channels(self, task_id: str, task: TaskOutput) -> list[str]:
+        """The delta channels that the new checkpoint would have without the task's writes to them.
+
+        Such a channel is rebuilt from the stored writes, and a write isn't stored if another one is stored for the same
+        task and `idx`: a saver's ``put_writes`` keeps that one (``INSERT OR IGNORE``), and so does `_store`.
+        """
+        if self._is_first and self._is_superseded:
+            return []
+        taken = {c for idx, (c, _) in enumerate(task.writes) if (task_id, idx) in self.at.stored_writes}
+        rebuilt = taken & self.rules.reducers.history.deltas.keys()
+        return sorted(rebuilt - self._channels_stored_whole([task], rebuilt))
+
+    def _is_stored(self, task_id: str) -> bool:
+        return any(task_id == stored for stored, _ in self.at.stored_writes)
 
     def _channels_stored_whole(self, tasks: Sequence[TaskOutput], written: set[str]) -> set[str]:
         """The delta channels that the new checkpoint stores whole."""
@@ -205,7 +229,10 @@ class SuperstepWriter:
         )
 
     def _task_id(self, place: int) -> str:
-        name = INTERRUPT if place == 0 or self.rules.follows_langgraph_0_6 else f"{INTERRUPT}:{place}"
+        return self._update_id(0 if self.rules.follows_langgraph_0_6 else place)
+
+    def _update_id(self, place: int) -> str:
+        name = f"{INTERRUPT}:{place}" if place else INTERRUPT
         return str(uuid5(UUID(self.at.origin.ref.checkpoint_id), name))
 
     def _store(self, task_id: str, path: str, writes: Sequence[tuple[str, Any]]) -> None:

@@ -1,15 +1,17 @@
 """Reasons why a step's state may differ from the result of its stored writes, though nothing is wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ckpt_cli.history.state.channels import ERROR, ERROR_SOURCE, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.task_ids import Place
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
+from ckpt_cli.history.tasks.write_makers import is_update
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.values.state import TaskWrite
 
 UNORDERED = "the order in which the tasks' writes were applied isn't recorded"
+HIDDEN = "tasks had finished where it was made; LangGraph may keep their writes and not store those of the update"
 _SEVERAL = "only the last of several steps is stored"
 _NO_RESULT = frozenset({INTERRUPT, RESUME, ERROR})
 
@@ -50,6 +52,8 @@ def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[Task
             return "its parent has run several times, so some writes may come from another run"
         if why := why_incomplete(step_writes, own_note.step):
             return why
+        if own_note.source == "update" and _may_hide(attribution.writes.get(parent or "", ())):
+            return HIDDEN
         return _SEVERAL if has_gap else ""
     if has_gap:
         return _SEVERAL
@@ -62,3 +66,13 @@ def doubt_of(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[Task
     if parent is not None and own_note.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:
         return "its parent's writes made another child"
     return "" if own_note.source == "input" else "no writes are stored for it"
+
+
+def _may_hide(stored: Iterable[TaskWrite]) -> bool:
+    """Whether a write of an update may not be stored, as a task's own write has its place.
+
+    ``update_state`` stores the update's writes as those of the task that its node has there (langgraph 1.2
+    ``pregel/main.py: _bulk_update``), and a saver's ``put_writes`` keeps what it has of the same task and `idx`.
+    """
+    own = (write for write in stored if write.task_id != NULL_TASK and not is_update(write))
+    return any(isinstance(idx := write.row.idx, int) and idx >= 0 for write in own)

@@ -26,7 +26,7 @@ from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Checkpoint, Ref
 from ckpt_cli.plans.node_writes import node_writes
-from ckpt_cli.queries.step_doubts import UNORDERED, doubt_of, why_incomplete
+from ckpt_cli.queries.step_doubts import HIDDEN, UNORDERED, doubt_of, why_incomplete
 from ckpt_cli.queries.walked_step import RecordedWrite, WalkedStep
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
@@ -178,6 +178,8 @@ class StepWalk:
         """
         for channel in step.moved & self.line.deltas:
             own = UNORDERED if channel in step.in_unknown_order else step.doubt or step.task_doubt
+            if own == HIDDEN and channel not in self.line.ended:
+                continue  # LangGraph too makes the channel of the writes that are stored
             if own and step.before is not None:  # else its parent is gone, and the stretch isn't whole
                 self._doubts.setdefault(channel, own)
         ended = {}

@@ -22,6 +22,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.plans import evidence_window, other_threads
 from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
+from tests.cross.beside_results import TURNS, beside
 from tests.cross.corrected import CORRECTED, deciders
 from tests.cross.pending import HALF_DONE, flow, with_memory
 from tests.graphs import Graph
@@ -207,6 +208,30 @@ class Travel:
             assert graph.get_state(on(MINE)).next == graph.get_state(on(THEIRS)).next == ()
             assert history_of(graph, MINE)[-1][2] == history_of(graph, THEIRS)[-1][2]
             assert run(["undo", "-d", backend.url, "--yes"]) == (0 if name in UNDONE else 7)  # where nothing came after
+
+    def test_an_update_beside_results_is_kept(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """As a node that has finished there, an update leaves what its plan shows; SQLite's saver loses it."""
+        with backend.official() as official:
+            graph = beside(official)
+            for turn in range(TURNS + 1):
+                start(graph, MINE, {"n": turn})
+            seen = graph.get_state(on(MINE)).values["seen"]
+            words = ["update", "--as-node", "good", "--values", '{"seen": ["upd"], "n": 20}', "--finished", "drop"]
+            planned = ckpt(backend, [*words, "--reducer", "seen=append"], capsys)
+            assert [one["path"] for one in planned["changes"]] == ["n", "seen"]
+            values = graph.get_state(on(MINE)).values
+            assert (values["seen"], values["n"]) == ([*seen, "upd"], 20)
+            assert verdicts(backend, capsys) <= {"agrees", "unknown"}
+
+    def test_a_lost_write_is_not_suspect(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """`update_state` as a node that has finished there may not store a write: its value is then unknown."""
+        with backend.official() as official:
+            graph = beside(official)
+            for turn in range(TURNS + 1):
+                start(graph, MINE, {"n": turn})
+            graph.update_state(on(MINE), {"log": ["upd"], "n": 20}, as_node="good")
+            assert graph.get_state(on(MINE)).values["log"][-1] == "upd"
+        assert verdicts(backend, capsys) <= {"agrees", "unknown"}
 
     def test_a_server_says_its_version_and_the_user(self, backend: Backend) -> None:
         """Every server that has users, by each of its savers; a file and a service in the cloud have none."""
@@ -566,6 +591,12 @@ def answered(graph: Graph, case: Case) -> list[list[str]]:
     if not case.asks:
         return [case.words]
     return [[*case.words, "--interrupt", one.id] for one in graph.get_state(on(MINE)).interrupts]
+
+
+def verdicts(backend: Backend, capsys: pytest.CaptureFixture[str]) -> set[str]:
+    """The verdicts of `verify` on the steps."""
+    run(["verify", MINE, "-d", backend.url, "--json"])
+    return {*json.loads(capsys.readouterr().out)["verdicts"]}
 
 
 def finish(graph: Graph, thread_id: str, resume: Any) -> Any:
