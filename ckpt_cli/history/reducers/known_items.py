@@ -14,7 +14,10 @@ _ID_NAMES = frozenset(
 
 
 class KnownItems:
-    """The items of a list, by their values in some fields; a field that two of them share tells none apart.
+    """The items of a list, by their values in some fields.
+
+    A field that two items share, or that one lacks, tells none apart, unless its name is that of an id: an Overwrite or
+    an edit may have put those beside each other, and the reducer would not have.
 
     Args:
         items: the list.
@@ -35,10 +38,11 @@ class KnownItems:
         self._count += 1
         for field, by_value in [*self._by_value.items()]:
             value = own.get(field)
-            if type(value) not in (str, int) or value in by_value:
-                del self._by_value[field]
-            else:
+            is_value = type(value) in (str, int)
+            if is_value and (value not in by_value or _names_items(field)):
                 by_value[value] = item
+            elif not _names_items(field):
+                del self._by_value[field]
 
     def alike(self, item: Any) -> Iterator[tuple[Any, Any]]:
         """Each field by which this item is one that the list has, and that item."""
