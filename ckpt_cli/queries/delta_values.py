@@ -6,14 +6,15 @@ is asked where a line begins, and now and then where nothing proves a reducer ye
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.delta import marked
 from ckpt_cli.history.reducers.line_values import Line
-from ckpt_cli.history.reducers.rebuilt import is_unproven
+from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven
 from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.reducers.stretches import Stretches
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, is_snapshot, missing
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
@@ -31,6 +32,7 @@ class _Reached:
     Attributes:
         line: its channels; None if their values can't be read.
         ahead: the reducers that a later stored value proves, until it is reached.
+        sizes: what a later stored value shows too of channels with more elements than all before, until it is reached.
         since: the number of checkpoints since the line began, or since a stored value.
         patience: the number of checkpoints before `Inspection` is asked again.
         left: the number of children that weren't read.
@@ -39,6 +41,7 @@ class _Reached:
 
     line: Line | None
     ahead: dict[str, Reducer] = field(default_factory=dict)
+    sizes: dict[str, Stretches] = field(default_factory=dict)
     since: int = 0
     patience: int = 0
     left: int = 0
@@ -50,11 +53,15 @@ class DeltaValues:
 
     Args:
         reader: the database, inside a moment.
+
+    Attributes:
+        larger: those of the values given last that have more elements than every value that shows their reducer.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._reached: dict[str, _Reached] = {}
+        self.larger: Mapping[str, Rebuilt] = {}
 
     def at(self, state: State) -> Mapping[str, Any]:
         """The delta channels of which this checkpoint stores no value; parents must come before their children.
@@ -62,6 +69,7 @@ class DeltaValues:
         Raises:
             PayloadCorrupt: something that they need can't be read.
         """
+        self.larger = {}
         lineage, own_id = self._reader.lineage(state.ref.thread_id, state.ref.ns), state.ref.checkpoint_id
         parent_id = lineage.parent(own_id)
         reached = self._taken(parent_id or "")
@@ -78,9 +86,11 @@ class DeltaValues:
             reached, values = _Reached(None, problem=error), {}
         if children := lineage.children.get(own_id):
             reached.left = len(children)
+            reached.sizes = {} if len(children) > 1 else reached.sizes  # each child may lead to another value
             self._reached[own_id] = reached
         if reached.problem is not None:
             raise reached.problem
+        self.larger = self._larger(reached, state.ref, values)
         return values
 
     def _taken(self, checkpoint_id: str) -> _Reached | None:
@@ -93,7 +103,7 @@ class DeltaValues:
             return self._reached.pop(checkpoint_id)
         ahead = {**reached.ahead}
         line = reached.line and reached.line.copy(ahead)
-        return _Reached(line, ahead, reached.since, reached.patience, problem=reached.problem)
+        return _Reached(line, ahead, {}, reached.since, reached.patience, problem=reached.problem)
 
     def _begin(self, state: State) -> tuple[_Reached, dict[str, Any]]:
         ahead: dict[str, Reducer] = {}
@@ -110,6 +120,7 @@ class DeltaValues:
         known = line.at(state, own.writes, grown=around.grown(state), lost=own.lost, repeated=repeated)
         for channel in line.ended:
             reached.ahead.pop(channel, None)
+            reached.sizes.pop(channel, None)
             reached.since = reached.patience = 0
         values = _unstored(state, known)
         reached.since, reached.patience = reached.since + 1, reached.patience - 1
@@ -126,6 +137,15 @@ class DeltaValues:
                 reached.ahead[channel] = delta.reducer
                 found[channel] = delta.value
         return found
+
+    def _larger(self, reached: _Reached, ref: Ref, values: Mapping[str, Any]) -> dict[str, Rebuilt]:
+        """Those of the values that are larger, by what `Inspection` finds: it also looks ahead."""
+        known = {} if reached.line is None else reached.line.rebuilt
+        larger = {c: known[c] for c in values if c in known and known[c].makes_larger(values[c])}
+        if larger.keys() - reached.sizes.keys():
+            reached.sizes |= {c: one.shown for c, one in Inspection(self._reader, ref).deltas().items()}
+        larger = {c: replace(one, shown=reached.sizes.get(c, one.shown)) for c, one in larger.items()}
+        return {channel: one for channel, one in larger.items() if one.makes_larger(values[channel])}
 
 
 def _unstored(state: State, values: Mapping[str, Any]) -> dict[str, Any]:

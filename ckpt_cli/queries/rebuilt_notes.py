@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from ckpt_cli.errors import CkptError
+from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -20,7 +21,13 @@ def rebuilt_notes(reader: Reader, ref: Ref, channels: Collection[str], named: Co
     except CkptError:  # whoever prints the value says why it can't be read
         return
     for channel, one in deltas.items():
-        if channel in channels and channel not in named and (reducer := one.reducer) is not None and one.is_larger:
-            shown = f"{count_text(one.shown.steps, 'stored value')} show{'s' if one.shown.steps == 1 else ''}"
-            place = f"{channel} at {reader.short(ref.thread_id)(ref.checkpoint_id)}"
-            yield f"{place} is rebuilt by {reducer.name}, as {shown}; none has so many elements, so it isn't proven"
+        if channel in channels and channel not in named and one.is_larger:
+            yield note_on(reader, ref, channel, one)
+
+
+def note_on(reader: Reader, ref: Ref, channel: str, rebuilt: Rebuilt) -> str:
+    """The sentence about a channel whose value at a checkpoint is larger than all that show its reducer."""
+    shown = f"{count_text(rebuilt.shown.steps, 'stored value')} show{'s' if rebuilt.shown.steps == 1 else ''}"
+    name = "" if rebuilt.reducer is None else rebuilt.reducer.name
+    place = f"{channel} at {reader.short(ref.thread_id)(ref.checkpoint_id)}"
+    return f"{place} is rebuilt by {name}, as {shown}; none has so many elements, so it isn't proven"

@@ -7,7 +7,7 @@ each thread is read in one moment, and a row has nothing that the same export wo
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,7 @@ from ckpt_cli.model import Checkpoint
 from ckpt_cli.parameters.redaction import RedactionOptions
 from ckpt_cli.queries.bundle_export import export_threads
 from ckpt_cli.queries.delta_values import DeltaValues
+from ckpt_cli.queries.rebuilt_notes import note_on
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.bundle.files import UNFINISHED
 from ckpt_cli.savers.bundle.saver import BundleSaver
@@ -39,6 +40,7 @@ class Row(NamedTuple):
         time: as LangGraph wrote it.
         values: channel to value, also of LangGraph's own channels; delta channels are rebuilt.
         problem: why a part can't be read; None if all can.
+        notes: a sentence for each delta channel whose value isn't proven, as `get` has them.
     """
 
     thread_id: str
@@ -51,6 +53,7 @@ class Row(NamedTuple):
     metadata: Any
     values: dict[str, Any]
     problem: str | None
+    notes: Sequence[str] = ()
 
 
 def export_states(
@@ -74,7 +77,12 @@ def export_states(
             reader = Reader(saver, session.reader.codec, session.clock)
             ids = [line.renamed or line.thread_id for line in view.threads if not line.refused]
             write = _write_json if kind == "jsonl" else _write_csv
-            write(file, lambda: _rows(reader, ids, session), reveal=session.reveal)
+            unproven = write(file, lambda: _rows(reader, ids, session), reveal=session.reveal)
+    if unproven:
+        count = f"{unproven:,} state{' has' if unproven == 1 else 's have'}"
+        session.say(
+            f"{count} a rebuilt value with more elements than all stored ones: it isn't proven; `notes` says so"
+        )
     view.file, view.size, view.checksum = str(path), path.stat().st_size, _checksum(path)
     return view
 
@@ -121,26 +129,33 @@ def _row(reader: Reader, stored: Checkpoint, rebuilt: DeltaValues) -> Row:
         values |= rebuilt.at(state)
     except PayloadCorrupt as error:
         problem = problem or error.message
-    return Row(*names, state.step, state.source, state.ts, state.metadata, values, problem)
+    notes = [note_on(reader, stored.row.ref, channel, one) for channel, one in rebuilt.larger.items()]
+    return Row(*names, state.step, state.source, state.ts, state.metadata, values, problem, notes)
 
 
-def _write_json(file: TextIO, rows: Callable[[], Iterator[Row]], *, reveal: bool) -> None:
+def _write_json(file: TextIO, rows: Callable[[], Iterator[Row]], *, reveal: bool) -> int:
+    """Write a line for each row; gives the number of rows with notes."""
+    unproven = 0
     for row in rows():
         typed = {"metadata": to_json(row.metadata, reveal), "values": to_json(row.values, reveal)}
         file.write(f"{json.dumps({**row._asdict(), **typed})}\n")
+        unproven += bool(row.notes)
+    return unproven
 
 
-def _write_csv(file: TextIO, rows: Callable[[], Iterator[Row]], *, reveal: bool) -> None:
-    """A column for each channel; metadata and values are JSON, so that a text differs from a number."""
-    channels = sorted({name for row in rows() for name in row.values})
+def _write_csv(file: TextIO, rows: Callable[[], Iterator[Row]], *, reveal: bool) -> int:
+    """The same with a column for each channel; metadata and values are JSON, so that a text differs from a number."""
+    unproven, channels = 0, sorted({name for row in rows() for name in row.values})
     writer = csv.writer(file)
-    fixed = [name for name in Row._fields if name != "values"]
-    writer.writerow([*fixed, *(f"values.{name}" for name in channels)])
+    fixed = [name for name in Row._fields if name not in ("values", "notes")]
+    writer.writerow([*fixed, *(f"values.{name}" for name in channels), "notes"])
     for row in rows():
         cells = {**row._asdict(), "metadata": json.dumps(to_json(row.metadata, reveal))}
         values = to_json(row.values, reveal)
         texts = [json.dumps(values[name]) if name in values else "" for name in channels]
-        writer.writerow([*(cells[name] for name in fixed), *texts])
+        writer.writerow([*(cells[name] for name in fixed), *texts, "; ".join(row.notes)])
+        unproven += bool(row.notes)
+    return unproven
 
 
 def _checksum(path: Path) -> str:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from ckpt_cli.app import run
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, Ref
+from ckpt_cli.queries.rebuilt_notes import rebuilt_notes
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
@@ -138,6 +139,7 @@ def test_each_row_is_what_show_gives() -> None:
         for row in lines("x.jsonl"):
             ref = Ref(row["thread_id"], row["ns"], row["checkpoint_id"])
             deltas = {name: delta.value for name, delta in Inspection(reader, ref).deltas().items()}
+            assert row["notes"] == [*rebuilt_notes(reader, ref, deltas)]
             assert {name: row["values"][name] for name in deltas} == to_json(deltas)
             rebuilt += len(deltas)
     assert rebuilt and threads == {row["thread_id"] for row in lines("x.jsonl")}
@@ -147,7 +149,7 @@ def test_each_row_is_what_show_gives() -> None:
 def test_a_long_thread_is_read_once(frequency: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The checkpoints that are decoded grow as the thread does, also if none stores a value of a delta channel."""
     short, long = (_decoded(runs, frequency, monkeypatch) for runs in (20, 40))
-    assert short <= 3 * 4 * 20 and long < 3 * short
+    assert short <= 4 * 4 * 20 and long < 3 * short  # between two stored values, what `get` reads is read once too
 
 
 def _decoded(runs: int, frequency: int, monkeypatch: pytest.MonkeyPatch) -> int:

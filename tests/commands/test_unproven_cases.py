@@ -3,6 +3,7 @@
 Each reducer here looks like one that ckpt knows as long as nothing of this comes.
 """
 
+import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -139,6 +140,22 @@ def test_a_size_is_marked(path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     [each] = said(capsys, "get", "--each", "recent", "-d", str(path))["values"]
     assert each["note"] == note
     assert said(capsys, "blame", "t", "recent", "--reducer", "recent=append", "-d", str(path))["notes"] == []
+
+
+def test_exported_rows_have_the_notes_of_get(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row of `export --format` marks the values that `get` marks, in the same words; stderr counts the rows."""
+    file = path.with_suffix(".jsonl")
+    assert run(["export", "t", "-o", str(file), "--format", "jsonl", "-d", str(path)]) == 0
+    assert f"{STEPS - FREQUENCY} states have a rebuilt value with more elements" in capsys.readouterr().err
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row in rows:
+        at, own = row["checkpoint_id"], {"recent", "hits", "docs"} & row["values"].keys()
+        notes = [one for c in own for one in said(capsys, "get", "t", c, "--at", at, "-d", str(path))["notes"]]
+        assert sorted(row["notes"]) == sorted(notes)
+    file = path.with_suffix(".csv")
+    assert run(["export", "t", "-o", str(file), "--format", "csv", "-d", str(path)]) == 0
+    cells = list(csv.DictReader(file.read_text().splitlines()))
+    assert [one["notes"] for one in cells] == ["; ".join(row["notes"]) for row in rows]
 
 
 def test_the_step_that_wrote_an_element_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,6 +80,11 @@ class Line:
         return (self._deltas or {}).keys()
 
     @property
+    def rebuilt(self) -> Mapping[str, Rebuilt]:
+        """What is known of each delta channel at the checkpoint that was read last."""
+        return self._deltas or {}
+
+    @property
     def reducers(self) -> dict[str, Evidence | Reducer | None]:
         """The reducer of each delta channel, as evidence or as its messages suggest; None if there is neither."""
         delta = (self._deltas or {}).items()

@@ -79,7 +79,12 @@ class Rebuilt:
     def is_larger(self) -> bool:
         """Whether the value has more elements than all values that show the reducer, which may leave out some then."""
         reducer = self.reducer
-        return reducer is not None and not self.is_settled and self.shown.cases.is_larger(self.value_by(reducer))
+        return reducer is not None and self.makes_larger(self.value_by(reducer))
+
+    def makes_larger(self, value: Any) -> bool:
+        """The same of a value that was rebuilt already."""
+        larger = not is_unproven(value) and self.shown.cases.is_larger(value)
+        return larger and not self.is_settled and self.reducer is not None
 
     @property
     def is_beyond(self) -> bool:
