@@ -2,6 +2,7 @@
 
 from binascii import a2b_base64
 from collections.abc import Callable
+from json import dumps
 from typing import Any
 
 from ckpt_cli.errors import UsageError
@@ -85,10 +86,15 @@ _MODULES = {"set": "builtins", "frozenset": "builtins", "deque": "collections"}
 """Classes that a person may write without their module: LangGraph couldn't find them, and would load a list."""
 
 
+_EXAMPLE = 'such as {"$type": "package.module.Class", "field": 1}; a key of your own named $type is written $$type'
+
+
 def _object(data: dict[str, Any], done: Done) -> Node:
     if data.get("$masked"):
         raise UsageError("a secret is masked", hint="with --reveal the JSON has the secret itself and can be read back")
-    kind = str(data["$type"])
+    kind = data["$type"]
+    if not isinstance(kind, str):
+        raise UsageError(f"$type is the name of a class, not {dumps(kind)}", hint=_EXAMPLE)
     module, _, name = kind.rpartition(".")
     if kind in _MODULES and "$module" not in data:
         raise UsageError(f"$type {kind!r} has no module", hint=f'write "$type": "{_MODULES[kind]}.{kind}"')

@@ -5,6 +5,7 @@ LangGraph's serializer gives the bare arguments of an object that it can't make 
 types are made here, from a fixed table; other classes are the agent's.
 """
 
+import builtins
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta
@@ -90,6 +91,8 @@ def _opened(node: Node, form: Form, state: Any) -> Opened:
 
 def _loaded(node: Node) -> Node:
     """One new object as LangGraph stores it."""
+    if node.form in _CALLS:
+        _must_name_a_class(node)
     if node.unordered and node.form in {*_CALLS, Form.LC2}:
         return _as_set(node, items(node))
     kind = _KINDS.get(node.type.replace("pathlib._local.", "pathlib."))
@@ -107,6 +110,40 @@ def _loaded(node: Node) -> Node:
         return node
     method = "fromisoformat" if kind.form is Form.METHOD else ""
     return Node(Opened(node.module, node.name, kind.form, state, method))
+
+
+def _must_name_a_class(node: Node) -> None:
+    """Check that the name may be that of a class: LangGraph imports its module, and gives the bare fields if it can't.
+
+    Raises:
+        UsageError: no module has such a name, or JSON has a form of its own for the type.
+    """
+    if not all(node.type.split(".")) or not node.module:
+        hint = 'such as {"$type": "package.module.Class", "field": 1}; without $type it is a dict'
+        raise UsageError(f"$type {node.type!r} names no class in a module", hint=hint)
+    module, _, name = node.type.rpartition(".")
+    if module == "enum" and name in _ENUMS:
+        hint = 'such as {"$type": "package.module.Color", "$value": 1}'
+        raise UsageError(f"{node.type} has no members; a class of your own has them", hint=hint)
+    if module != "builtins":
+        return
+    if (plain := _PLAIN.get(name)) is not None:
+        raise UsageError(f"JSON has a form of its own for {node.type}", hint=f"such as {plain}")
+    if not isinstance(getattr(builtins, name, None), type):
+        raise UsageError(f"Python has no class {node.type}", hint="a class of your own has its module before its name")
+
+
+_ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "ReprEnum"})
+_PLAIN = {
+    "bytes": '{"$bytes": "YWI="}, which is base64',
+    "str": '"text"',
+    "int": "1",
+    "float": '1.5, or {"$float": "nan"}',
+    "bool": "true",
+    "NoneType": "null",
+    "list": "[1, 2]",
+    "dict": '{"key": 1}, or {"$map": [[1, 2]]} for other keys than texts',
+}
 
 
 def _as_set(node: Node, members: list[Any] | None) -> Node:

@@ -96,6 +96,41 @@ def test_what_langgraph_could_not_load_is_refused(kind: str, key: str, content: 
     assert same(value, again)  # not the bytes: each process stores the same set of texts in another order
 
 
+NAMES: list[Any] = [
+    "",
+    "x..y",
+    "app.",
+    ".App",
+    "App",
+    5,
+    None,
+    ["app.App"],
+    "builtins.Nothing",
+    "enum.Enum",
+    "enum.IntEnum",
+]
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("content", [{}, {"$value": 1}], ids=["no fields", "a value"])
+def test_what_names_no_class_is_refused(kind: Any, content: dict[str, Any]) -> None:
+    """LangGraph loads the bare fields where a name can't be that of a class with values, so that it is a mistake."""
+    if isinstance(kind, str):
+        assert loaded(from_json({"$type": kind, **content})) == content.get("$value", {})
+    with pytest.raises(UsageError) as error:
+        read_typed({"$type": kind, **content})
+    assert error.value.hint
+
+
+@pytest.mark.parametrize("kind", ["bytes", "str", "int", "bool", "NoneType", "list", "dict"])
+def test_plain_values_have_a_form_of_their_own(kind: str) -> None:
+    """The form that the hint names is read as a value of that type; `$type` gave an empty one, or another type."""
+    with pytest.raises(UsageError, match=kind) as error:
+        read_typed({"$type": f"builtins.{kind}"})
+    form = (error.value.hint or "").removeprefix("such as ").partition(", which")[0].partition(", or")[0]
+    assert type(loaded(read_typed(json.loads(form)))).__name__ == kind
+
+
 @given(
     st.recursive(
         st.one_of(
