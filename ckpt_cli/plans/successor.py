@@ -6,11 +6,12 @@ That function is langgraph 1.2's; here the data comes from the database.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from ckpt_cli.errors import NotSupported
+from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven, unproven
 from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import order
+from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
@@ -21,6 +22,7 @@ from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint
 from ckpt_cli.plans.step_start import not_of_state_graph
 from ckpt_cli.plans.superstep import Channels
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.state import Version
 
 _UNKNOWN = unproven(ABSENT, [])
@@ -95,7 +97,11 @@ def make_successor(
     stored = {c: v for c, v in channels.values.items() if c not in deltas}
     # a reducer helps only where there is a state to go on from
     hint = FORK_OR_REDUCER if origin.state.versions else FORK_FIRST
-    stored |= {c: as_snapshot(c, channels.values.get(c, _UNKNOWN), hint) for c in whole}
+    for channel in whole:
+        value = channels.values.get(channel, _UNKNOWN)
+        if is_unproven(value) and channel in origin.state.values:
+            raise _unknown_reducer(channel)
+        stored[channel] = as_snapshot(channel, value, hint)
     stamp = mint.stamp(head_id, origin.state.ts, step.sequence)
     edits = {
         "id": stamp.id,
@@ -111,6 +117,16 @@ def make_successor(
     row = CheckpointRow(origin.ref.thread_id, origin.ref.ns, stamp.id, origin.ref.checkpoint_id)
     body["channel_values"] = stored
     return encode_checkpoint(reader, origin, row, body, new_metadata(metadata, origin.metadata, changes))
+
+
+def _unknown_reducer(channel: str) -> Refused:
+    """The refusal where the value before the step is stored, so that a reducer, or the value after it, is enough."""
+    return Refused(
+        f"nothing proves what the reducer of delta channel {channel!r} makes of this write, and the new checkpoint "
+        "must store the result; the value before it is stored",
+        hint=f"--reducer {argument(channel + '=NAME')} names the reducer; "
+        f"`ckpt edit --set {argument(spell([channel]) + '=JSON')}` sets the value without one; {FORK_FIRST}",
+    )
 
 
 def _new_counters(origin: Origin, updated: Collection[str], deltas: Collection[str]) -> dict[str, tuple[int, int]]:

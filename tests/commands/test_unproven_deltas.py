@@ -158,6 +158,22 @@ def test_a_named_reducer_gives_the_value(tmp_path: Path) -> None:
         assert asking(saver).get_state(ON).values == {"seq": ["x", "y", "a", "x"], "n": 5}
 
 
+def test_a_stored_value_is_not_called_unproven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the value before an update is stored and its reducer is unknown, the refusal says so; its ways out work."""
+    path, at = tmp_path / "t.sqlite", "step:1"
+    recorded(path, 2, answered=True)
+    words = ["update", "t", at, "--values", '{"seq": ["y"]}', "--as-node", "ask", "--next", "z"]
+    assert run([*words, "-d", str(path), "--yes"]) == 7
+    said = capsys.readouterr().err
+    assert "nothing proves what the reducer of delta channel 'seq' makes of this write" in said
+    assert "the value before it is stored" in said and "ckpt edit --set seq=JSON" in said
+    ways = {"append": [*words, "--reducer", "seq=append"], "edit": ["edit", "t", at, "--set", 'seq=["e"]', "--rerun"]}
+    for way, line in ways.items():
+        assert run([*line, "-d", str(path), "--yes"]) == 0
+        with SqliteSaver.from_conn_string(str(path)) as saver:
+            assert asking(saver, 2).get_state(ON).values["seq"] == {"append": ["y", "a", "x", "y"], "edit": ["e"]}[way]
+
+
 KINDS: dict[str, tuple[type, Callable[..., Any], Any]] = {
     "dict": (dict, merged, {"k": 1}),
     "set": (set, joined, {"k"}),
