@@ -37,7 +37,7 @@ class ValuesOfThreads:
         name: the file, or ``-`` for stdin.
 
     Raises:
-        UsageError: a line isn't of the form, or a thread has two lines.
+        UsageError: there is no line, a line isn't of the form, or a thread has two lines.
     """
 
     def __init__(self, name: str) -> None:
@@ -47,6 +47,8 @@ class ValuesOfThreads:
         for number, line in enumerate(lines_of(name), 1):
             if line.strip():
                 self._add(*_parsed(line, f"line {number} of {name}"))
+        if not self._places:
+            raise UsageError(f"{'stdin' if name == '-' else name} has values for no thread", hint=_FORM)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

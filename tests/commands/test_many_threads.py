@@ -111,9 +111,12 @@ def test_each_thread_gets_values_of_its_own(ckpt: Ckpt, tmp_path: Path, database
         '{"thread_id": "support-39"}',
         '{"thread_id": 3, "values": {}}',
         "nothing",
+        "",
+        "\n \n",
     ):
         file.write_text(wrong)
-        ckpt("edit", "--values-from", str(file), "--yes", code=2)
+        for words in (["edit"], ["update"]):
+            ckpt(*words, "--values-from", str(file), "--yes", code=2)
     assert rows(database) == before
 
 
