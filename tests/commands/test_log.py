@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.tree import run as tree_run
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
@@ -220,3 +221,18 @@ def test_tips_bear_their_branch_where_there_are_several(database: Database) -> N
     view: LogView = look(database("real"), lambda session: log(session, "forks", everything=True))[0]
     shown = "\n".join(plain(line) for line in render(view, Page(120, golden.NOW)))
     assert all(f"branch:{number}" in shown for number in range(1, 7))
+
+
+def test_a_row_says_that_there_are_other_changes(tmp_path: Path) -> None:
+    """At any width, a row of several changes names them all, or ends its changes with a mark that there are more."""
+    assert run(["demo", str(tmp_path / "demo.sqlite")]) == 0
+    view, _ = look(tmp_path / "demo.sqlite", lambda session: log(session, "support-42", all_steps=True))
+    several = [step for step in view.steps if len({one.channel for one in step.changes or ()}) > 1]
+    assert several
+    for width in range(60, 120):
+        rows = {row.split()[0]: row for row in map(plain, render(view, Page(width, golden.NOW)))}
+        for step in several:
+            names = {one.channel for one in step.changes or () if one.kind != "same"}
+            row = rows[step.short].partition("  @ ")[0]
+            assert all(f" {name} " in f"{row} " for name in names) or row.endswith((" …", "  also …")), (width, row)
+            assert width < 90 or row.endswith("  also …") or all(name in row for name in names), (width, row)

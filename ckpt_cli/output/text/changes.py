@@ -7,7 +7,7 @@ of log and tree", has the forms.
 from collections.abc import Sequence
 from typing import Any
 
-from ckpt_cli.output.cells import cell_len, line_len, truncate
+from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, plain
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.brief import brief
@@ -24,6 +24,7 @@ _WROTE = "wrote "
 _UNCHANGED = " unchanged"
 _NO_WRITE = " (no write)"
 _ALSO = "  also "
+_MIN_WITH_ALSO = 20  # in fewer cells, a mark alone says that there are other changes
 _KEPT_BEFORE = 4  # if two texts begin alike, this many characters are shown before the first that differs
 _WITH_ITEMS = frozenset({"added", "edited", "replaced", "wrote", "given"})
 _WRITES = frozenset({"wrote", "several", "unread", "unreadable", "unstored"})
@@ -34,7 +35,8 @@ UNCUT = 160
 def words(changes: Sequence[ChangeView] | None, cells: int | None) -> Line:
     """All changes of a step in one line of about `cells` cells, the most informative first.
 
-    A write that left its channel the same is shown only if there is no other change. Changes that don't fit are named.
+    A write that left its channel the same is shown only if there is no other change. Changes that don't fit are
+    named, or there is a mark that is never cut off.
     """
     if changes is None:
         return [("muted", MORE)]
@@ -49,7 +51,9 @@ def words(changes: Sequence[ChangeView] | None, cells: int | None) -> Line:
     for rest in (_further_changes(ordered[1:], _SHORT), names):
         if cells - line_len(rest) >= enough:
             return [*one(ordered[0], cells - line_len(rest)), *rest]
-    return [*one(ordered[0], cells - 2), ("muted", f" {MORE}")]
+    unnamed = f"{_ALSO}{MORE}" if cells >= _MIN_WITH_ALSO else f" {MORE}"
+    room = cells - len(unnamed)
+    return [*fit(one(ordered[0], room), max(room, 1)), ("muted", unnamed)]
 
 
 def _further_changes(changes: Sequence[ChangeView], short: int) -> Line:
