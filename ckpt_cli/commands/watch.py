@@ -92,9 +92,10 @@ class _Watcher:
         Say also how many threads it leaves out because of metadata that can't be read, again whenever there are more.
         """
         if (undecided := self._watch.undecided) != self._undecided:
-            self._undecided, names = undecided, ", ".join(undecided)
-            what = f"threads are left out undecided whose head has {names} as a delta channel, without a value"
-            self._session.say(f"--where: {what}")
+            from ckpt_cli.history.state.filters import unstored_words
+
+            self._undecided = undecided
+            self._session.say(f"--where: threads are left out undecided where {unstored_words(undecided)}")
         if (note := self._watch.unread_note) != self._unread_note:
             self._unread_note = note
             self._session.say(note)

@@ -49,7 +49,10 @@ def test_undecided_threads_are_counted(
 ) -> None:
     """Each command with a selector says how many threads the filter couldn't decide, also under ``not``."""
     run([*command, "--where", where, "-d", str(path)])
-    assert "3 threads were left out undecided: the head has story as a delta channel" in capsys.readouterr().err
+    assert (
+        "3 threads were left out undecided: the head stores no value of story, only what was written"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("where", ["len(story) > 0", "not (len(story) > 0)"])
@@ -57,7 +60,7 @@ def test_a_watch_says_once_what_it_leaves_out(path: Path, capsys: pytest.Capture
     """Three named threads that the filter can't decide give no event, and one remark."""
     assert run(["watch", "t1", "t2", "t3", "--where", where, "--stop-when", "idle > 0s", "-d", str(path)]) == 0
     out, err = capsys.readouterr()
-    remark = "--where: threads are left out undecided whose head has story as a delta channel, without a value"
+    remark = "--where: threads are left out undecided where the head stores no value of story, only what"
     assert not out and err.count(remark) == 1
 
 

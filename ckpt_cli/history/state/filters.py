@@ -7,7 +7,7 @@ dot reads a key of a mapping, never an attribute of an object.
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -134,8 +134,14 @@ class Filter:
         if not (count := sum(self.undecided.values())):
             return None
         left = f"1 {self._record} was" if count == 1 else f"{count:,} {self._record}s were"
-        names = ", ".join(sorted(self.undecided))
-        return f"--where: {left} left out undecided: the head has {names} as a delta channel, without a value"
+        return f"--where: {left} left out undecided: {unstored_words(sorted(self.undecided), self._record)}"
+
+
+def unstored_words(channels: Iterable[str], record: str = "thread") -> str:
+    """Why a record can't be decided: LangGraph stores a delta channel's value now and then, and its writes always."""
+    where = "the head" if record == "thread" else f"the {record}"
+    names = ", ".join(channels)
+    return f"{where} stores no value of {names}, only what was written since the last stored one (a delta channel)"
 
 
 def _parsed(expression: str) -> Any:
