@@ -76,8 +76,8 @@ def _add_status(session: Session, view: StatsView, request: StatsRequest, heads:
     if request.values:
         view.done, view.unfinished = status.statuses[Status.DONE], status.statuses[Status.UNFINISHED]
         view.unknown = status.statuses[Status.UNKNOWN]
-    view.errors = [TextCount(text, node, number) for (node, text), number in status.errors.most_common()]
-    view.questions = [TextCount(text, node, number) for (node, text), number in status.questions.most_common()]
+    view.errors = [TextCount(text, at.node, number, at.inside) for (at, text), number in status.errors.most_common()]
+    view.questions = [TextCount(text, at.node, number) for (at, text), number in status.questions.most_common()]
     waiting, failed = status.oldest(Status.WAITING), status.oldest(Status.FAILED)
     view.halted = [*_halted("waiting", waiting, now), *_halted("failed", failed, now)]
     view.more_waiting, view.more_failed = view.waiting - len(waiting), view.failed - len(failed)
@@ -88,7 +88,7 @@ def _add_status(session: Session, view: StatsView, request: StatsRequest, heads:
 def _halted(status: str, threads: Sequence[Halted], now: float) -> Iterator[HaltedView]:
     for one in threads:
         age = round(max(now - (one.since or now), 0.0), 3)
-        yield HaltedView(one.thread_id, status, iso(one.since), age, one.node, one.text)
+        yield HaltedView(one.thread_id, status, iso(one.since), age, one.place.node, one.text, one.place.inside)
 
 
 def _age(oldest: Sequence[Halted], number: int, now: float) -> float | None:

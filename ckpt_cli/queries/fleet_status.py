@@ -16,6 +16,7 @@ from ckpt_cli.history.tasks.snapshot import Status, status_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Ref, Thread, Write
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.queries.failed_inside import failed_inside
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
@@ -36,12 +37,19 @@ _QUESTION_KEYS = ("question", "ask", "message", "prompt", "title", "description"
 _MARKS = (INTERRUPT, ERROR)
 
 
+class Place(NamedTuple):
+    """The node that stopped (None if unknown), and the nodes inside its subgraph down to the one that failed."""
+
+    node: str | None
+    inside: tuple[str, ...] = ()
+
+
 class Halted(NamedTuple):
     """A thread that waits or failed: when its head was made, in seconds since 1970, and where it stopped."""
 
     thread_id: str
     since: float | None
-    node: str | None
+    place: Place
     text: str
 
 
@@ -51,7 +59,7 @@ class FleetStatus:
     Attributes:
         statuses: threads by status; a thread may wait and have failed. Without `closely`, only these two are known.
         unreadable: threads whose head can't be read.
-        questions: (node, question) to the number of threads; `errors`: (node, type of the error).
+        questions: (place, question) to the number of threads; `errors`: (place, type of the error).
         oldest: for waiting and for failed threads, those whose heads are oldest, the oldest first.
         threads: how many were looked at.
     """
@@ -61,8 +69,8 @@ class FleetStatus:
         self._closely = closely
         self.threads = self.unreadable = 0
         self.statuses = Counter[str]()
-        self.questions = Counter[tuple[str | None, str]]()
-        self.errors = Counter[tuple[str | None, str]]()
+        self.questions = Counter[tuple[Place, str]]()
+        self.errors = Counter[tuple[Place, str]]()
         self._oldest: dict[Status, list[tuple[float, str, Halted]]] = {Status.WAITING: [], Status.FAILED: []}
 
     def add(self, threads: Iterable[Thread]) -> None:
@@ -83,8 +91,8 @@ class FleetStatus:
         for write in self._reader.saver.writes_on([one.head for one in threads], values=_LONGEST_VALUE):
             writes.setdefault(write.ref, []).append(write)
         marked = [one for one in threads if any(write.channel in _MARKS for write in writes.get(one.head, ()))]
-        asking = [one.thread_id for one in marked if any(write.channel == INTERRUPT for write in writes[one.head])]
-        nested = self._reader.saver.with_subgraphs(asking)  # an answer may be stored there
+        # an answer may be stored in a subgraph, and which node failed there
+        nested = self._reader.saver.with_subgraphs([one.thread_id for one in marked])
         for thread in marked:
             leaves_doubt = thread.thread_id in nested or thread.head.ns or _leave_doubt(writes[thread.head])
             if leaves_doubt or not self._add_tasks(thread, writes[thread.head]):
@@ -97,14 +105,14 @@ class FleetStatus:
         for row in writes:
             tasks.setdefault(row.task_id, []).append(TaskWrite(row, self._reader.codec.decode))
         for own in tasks.values():
-            node, status = pulled(own[0].row.task_path), status_of(own)
+            place, status = Place(pulled(own[0].row.task_path)), status_of(own)
             if status is Status.WAITING:
                 asked = [i for write in own if write.channel == INTERRUPT for i in interrupts(write.value)]
                 if not asked:
                     return False
-                waiting += [(node, question_text(one.value, one.response_schema)) for one in asked]
+                waiting += [(place, question_text(one.value, one.response_schema)) for one in asked]
             if status in (Status.WAITING, Status.FAILED):
-                failed += [(node, write.value) for write in own if write.channel == ERROR][:1]
+                failed += [(place, write.value) for write in own if write.channel == ERROR][:1]
         self._count(thread, ids.unix_time(thread.head.checkpoint_id), waiting, failed)
         return True
 
@@ -115,9 +123,12 @@ class FleetStatus:
             return
         statuses = one.statuses
         asking = [task for task in one.snapshot.all_tasks if task.status is Status.WAITING]
-        waiting = [(task.node, question_text(i.value, i.response_schema)) for task in asking for i in task.open]
-        waiting = waiting or [(task.node, _UNREAD) for task in asking]
-        failed = [(task.node, task.error) for task in one.snapshot.with_error]
+        waiting = [(Place(task.node), question_text(i.value, i.response_schema)) for task in asking for i in task.open]
+        waiting = waiting or [(Place(task.node), _UNREAD) for task in asking]
+        failed = [
+            (Place(task.node, failed_inside(self._reader, thread.head, task)), task.error)
+            for task in one.snapshot.with_error
+        ]
         self._count(
             thread,
             one.updated,
@@ -130,13 +141,13 @@ class FleetStatus:
         self,
         thread: Thread,
         since: float | None,
-        waiting: list[tuple[str | None, str]],
-        failed: list[tuple[str | None, Any]],
+        waiting: list[tuple[Place, str]],
+        failed: list[tuple[Place, Any]],
         others: Iterable[str] = (),
     ) -> None:
         self.statuses.update(others)
         questions = dict.fromkeys(waiting)
-        errors = dict.fromkeys((node, error_type(value)) for node, value in failed)
+        errors = dict.fromkeys((place, error_type(value)) for place, value in failed)
         for status, texts, counter in (
             (Status.WAITING, questions, self.questions),
             (Status.FAILED, errors, self.errors),
@@ -144,8 +155,8 @@ class FleetStatus:
             if not texts:
                 continue
             self.statuses[status] += 1
-            for node, text in texts:
-                counter[(node, text) if (node, text) in counter or len(counter) < _TEXTS else (None, _OTHERS)] += 1
+            for key in texts:
+                counter[key if key in counter or len(counter) < _TEXTS else (Place(None), _OTHERS)] += 1
             self._note_age(status, Halted(thread.thread_id, since, *next(iter(texts))))
 
     def _note_age(self, status: Status, halted: Halted) -> None:

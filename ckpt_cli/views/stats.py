@@ -1,5 +1,6 @@
 """The view of ``ckpt stats``: what the threads of a database do, and what takes its space."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -14,6 +15,7 @@ class HaltedView(NamedTuple):
         age: seconds since then.
         node: the node that stopped; null if unknown.
         text: the question, or the type of the error.
+        inside: the nodes inside the subgraph that this node called, the outermost first, down to the one that failed.
     """
 
     thread_id: str
@@ -22,14 +24,20 @@ class HaltedView(NamedTuple):
     age: float
     node: str | None
     text: str
+    inside: Sequence[str] = ()
 
 
 class TextCount(NamedTuple):
-    """How many threads have an error of this type, or a question with this text, at this node (null if unknown)."""
+    """How many threads have an error of this type, or a question with this text, at this node (null if unknown).
+
+    Attributes:
+        inside: the nodes inside the subgraph that this node called, the outermost first, down to the one that failed.
+    """
 
     text: str
     node: str | None
     threads: int
+    inside: Sequence[str] = ()
 
 
 class AgentCount(NamedTuple):

@@ -32,7 +32,7 @@ from ckpt_cli.session import KEY_ENV, Session
 from ckpt_cli.views.stats import StatsView
 from tests import golden
 from tests.databases import DATABASES, KEYS
-from tests.graphs.building import Bag, on
+from tests.graphs.building import Bag, line, on
 
 Database = Callable[[str], Path]
 _HOUR = 3600
@@ -289,3 +289,26 @@ def test_an_empty_answer_is_no_error(tmp_path: Path, database: Database) -> None
     view = look(database("real"), selector=SelectorOptions(match="no such thread"))
     assert (view.threads, view.checkpoints, view.bytes, view.waiting, view.oldest_waiting) == (0, 0, 0, 0, 0.0)
     assert view.agents == []
+
+
+def test_a_failure_in_a_subgraph_has_its_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `log` and `show` do, `stats` names the node inside that failed, also where it reads every head."""
+
+    def fails(_: Bag) -> None:
+        raise ValueError("down")
+
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        for name, nodes in {
+            "outer": {"desk": line(None, "load", nodes={"load": fails})},
+            "own": {"desk": fails},
+        }.items():
+            with pytest.raises(ValueError, match="down"):
+                line(saver, "desk", nodes=nodes).invoke({"log": []}, on(name))
+    for words in ([], ["--values"]):
+        assert run(["stats", *words, "-d", str(path), "--json"]) == 0
+        view = json.loads(capsys.readouterr().out)
+        assert {(one["node"], *one["inside"]) for one in view["errors"]} == {("desk", "load"), ("desk",)}
+        assert {one["thread_id"]: one["inside"] for one in view["halted"]} == {"outer": ["load"], "own": []}
+    assert run(["stats", "-d", str(path)]) == 0
+    assert "desk › load" in capsys.readouterr().out

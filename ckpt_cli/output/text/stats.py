@@ -6,6 +6,7 @@ In a pipe, each line begins with the name of its table.
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from ckpt_cli.history.tasks.task_names import nested
 from ckpt_cli.output.cells import fit, flow
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import size
@@ -13,7 +14,7 @@ from ckpt_cli.output.text import openmetrics
 from ckpt_cli.output.text.drawn_table import Column, Table, draw
 from ckpt_cli.output.theme import BETWEEN, NOTHING, THREAD_STATUS
 from ckpt_cli.values.counts import count_text
-from ckpt_cli.views.stats import AdviceLine, PeriodLine, SizeLine, StatsView
+from ckpt_cli.views.stats import AdviceLine, HaltedView, PeriodLine, SizeLine, StatsView, TextCount
 
 _THREAD = (Column("checkpoints", True), Column("writes", True), Column("bytes", True), Column("last day", True))
 _COUNTS = (Column("checkpoints", True), Column("channels", True), Column("writes", True), Column("bytes", True))
@@ -59,7 +60,7 @@ def _figures(view: StatsView) -> Iterator[Line]:
 def _tables(view: StatsView) -> Iterator[Table]:
     for status in ("waiting", "failed"):
         rows = [
-            [("title", one.thread_id), ("muted", duration(one.age)), ("node", one.node or ""), ("", one.text)]
+            [("title", one.thread_id), ("muted", duration(one.age)), ("node", _place(one)), ("", one.text)]
             for one in view.halted
             if one.status == status
         ]
@@ -68,7 +69,7 @@ def _tables(view: StatsView) -> Iterator[Table]:
         columns = (Column("for", True), Column(""), Column(""))
         yield Table(status, title, columns, rows, more, f"ckpt threads --status {status}")
     for key, lines in (("question", view.questions), ("error", view.errors)):
-        rows = [[("", one.text), ("node", one.node or ""), ("", f"{one.threads:,}")] for one in lines]
+        rows = [[("", one.text), ("node", _place(one)), ("", f"{one.threads:,}")] for one in lines]
         yield Table(key, f"{key}s", (Column("node"), Column("threads", True)), rows)
     rows = [
         [("key" if a.value is not None else "muted", f"{a.key} {a.value or NOTHING}"), ("", f"{a.threads:,}")]
@@ -84,6 +85,10 @@ def _tables(view: StatsView) -> Iterator[Table]:
         rows = [[("title", t.thread_id), *_numbers(t.last_day, t.checkpoints)] for t in view.talkers]
         yield Table("talker", "top talkers", (Column("last day", True), Column("checkpoints", True)), rows)
     yield from _sizes(view)
+
+
+def _place(one: HaltedView | TextCount) -> str:
+    return nested(one.node or "", one.inside)
 
 
 def _sizes(view: StatsView) -> Iterator[Table]:
@@ -155,14 +160,14 @@ def _piped(view: StatsView) -> Iterator[Line]:
         yield row(
             [
                 [("key", one.status)],
-                *([("", text)] for text in (one.thread_id, one.since or "", one.node or "", one.text)),
+                *([("", text)] for text in (one.thread_id, one.since or "", _place(one), one.text)),
             ]
         )
     for key, number in (("more_waiting", view.more_waiting), ("more_failed", view.more_failed)):
         yield row([[("key", key)], [("", str(number))]])
     for key, texts in (("question", view.questions), ("error", view.errors)):
         for text in texts:
-            yield row([[("key", key)], [("", str(text.threads))], [("", text.node or "")], [("", text.text)]])
+            yield row([[("key", key)], [("", str(text.threads))], [("", _place(text))], [("", text.text)]])
     for agent in view.agents:
         yield row([[("key", "agent")], [("", str(agent.threads))], [("", agent.key)], [("", agent.value or "")]])
     for key, threads in (("thread", view.largest), ("talker", view.talkers)):
