@@ -127,11 +127,15 @@ def _describe_tasks(
 
 
 def _describe_input(snapshot: Snapshot, state: State, edited: set[str]) -> Iterator[str]:
-    """A line about the edited channels that the next run writes first, from the input that waits."""
+    """A line about the edited channels that the next run writes first, from the input that waits.
+
+    The command names the new checkpoint: at the edited one it would change the input of a sibling without this edit.
+    """
     given = fields(state.values.get(START)) if any(task.node == START for task in snapshot.tasks) else {}
     if both := sorted(edited & given.keys()):
-        change = command_at("ckpt edit", state.ref, "--task", START, "--set", "PATH=JSON")
-        yield f"the next run first applies the input, which has {', '.join(both)} too: {change} changes the input"
+        change = command_at("ckpt edit", state.ref, "--task", START, "--set", "PATH=JSON", rev="@")
+        first = f"the next run first applies the input, which has {', '.join(both)} too"
+        yield f"{first}: after this edit, {change} changes the input"
 
 
 def _describe_arguments(row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:
@@ -142,7 +146,8 @@ def _describe_arguments(row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]
         packet = sent[0].packet
         number = f"[{packet.number}]" if packet is not None and packet.of > 1 else ""
         change = command_at("ckpt edit", row.ref, "--task", f"{sent[0].node}{number}", "--set", "PATH=JSON", rev="@")
-        yield f"{', '.join(task_names(sent))} {runs} as it is: {change} changes {'it' if len(sent) == 1 else 'one'}"
+        one = "it" if len(sent) == 1 else "one"
+        yield f"{', '.join(task_names(sent))} {runs} as it is: after this edit, {change} changes {one}"
 
 
 def _make_edited(

@@ -119,7 +119,7 @@ def test_what_else_runs_is_said(said: Said, tmp_path: Path, capsys: pytest.Captu
     """An edit of the state doesn't reach the tasks of Sends; a run that takes an answer runs the failed task too."""
     text = said(documents, _START, "--set", "n=9", "--rerun")[1]
     assert "read (4 tasks) run with the arguments of their Sends, each of which stays as it is" in text
-    assert "`ckpt edit t @ --task 'read[1]' --set PATH=JSON` changes one" in text
+    assert "after this edit, `ckpt edit t @ --task 'read[1]' --set PATH=JSON` changes one" in text
     assert run(["resume", "t", "--value", "1", "-d", str(tmp_path / "threads.sqlite"), "--dry-run"]) == 0
     assert "that run runs read [2/4] (failed) too" in capsys.readouterr().out
 

@@ -31,7 +31,7 @@ def test_the_plan_names_what_the_input_replaces(
         words = ["edit", "t", "step:2", "--set", f'{channel}="edited"', "--yes", "--json", "-d", path]
         assert run(words) == 0
         notes = " ".join(json.loads(capsys.readouterr().out)["notes"])
-        assert ("the input, which has asked too: `ckpt edit t" in notes) == (channel == "asked")
+        assert ("the input, which has asked too: after this edit, `ckpt edit t @ " in notes) == (channel == "asked")
         assert graph.invoke(None, on("t"))[channel] == result
 
 
@@ -45,3 +45,18 @@ def test_the_hint_names_the_checkpoint(tmp_path: Path, capsys: pytest.CaptureFix
     hint = json.loads(capsys.readouterr().err)["error"]["hint"]
     words = shlex.split(hint.split("`")[1])[1:-1]
     assert run([*words, 'asked="right"', "--dry-run", "-d", path]) == 0
+
+
+def test_the_note_changes_the_input_of_the_edit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The note's command, typed after the edit of a checkpoint that isn't the head, keeps what was edited."""
+    path = str(tmp_path / "kept.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        graph = StateGraph(State).add_node("work", lambda _: {}).add_edge(START, "work").compile(checkpointer=saver)
+        graph.invoke({"asked": "first", "answer": "old"}, on("t"))
+        graph.invoke({"asked": "wrong"}, on("t"))
+        edits = ["--set", 'asked="edited"', "--set", 'answer="edited"']
+        assert run(["edit", "t", "step:2", *edits, "--yes", "--json", "-d", path]) == 0
+        [note] = [note for note in json.loads(capsys.readouterr().out)["notes"] if "the input" in note]
+        words = shlex.split(note.split("`")[1])[1:-1]
+        assert run([*words, 'asked="right"', "--yes", "-d", path]) == 0
+        assert graph.invoke(None, on("t")) == {"asked": "right", "answer": "edited"}
