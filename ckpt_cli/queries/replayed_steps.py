@@ -256,8 +256,12 @@ class Player:
                 reducer = self.reducers.name_of(write.channel) if is_reduced else None
                 task.writes.append(PlayedWrite(write.channel, write.value, reducer))
         errors = {write.task: write.value for write in step.writes if write.channel == ERROR}
-        ended = {w.task for w in step.writes if w.channel not in CONTROL_WRITES or w.channel == ERROR_SOURCE}
-        played = [replace(task, stored=key in ended, error=errors.get(key)) for key, task in tasks.items()]
+        finished = {write.task for write in step.writes if write.channel not in CONTROL_WRITES}
+        ended = finished | {write.task for write in step.writes if write.channel == ERROR_SOURCE}
+        played = [
+            replace(task, stored=key in ended, error=errors.get(key), finished=key in finished)
+            for key, task in tasks.items()
+        ]
         return [task for task in played if task.by == "task" or task.writes or task.sends]
 
 

@@ -115,6 +115,8 @@ class PlayedTask:
         stored: false if what the task wrote isn't stored, only that it asked, was answered or failed, as after a run
             with ``durability="exit"``. True if an error handler handled its failure: then it wrote nothing.
         error: the error as it is stored; null if none is.
+        finished: whether the task left an output; if it has an `error` too, it failed before and ran again. True for an
+            input and an update.
     """
 
     node: str | None
@@ -123,6 +125,7 @@ class PlayedTask:
     sends: list[str]
     stored: bool = True
     error: Any = None
+    finished: bool = True
 
 
 @dataclass(frozen=True, slots=True)

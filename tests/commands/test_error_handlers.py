@@ -189,7 +189,7 @@ def test_a_played_step_says_that_a_node_failed(tmp_path: Path) -> None:
     view = at(path, replay, "t", to="@")
     tasks = {task.node: task for step in view.steps for task in step.tasks}
     bad, handler = tasks["bad"], tasks["__error_handler__bad"]
-    assert (bad.writes, bad.stored, bad.error) == ([], True, "ValueError('broken')")
+    assert (bad.writes, bad.stored, bad.finished, bad.error) == ([], True, False, "ValueError('broken')")
     assert (handler.error, [write.channel for write in handler.writes]) == (None, ["log"])
     text = "\n".join(lines(view, 100))
     assert "✗ failed  ValueError('broken')" in text and "not stored" not in text

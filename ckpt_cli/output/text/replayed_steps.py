@@ -7,8 +7,8 @@ from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines, side_lines
 from ckpt_cli.output.text.reducers import notable_reducers
-from ckpt_cli.output.text.steps import error
-from ckpt_cli.output.theme import FAILED, LEADS_TO, TIMES, VERDICTS
+from ckpt_cli.output.text.steps import FAILED_BEFORE, error
+from ckpt_cli.output.theme import LEADS_TO, TIMES, VERDICTS, task_look
 from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
@@ -66,12 +66,20 @@ def _task(task: PlayedTask, column: int, page: Page) -> Iterator[Line]:
         nodes = ", ".join(f"{name} {TIMES}{count}" if count > 1 else name for name, count in counts.items())
         lines.append([("muted", f"{LEADS_TO} "), ("node", nodes)])
     if task.error is not None:
-        lines.insert(0, [("bad", f"{FAILED} failed  {error(task.error, max((page.width or 0) - column - 14, 10))}")])
+        lines.insert(0, _failure(task, (page.width or 0) - column - 4))
     if not task.stored:
         lines.append([("muted", "its writes, if there were any, are not stored")])
     for place, line in enumerate(lines or [[("muted", "nothing")]]):
         label = pad(node if place == 0 else "", max(column, cell_len(node)))
         yield fit([("", "  "), ("node", label), ("", "  "), *line], page.width)
+
+
+def _failure(task: PlayedTask, cells: int) -> Line:
+    """The error of a task, in the words of ``show``."""
+    line: Line = [task_look("finished" if task.finished else "failed", consumed=True).span]
+    if task.finished:
+        line.append(("muted", f"  {FAILED_BEFORE}:"))
+    return [*line, ("", "  "), ("bad", error(task.error, max(cells - line_len(line) - 2, 10)))]
 
 
 def _write(write: PlayedWrite, used: int, page: Page) -> Line:

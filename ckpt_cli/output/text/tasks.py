@@ -8,7 +8,7 @@ from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.questions import whole_lines
 from ckpt_cli.output.text.sends import argument_lines, beside_questions
-from ckpt_cli.output.text.steps import FAILED_TOO
+from ckpt_cli.output.text.steps import FAILED_BEFORE, FAILED_TOO
 from ckpt_cli.output.text.values import brief, value_after
 from ckpt_cli.output.theme import task_look
 from ckpt_cli.shell_words import argument
@@ -32,7 +32,7 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
     if task.answers and task.status == "failed":
         line += [("muted", " with the answer "), ("value", _brief(task.answers, page))]
     if task.error is not None and task.status != "failed":
-        when = "failed before" if task.status == "finished" else FAILED_TOO
+        when = FAILED_BEFORE if task.status == "finished" else FAILED_TOO
         line.append(("muted", f"  {when}:"))
     is_stored = task.status not in ("due", "left")  # other ids are computed, without triggers that never fired
     shown_id: Line = [("muted", f"  {task.id}")] if is_stored and task.error is None and task.id is not None else []
