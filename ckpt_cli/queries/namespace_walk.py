@@ -42,11 +42,14 @@ class NamespaceWalk:
     def pages(self, checkpoint_ids: Sequence[str] | None = None) -> Iterator[list[str]]:
         """The checkpoints in pages, each page with what names its nodes and tasks; by default all of the namespace.
 
-        What is read of the checkpoint after a page says which of the last one's writes are in it.
+        What is read of the checkpoint after a page says which of the last one's writes are in it. At the end of a line,
+        what is read of its children says whether a step went on from there, or an input came.
         """
         ids = list(self.reads.lineage.rows) if checkpoint_ids is None else checkpoint_ids
         for start in range(0, len(ids), _AT_ONCE):
             self.reads.read_lines(ids[start : start + _AT_ONCE + 1])
+            if start + _AT_ONCE >= len(ids):
+                self._read_children(ids[-1])
             yield list(ids[start : start + _AT_ONCE])
             self.reads.step_nodes.forget()
 
@@ -96,9 +99,7 @@ class NamespaceWalk:
         attribution, before = self.reads.attribution, self.reads.lineage.parent(checkpoint_id)
         if not self.reads.ns or before is None:
             return []
-        children = self.reads.lineage.children.get(checkpoint_id, ())
-        if any(child not in attribution.notes for child in children):
-            self.reads.read_notes(children)
+        self._read_children(checkpoint_id)
         if attribution.first_with_source(checkpoint_id, LOOPS) is not None:
             return []
         channels = {write.channel for write in attribution.writes.get(before, ())}
@@ -111,6 +112,12 @@ class NamespaceWalk:
                 return []
             return [task.node for task in tasks if task.status in (Status.DUE, Status.LEFT) and task.node is not None]
         return []
+
+    def _read_children(self, checkpoint_id: str) -> None:
+        """Read the metadata of a checkpoint's children, unless it was read."""
+        children = self.reads.lineage.children.get(checkpoint_id, ())
+        if any(child not in self.reads.attribution.notes for child in children):
+            self.reads.read_notes(children)
 
     def wiring(self) -> Wiring | None:
         """Which nodes listen to which channels, as `states` show it; None if they can't be read."""
