@@ -4,14 +4,17 @@ It reads along one line of ancestors, and stops where the answer is known.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from contextlib import suppress
+from itertools import islice, pairwise
 from typing import Protocol
 
+from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.history.search.search import Search
 from ckpt_cli.history.state.channels import ERROR, missing
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
+from ckpt_cli.history.tasks.seen_nodes import ran_between
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.values.state import State, TaskWrite
@@ -69,7 +72,15 @@ class LineSearch:
         return before if before and self._has_written(search, before, None) else None
 
     def before_node(self, node: str) -> str | None:
-        """The checkpoint from which a node ran last; None if it left no writes on the line."""
+        """The checkpoint from which a node ran last; None if nothing on the line shows that it ran.
+
+        A node whose writes are never stored, as those to an UntrackedValue, leaves only its entry in ``versions_seen``.
+        """
+        stored = self._before_writes(node)
+        return self._before_unstored(node, stored) or stored
+
+    def _before_writes(self, node: str) -> str | None:
+        """The newest checkpoint with writes of a node."""
         for checkpoint_id, writes in self._written():
             tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
             by_path = {write.task_id: pulled(write.row.task_path) for write in writes if write.task_id in tasks}
@@ -78,6 +89,26 @@ class LineSearch:
             if not all(by_path.values()) and node in self._names(checkpoint_id, tasks):
                 return checkpoint_id
         return None
+
+    def _before_unstored(self, node: str, stored: str | None) -> str | None:
+        """The checkpoint from which a node ran later than from `stored`, as ``versions_seen`` shows; None if it didn't.
+
+        It is None too where a checkpoint can't be read, or where several steps lie between two checkpoints.
+        """
+        line = self._line if stored is None else self._line[: self._line.index(stored)]
+        with suppress(PayloadCorrupt):
+            if stored is not None and (len(line) < 2 or not self._saw_between(node, line[-1], line[0])):
+                return None
+            for state, before in pairwise(self._reader.states(self._refs(line))):
+                ran = ran_between(node, state, before)
+                if ran or ran is None or not before.seen.get(node):
+                    return before.ref.checkpoint_id if ran else None
+        return None
+
+    def _saw_between(self, node: str, older: str, newer: str) -> bool:
+        """Whether a node saw something new between two checkpoints."""
+        first, last = self._reader.states(self._refs([older, newer]))
+        return first.seen.get(node) != last.seen.get(node)
 
     def failed(self) -> str | None:
         """The newest checkpoint from which a task failed; None if none did."""

@@ -1,5 +1,6 @@
 """A node whose only writes are never stored: what ``graph`` and ``trace`` say of its runs did happen."""
 
+import json
 import operator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -9,6 +10,7 @@ from langgraph.channels import UntrackedValue
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.graph import graph as graph_verb
 from ckpt_cli.commands.trace import trace
 from ckpt_cli.output.clean import clean_line
@@ -16,7 +18,7 @@ from ckpt_cli.output.line import Page
 from ckpt_cli.output.printer import render
 from tests import golden
 from tests.commands.asking import at
-from tests.graphs.building import on
+from tests.graphs.building import on, says
 
 
 class State(TypedDict, total=False):
@@ -58,3 +60,25 @@ def test_its_time_is_not_said_to_be_between_runs(file: Path) -> None:
     assert sum("left no writes · may include the time between runs" in line for line in lines) == 2
     assert "in steps whose start isn't known" in lines[0]
     assert any("(opener 2×) left no writes" in line and "UntrackedValue" in line for line in lines)
+
+
+def test_the_revision_before_it_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``before:node`` finds it by ``versions_seen``: beside another node, after a stored run, not before it ran."""
+    path = tmp_path / "beside.sqlite"
+    built = StateGraph(State).add_node("a", says("a")).add_node("beside", says("beside")).add_node("end", says("end"))
+    built.add_node("opener", lambda state: {"log": []} if state["log"][-2] == "stored" else {"open_file": 1})
+    built.add_edge(START, "a").add_edge("a", "opener").add_edge("a", "beside").add_edge("beside", "end")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = built.compile(checkpointer=saver)
+        for turn in ("first", "stored"):
+            graph.invoke({"log": [turn]}, on(turn))
+            graph.invoke({"log": ["second"]}, on(turn))
+            graph.update_state(on(turn), {"log": ["by hand"]}, as_node="opener")
+        stopped = built.compile(checkpointer=saver, interrupt_before=["opener"])
+        for _ in range(2):  # the second input discards the task, which never ran
+            stopped.invoke({"log": ["in"]}, on("stopped"))
+    for turn in ("first", "stored"):
+        assert run(["show", turn, "before:node:opener", "--json", "-d", str(path)]) == 0
+        assert json.loads(capsys.readouterr().out)["step"] == 6
+    assert run(["show", "stopped", "before:node:opener", "-d", str(path)]) == 4
+    assert "nothing on the head's line shows that node 'opener' ran" in capsys.readouterr().err

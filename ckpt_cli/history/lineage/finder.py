@@ -225,7 +225,8 @@ class Finder:
             if found == "":
                 what = f"{revision.name!r} is in the first checkpoint already: there is none before it"
         elif revision.kind is RevisionKind.BEFORE_NODE:
-            found, what = search.before_node(revision.name), f"node {revision.name!r} left no writes on the head's line"
+            what = f"nothing on the head's line shows that node {revision.name!r} ran"
+            found = search.before_node(revision.name)
         else:
             found, what = search.failed(), "no task failed on the head's line"
         if not found:

@@ -33,6 +33,18 @@ def nodes_by_seen(state: State, before: State | None) -> dict[str, int]:
     return {START: 1} if START in ran else ran
 
 
+def ran_between(node: str, state: State, before: State) -> bool | None:
+    """Whether a node ran in the step between two checkpoints; None if more than one step lies between them.
+
+    Only a run's step counts: an update and an input mark nodes that didn't run. Tasks of Sends see nothing.
+    """
+    known = before.seen.get(node, {})
+    new = {channel: version for channel, version in state.seen.get(node, {}).items() if version != known.get(channel)}
+    if not new or state.source not in ("loop", "") or state.seen.get(START) != before.seen.get(START):
+        return False
+    return True if all(version == before.versions.get(channel) for channel, version in new.items()) else None
+
+
 def last_to_see(state: State) -> set[str]:
     """The nodes that saw the newest version that any node has seen; those that ran last are among them."""
     newest = {
