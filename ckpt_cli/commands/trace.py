@@ -11,7 +11,7 @@ from ckpt_cli.output.text.contributors import name_of
 from ckpt_cli.output.theme import TIMES
 from ckpt_cli.parameters.options import Limit, Ns, OptionalRev, Thread
 from ckpt_cli.queries.fleet_values import ChannelSizes
-from ckpt_cli.queries.namespace_walk import NO_WRITES
+from ckpt_cli.queries.namespace_walk import NO_WRITES, TRACELESS
 from ckpt_cli.queries.thread_trace import ThreadTrace
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -209,6 +209,9 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
         of = ", ".join(f"{name_of(path, node, '')} {count:,}{TIMES}" for (path, node), count in traced.silent.items())
         steps = f"{missing:,} of {count_text(len(made) + traced.lost_starts, 'step')}{of and f' ({of})'}"
         yield f"{steps} left no writes, as with {NO_WRITES} or a second run or update"
+    if traced.traceless:
+        of = ", ".join(f"{name_of(*one, '')} {count:,}{TIMES}" for one, count in sorted(traced.traceless.items()))
+        yield f"{of} {TRACELESS}"
     read, wrote = traced.tally.tokens.unplaced
     if read or wrote:
         yield f"{read:,} input and {wrote:,} output tokens are of messages that no node is known to have written"

@@ -5,7 +5,9 @@ from contextlib import suppress
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.state.channels import TASKS, target
+from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.next_tasks import Wiring
+from ckpt_cli.history.tasks.seen_nodes import ran_between
 from ckpt_cli.history.tasks.task_runs import TaskRun, task_runs
 from ckpt_cli.history.tasks.task_status import Status
 from ckpt_cli.history.tasks.write_attribution import LOOPS
@@ -18,6 +20,9 @@ from ckpt_cli.values.state import State, TaskWrite
 _AT_ONCE = 500  # checkpoints
 NO_WRITES = 'langgraph 0.0, durability="exit", checkpoints that were removed, nodes that wrote only an UntrackedValue,'
 """Why a step may have left no writes; langgraph 1.2 ``pregel/_loop.py: put_writes`` leaves out untracked ones."""
+TRACELESS = (
+    'ran beside others and left no writes, as with nodes that wrote only an UntrackedValue, or durability="exit"'
+)
 
 
 class NamespaceWalk:
@@ -90,6 +95,25 @@ class NamespaceWalk:
         if attribution.note(checkpoint_id).source not in ("loop", ""):
             return False
         return attribution.unordered(checkpoint_id) is None or attribution.spans_steps(checkpoint_id)
+
+    def traceless(self, checkpoint_id: str) -> list[str]:
+        """The nodes that ran in the step that made one of the page, and left no writes, while others did.
+
+        Edges led to them, and ``versions_seen`` proves that they ran. A node that is deferred didn't run yet.
+        """
+        attribution, nodes = self.reads.attribution, self.reads.step_nodes
+        before, stored = self.reads.lineage.parent(checkpoint_id), attribution.unordered(checkpoint_id)
+        if before is None or not stored or attribution.note(checkpoint_id).source not in LOOPS:
+            return []
+        called = {target(write.channel) for write in attribution.unordered(before) or ()} - {None}
+        named = {nodes.node(write) for write in stored if of_task(write)}
+        found = called - named - {*nodes.unstored_results.of(checkpoint_id, ())}
+        if not found or None in named or attribution.spans_steps(checkpoint_id):
+            return []
+        states = self.reads.small_state(before), self.reads.small_state(checkpoint_id)
+        if states[0] is None or states[1] is None:
+            return []
+        return sorted(name for name in found if name is not None and ran_between(name, states[1], states[0]))
 
     def left(self, checkpoint_id: str) -> list[str]:
         """The nodes of tasks that left nothing at a checkpoint of the page, although this subgraph's call has finished.

@@ -9,7 +9,7 @@ from ckpt_cli.history.tasks.run_ends import RunEnds
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.model import Thread
-from ckpt_cli.queries.namespace_walk import NO_WRITES, NamespaceWalk
+from ckpt_cli.queries.namespace_walk import NO_WRITES, TRACELESS, NamespaceWalk
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.graph import EdgeView, GraphPartView, NodeView
@@ -84,6 +84,7 @@ def _add_step(
         graph.add_unrecorded(ran, list(nodes.nodes(before)) if before else [], led)
     elif source in ("loop", ""):
         graph.partly.update(nodes.unstored_results.of(checkpoint_id, ()))
+        graph.add_traceless(walk.traceless(checkpoint_id))
 
 
 def graph_parts(graphs: Graphs) -> list[GraphPartView]:
@@ -129,6 +130,9 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
     if graph.partly:
         of = ", ".join(f"{name} {count:,}×" for name, count in sorted(graph.partly.items()))
         yield f'not all results are stored of {of}, as with durability="exit": these runs and their edges are missing'
+    if graph.traceless:
+        of = ", ".join(f"{name} {count:,}×" for name, count in sorted(graph.traceless.items()))
+        yield f"{of} {TRACELESS}"
     if graph.unplaced:
         yield f"{_count(graph.unplaced, 'run')} of an old release left no name of a next node"
     if graph.edited:

@@ -37,6 +37,7 @@ class ThreadTrace:
         gone: the parents of the first checkpoints, in the thread and its subgraphs, which aren't stored.
         left: tasks of subgraphs that left nothing, by graph and node, as `NamespaceWalk.left` finds them.
         silent: nodes of steps that left no writes, by graph and node.
+        traceless: nodes that left no writes in steps in which others did, by graph and node.
         lost_starts: lines whose first checkpoint a run made of earlier ones that aren't stored.
     """
 
@@ -51,6 +52,7 @@ class ThreadTrace:
         self.gone: list[Ref] = []
         self.left = Counter[tuple[str, str]]()
         self.silent = Counter[tuple[str, str]]()
+        self.traceless = Counter[tuple[str, str]]()
         self.lost_starts = 0
         self._unshown = set[str]()  # namespaces whose line came to messages that no stored write shows
         self._by_hand = set[str]()  # where steps began that an update or a fork began or ended
@@ -124,6 +126,8 @@ class ThreadTrace:
         self._unshown |= set() if recorded else {ns}
         if made is not None and walk.is_unrecorded(made):
             self.silent.update((path, node) for node in walk.reads.step_nodes.nodes(made) if node not in (START, "?"))
+        if made is not None:
+            self.traceless.update((path, node) for node in walk.traceless(made))
         step = walk.reads.attribution.note(made).step if made is not None else None
         started = iso(ids.unix_time(checkpoint_id))
         waits = pending_command(stored) if checkpoint_id not in walk.reads.lineage.children else None

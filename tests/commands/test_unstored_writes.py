@@ -62,6 +62,28 @@ def test_its_time_is_not_said_to_be_between_runs(file: Path) -> None:
     assert any("(opener 2×) left no writes" in line and "UntrackedValue" in line for line in lines)
 
 
+def test_its_runs_beside_another_node_are_counted(tmp_path: Path) -> None:
+    """``graph`` and ``trace`` count them as ``versions_seen`` proves; not a node that is deferred."""
+    path = tmp_path / "beside.sqlite"
+    built = StateGraph(State).add_node("a", says("a")).add_node("beside", says("beside")).add_node("end", says("end"))
+    built.add_node("opener", lambda _: {"open_file": object()}).add_node("last", says("last"), defer=True)
+    built.add_edge(START, "a").add_edge("beside", "end")
+    for name in ("opener", "beside", "last"):
+        built.add_edge("a", name)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        for turn in range(2):
+            built.compile(checkpointer=saver).invoke({"log": [f"{turn}"]}, on("t"))
+    [part] = at(path, graph_verb, ["t"]).graphs
+    assert {node.name: (node.runs, node.unrecorded) for node in part.nodes if node.name != START} == {
+        **dict.fromkeys(("a", "beside", "end", "last"), (2, 0)),
+        "opener": (0, 2),
+    }
+    for notes in (part.notes, at(path, trace, "t").notes):
+        assert [note.partition(" and")[0] for note in notes if "UntrackedValue" in note] == [
+            "opener 2× ran beside others"
+        ]
+
+
 def test_the_revision_before_it_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``before:node`` finds it by ``versions_seen``: beside another node, after a stored run, not before it ran."""
     path = tmp_path / "beside.sqlite"

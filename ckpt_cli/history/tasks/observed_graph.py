@@ -102,6 +102,7 @@ class ObservedGraph:
         unplaced: runs whose edge is named after its source, and nothing shows who listens (formats before 3).
         edited: updates without stored writes.
         partly: nodes to the steps in which they ran and not all of their results are stored.
+        traceless: nodes to the steps in which they ran beside others and left no writes.
     """
 
     nodes: dict[str, NodeCounts] = field(default_factory=dict)
@@ -116,6 +117,7 @@ class ObservedGraph:
     unplaced: int = 0
     edited: int = 0
     partly: Counter[str] = field(default_factory=Counter)
+    traceless: Counter[str] = field(default_factory=Counter)
 
     def node(self, name: str) -> NodeCounts:
         """The counts of a node, which is known from now on."""
@@ -184,6 +186,12 @@ class ObservedGraph:
         """Add that an error handler ran for a failed node."""
         self.edges[Edge(failed, handler, EdgeKind.ERROR)] += 1
 
+    def add_traceless(self, nodes: Sequence[str]) -> None:
+        """Count nodes that ran in a step beside others and left no writes."""
+        self.traceless.update(nodes)
+        for name in nodes:
+            self.node(name).unrecorded += 1
+
     def add_unrecorded(self, nodes: Iterable[str], before: Sequence[str], led: Collection[str]) -> None:
         """Add a step without writes.
 
@@ -239,6 +247,7 @@ class ObservedGraph:
         self.unplaced += other.unplaced
         self.edited += other.edited
         self.partly.update(other.partly)
+        self.traceless.update(other.traceless)
         self.entrypoint = self.entrypoint or other.entrypoint
         self.state_graph = self.state_graph or other.state_graph
 
