@@ -75,3 +75,24 @@ def test_sends_of_every_release(name: str, tmp_path: Path) -> None:
     with closing(open_file(path)) as before, closing(BundleSaver(outline)) as after:
         nodes = called(after)
         assert nodes and nodes == {key: names for key, names in called(before).items() if key in nodes}
+
+
+@pytest.mark.parametrize("pattern", ["[abcd]", "node_[ab]$", "e"])
+def test_a_join_of_redacted_nodes_still_runs_next(
+    pattern: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each name in the join's channel becomes that of its node; letters of a pseudonym aren't matched again."""
+    file, bundle = str(tmp_path / "agent.sqlite"), str(tmp_path / "some.ckpt")
+    builder: Any = StateGraph(dict)
+    for name in ("node_a", "node_b", "node_c"):
+        builder.add_node(name, lambda _: None)
+    builder.add_edge(START, "node_a")
+    builder.add_edge(START, "node_b")
+    builder.add_edge(["node_a", "node_b"], "node_c")
+    with SqliteSaver.from_conn_string(file) as saver:
+        builder.compile(saver, interrupt_before=["node_c"]).invoke({"k": 1}, {"configurable": {"thread_id": "1"}})
+    assert run(["export", "-d", file, "-o", bundle, "--redact-pattern", pattern]) == 0
+    capsys.readouterr()
+    assert run(["show", "1", "-d", bundle, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert len(shown["next"]) == 1 and [task["status"] for task in shown["tasks"]] == ["due"]

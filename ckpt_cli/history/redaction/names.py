@@ -7,6 +7,7 @@ node has the same name in all of them. LangGraph's own words and ids are never r
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from itertools import accumulate
 
 from ckpt_cli.history.redaction.patterns import Patterns
 
@@ -55,11 +56,17 @@ class Names:
         reserved = _TRIGGER_WORDS if text.startswith(_TRIGGERS) else _NO_WORDS
         parts = _SEPARATORS.split(text)
         own = [at for at in range(0, len(parts), 2) if not self._is_reserved(parts[at], reserved)]
+        goes_over = len(own) > 1 and self._goes_over(parts[own[0] : own[-1] + 1])
         for at in own:
             parts[at] = self._patterns.text(parts[at], name=True)
-        if len(own) > 1 and self._patterns.match("".join(parts[own[0] : own[-1] + 1])):
-            return self._whole(parts, own)
-        return "".join(parts)
+        return self._whole(parts, own) if goes_over else "".join(parts)
+
+    def _goes_over(self, parts: list[str]) -> bool:
+        """Whether a match isn't inside one of these parts; what a pattern finds in pseudonyms is no match."""
+        ends = [0, *accumulate(map(len, parts))]
+        inside = [*zip(ends[::2], ends[1::2], strict=False)]
+        spans = self._patterns.spans("".join(parts))
+        return any(not any(start >= begin and end <= stop for begin, stop in inside) for start, end in spans)
 
     def _whole(self, parts: list[str], own: list[int]) -> str:
         """The name where a match goes over several parts."""

@@ -60,7 +60,11 @@ class Patterns:
 
     def match(self, text: str) -> bool:
         """Whether a pattern matches a text in some spelling."""
-        return bool(text and self._spans(text, _LEVELS))
+        return bool(self.spans(text))
+
+    def spans(self, text: str) -> list[Span]:
+        """Where patterns match a text in some spelling, in ascending order and apart from each other."""
+        return self._spans(text, _LEVELS) if text else []
 
     def _spans(self, text: str, levels: int) -> list[Span]:
         """Where the matches are, in ascending order and apart from each other."""
