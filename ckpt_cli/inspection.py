@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ckpt_cli.history.reducers.rebuilt import Rebuilt
 
 
-_THREADS = 50  # heads of other threads that are read for their joins
-_MOST_BYTES = 16_000_000  # bytes of these heads, as for other evidence (`plans.evidence_window`)
+_SAMPLE = 50  # checkpoints of other threads that are read for their joins
+_MOST_BYTES = 16_000_000  # bytes of these checkpoints, as for other evidence (`plans.evidence_window`)
 
 
 class _Joins(set[str]):
@@ -185,12 +185,15 @@ class Inspection:
                 yield from self._reader.states([ref])
 
     def _joins_elsewhere(self) -> Set[str]:
-        """The joins in the heads of the newest threads; only a task's id shows which of them are this graph's."""
+        """The joins in some checkpoints of other threads; only a task's id shows which of them are this graph's.
+
+        Those that are cheap to find: to list the newest threads, some databases look at every thread.
+        """
         saver, known = self._reader.saver, self._reader.of_moment
         if _Joins not in known:
             known[_Joins] = found = _Joins()
             size = 0
-            for checkpoint in saver.headers([one.head for one in islice(saver.threads(), _THREADS)]):
+            for checkpoint in saver.headers(saver.sample(_SAMPLE)):
                 with suppress(PayloadCorrupt):
                     found |= {channel for channel in self._reader.decode(checkpoint).versions if sources(channel)}
                 size += len(checkpoint.body.data)
