@@ -113,17 +113,19 @@ class Copies:
         self._largest: dict[str, int] = {}
         self._spool = ChangeSpool(target.reader.saver)
         self._seen: dict[str, bytes] = {}
-        self._known = self._sealed_otherwise = 0
+        self._known, self._sealed_otherwise = 0, set[str]()
 
     def plan(self, thread_id: str) -> Streamed | str | None:
         """The plan for one thread, or why it can't be copied; None if the target lacks nothing."""
         reader, saver = self._source.reader, self._target.reader.saver
         try:
-            return reader.moment(lambda: saver.moment(partial(self._look, thread_id)))
+            found = reader.moment(lambda: saver.moment(partial(self._look, thread_id)))
         except (DatabaseUnreachable, Failed):
             raise
         except CkptError as error:
             return refusal_of(error)
+        self._known += found is None
+        return found
 
     def _look(self, thread_id: str) -> Streamed | None:
         saver = self._target.reader.saver
@@ -145,9 +147,9 @@ class Copies:
             size += size_of(change.before) + size_of(change.after)
             name = saver.record_of(change.relation, change.key)
             newest = max(newest, name.checkpoint_id) if isinstance(name, Ref) and not name.ns else newest
-        self._sealed_otherwise += copy.is_sealed_otherwise
+        if copy.is_sealed_otherwise:
+            self._sealed_otherwise.add(thread_id)
         if not counts:
-            self._known += 1
             return None
         plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=newest != "")
         plan = plan._replace(verb=self._verb, summary=plan.summary + self._new_head(thread_id, newest))
@@ -227,7 +229,7 @@ class Copies:
         """Say how many threads lacked nothing, and that what the target has isn't decrypted or encrypted anew."""
         if self._known and not self._options.follows:
             self._target.say(f"already there, with all that was to be copied: {count_text(self._known, 'thread')}")
-        if threads := self._sealed_otherwise:
+        if threads := len(self._sealed_otherwise):
             is_now, asked = (
                 ("not encrypted", "encrypted") if self._options.changes.key_env else ("encrypted", "decrypted")
             )
