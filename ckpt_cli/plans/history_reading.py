@@ -71,8 +71,8 @@ def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapp
     if not own and not is_run:
         return
     parent = reader.state(Ref(thread_id, ns, parent_id))
-    updates = [write for write in own if is_update(write)]
-    is_only_update = child.source == "update" and bool(updates) and _is_only_update(reader, child, parent_id)
+    updates = [write for write in own if is_update(write)] if child.source == "update" else []
+    is_only_update = bool(updates) and _is_only_update(reader, child, parent_id)
     if child.source == "input" or is_only_update:
         history.add_emptied(parent, child, {write.channel for write in updates})
     if is_first:
