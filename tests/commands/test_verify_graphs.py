@@ -369,39 +369,26 @@ def test_a_fork_stores_a_delta_channel_whole(recorded: Recorded) -> None:
 
 
 class Slow(SqliteSaver):
-    """Stores the checkpoint of step 1 when the next step has extended its list, as a busy database does."""
+    """Stores the checkpoint of a step when a later step has added to a channel, as a busy database does."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, channel: str, step: int) -> None:
         super().__init__(connection)
-        self.has_writes = Event()
+        self.has_writes, self.has_earlier = Event(), Event()
+        self._channel, self._step = channel, step
 
     def put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: Any, versions: Any) -> RunnableConfig:
-        until = time.monotonic() + 20
-        while metadata["step"] == 1 and len(checkpoint["channel_values"]["log"]) == 1 and time.monotonic() < until:
+        values, until = checkpoint["channel_values"], time.monotonic() + 20
+        while metadata["step"] == self._step and len(values[self._channel]) == 1 and time.monotonic() < until:
             time.sleep(0.01)
-        return super().put(config, checkpoint, metadata, versions)
+        stored = super().put(config, checkpoint, metadata, versions)
+        if metadata["step"] == self._step - 1:
+            self.has_earlier.set()
+        return stored
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], *task: str) -> None:
         super().put_writes(config, writes, *task)
-        if "log" in dict(writes):
+        if self._channel in dict(writes):
             self.has_writes.set()
-
-
-class Stalled(SqliteSaver):
-    """Stores the checkpoint of step 2 when a later step has added to the set of its channel b."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__(connection)
-        self.has_first = Event()
-
-    def put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: Any, versions: Any) -> RunnableConfig:
-        until = time.monotonic() + 20
-        while metadata["step"] == 2 and len(checkpoint["channel_values"]["b"]) == 1 and time.monotonic() < until:
-            time.sleep(0.01)
-        stored = super().put(config, checkpoint, metadata, versions)
-        if metadata["step"] == 1:
-            self.has_first.set()
-        return stored
 
 
 def test_a_barrier_that_is_stored_with_the_names_of_later_steps(recorded: Recorded) -> None:
@@ -411,10 +398,10 @@ def test_a_barrier_that_is_stored_with_the_names_of_later_steps(recorded: Record
         turn: int
         b: Annotated[str, NamedBarrierValue(str, {"p", "q"})]
 
-    recorded.saver = saver = Stalled(recorded.saver.conn)
+    recorded.saver = saver = Slow(recorded.saver.conn, "b", 2)
     nodes = {
         "node_a": lambda _: {"b": "p"},
-        "node_b": lambda _: {"turn": int(saver.has_first.wait(20))},
+        "node_b": lambda _: {"turn": int(saver.has_earlier.wait(20))},
         "node_c": lambda _: {"b": "q"},
     }
     recorded.graph(State, nodes).invoke({"turn": 0}, CONFIG, durability="async")
@@ -441,7 +428,7 @@ class Extended(TypedDict, total=False):
 
 def test_an_overwrite_that_the_next_step_changes_in_place(recorded: Recorded) -> None:
     """The list is stored while the next step extends it: that is honest, so it is no more than suspect."""
-    recorded.saver = slow = Slow(recorded.saver.conn)
+    recorded.saver = slow = Slow(recorded.saver.conn, "log", 1)
 
     def extend(_: Extended) -> Extended:
         assert slow.has_writes.wait(20)
