@@ -1,5 +1,6 @@
 """``ckpt trace``: what each node of a thread contributed: runs, time, writes, bytes, tokens, errors, questions."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
@@ -199,6 +200,11 @@ def _gone(parents: list[Ref]) -> str:
     return f"{checkpoint_id}{where} isn't stored, so the sums lack all before it{more}: {GONE}"
 
 
+def _each(counts: Counter[tuple[str, str]]) -> str:
+    """Nodes, by graph and name, with how often each is counted."""
+    return ", ".join(f"{name_of(path, node, '')} {count:,}{TIMES}" for (path, node), count in counts.items())
+
+
 def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     """What isn't recorded."""
     if traced.gone:
@@ -206,20 +212,19 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     made = [step for step in traced.steps if step.made is not None]
     missing = sum(not step.recorded for step in made) + traced.lost_starts
     if missing:
-        of = ", ".join(f"{name_of(path, node, '')} {count:,}{TIMES}" for (path, node), count in traced.silent.items())
-        steps = f"{missing:,} of {count_text(len(made) + traced.lost_starts, 'step')}{of and f' ({of})'}"
+        of = f" ({_each(traced.silent)})" if traced.silent else ""
+        steps = f"{missing:,} of {count_text(len(made) + traced.lost_starts, 'step')}{of}"
         yield f"{steps} left no writes, as with {NO_WRITES} or a second run or update"
     if traced.traceless:
-        of = ", ".join(f"{name_of(*one, '')} {count:,}{TIMES}" for one, count in sorted(traced.traceless.items()))
-        yield f"{of} {TRACELESS}"
+        yield f"{_each(traced.traceless)} {TRACELESS}"
     read, wrote = traced.tally.tokens.unplaced
     if read or wrote:
         yield f"{read:,} input and {wrote:,} output tokens are of messages that no node is known to have written"
     if traced.tally.unread:
         yield f"{traced.tally.unread:,} writes can't be decoded: tokens in them aren't counted"
     if traced.left:
-        names = ", ".join(f"{name_of(path, node, '')} {count:,}{TIMES}" for (path, node), count in traced.left.items())
-        yield f"left no trace: {names}; they left by Command(graph=Command.PARENT), or the call ended before they ran"
+        why = "they left by Command(graph=Command.PARENT), or the call ended before they ran"
+        yield f"left no trace: {_each(traced.left)}; {why}"
     if apart:
         yield "each version of a channel is stored once here: `ckpt stats THREAD` has their bytes"
     yield "nodes of one superstep share its time: writes bear none; what a run retries by itself leaves no trace"

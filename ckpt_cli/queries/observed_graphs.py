@@ -1,5 +1,6 @@
 """The graphs of some threads as observed (``graph``): read thread by thread, and added up by graph."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
@@ -116,6 +117,10 @@ def _node(name: str, counts: NodeCounts, subgraph: str | None) -> NodeView:
     return NodeView(name, *numbers, ran=ran, subgraph=subgraph, left=counts.left)
 
 
+def _each(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count:,}×" for name, count in sorted(counts.items()))
+
+
 def _notes(graph: ObservedGraph) -> Iterator[str]:
     """What the graph's records don't show."""
     if graph.entrypoint:
@@ -128,11 +133,10 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
         steps = f"{graph.unrecorded:,} of {graph.steps:,} step{'' if graph.steps == 1 else 's'}"
         yield f"{steps} left no writes, as with {NO_WRITES} or a second run"
     if graph.partly:
-        of = ", ".join(f"{name} {count:,}×" for name, count in sorted(graph.partly.items()))
+        of = _each(graph.partly)
         yield f'not all results are stored of {of}, as with durability="exit": these runs and their edges are missing'
     if graph.traceless:
-        of = ", ".join(f"{name} {count:,}×" for name, count in sorted(graph.traceless.items()))
-        yield f"{of} {TRACELESS}"
+        yield f"{_each(graph.traceless)} {TRACELESS}"
     if graph.unplaced:
         yield f"{_count(graph.unplaced, 'run')} of an old release left no name of a next node"
     if graph.edited:
