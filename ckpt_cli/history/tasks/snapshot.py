@@ -147,9 +147,9 @@ def snapshot(
     tasks, undecided = _decide_goto(stored, wiring, found, consumed=consumed)
     complete = complete and not undecided
     handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in names.handlers.items()]
-    others = [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
-    unplaced = _unplaced(tasks, others) if complete and not consumed and state is stored else []
-    tasks += others if not complete else []
+    unplaced = _unplaced(tasks, recorded, names) if complete and not consumed and state is stored else []
+    if not complete:
+        tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
         questions = WaitingQuestions(writes, namespaces, below)
         tasks, handlers = ([_with_answers(task, questions) for task in some] for some in (tasks, handlers))
@@ -214,14 +214,21 @@ def _due(
         yield task if due.packet is None else task._replace(packet=sends[due.packet])
 
 
-def _unplaced(tasks: Iterable[Task], others: Iterable[Task]) -> list[Task]:
+def _unplaced(tasks: Iterable[Task], others: Mapping[str, list[TaskWrite]], names: Names) -> list[Task]:
     """See `Snapshot.unplaced`; [] if every due node has a recorded task.
 
     Not asked where a goto is pending: the task of a Send that it replaced is none of these.
+
+    Args:
+        tasks: those that are due.
+        others: the writes of the other recorded tasks, by task id; of them many may be calls that have returned.
+        names: their nodes.
     """
-    is_open = any(task.status is Status.DUE and task.packet is None and task.node is not None for task in tasks)
-    halted = (Status.WAITING, Status.FAILED)
-    return [task for task in others if is_open and task.node is None and task.status in halted]
+    if not any(task.status is Status.DUE and task.packet is None and task.node is not None for task in tasks):
+        return []
+    halted = {i: own for i, own in others.items() if any(write.channel in (INTERRUPT, ERROR) for write in own)}
+    found = (_task(i, None, own) for i, own in halted.items() if names.of_this_step(i) and names.node(i) is None)
+    return [task for task in found if task.status in (Status.WAITING, Status.FAILED)]
 
 
 def _left(task: Task) -> Task:
