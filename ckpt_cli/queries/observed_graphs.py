@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from ckpt_cli.history.state.channels import END
-from ckpt_cli.history.tasks.observed_graph import Edge, NodeCounts, ObservedGraph, is_old
+from ckpt_cli.history.tasks.observed_edges import Edge, is_old
+from ckpt_cli.history.tasks.observed_graph import NodeCounts, ObservedGraph
 from ckpt_cli.history.tasks.run_ends import RunEnds
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ckpt_cli.history.tasks.observed_graph import Edge, ObservedGraph, Proof
+from ckpt_cli.history.tasks.observed_edges import Edge, Proof
+from ckpt_cli.history.tasks.observed_graph import ObservedGraph
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 
 
