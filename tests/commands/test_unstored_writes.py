@@ -9,9 +9,11 @@ import pytest
 from langgraph.channels import UntrackedValue
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.types import Send
 
 from ckpt_cli.app import run
-from ckpt_cli.commands.graph import graph as graph_verb
+from ckpt_cli.commands.graph import graph
+from ckpt_cli.commands.log import log
 from ckpt_cli.commands.trace import trace
 from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import Page
@@ -43,7 +45,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_edge_to_it_is_drawn_once(file: Path) -> None:
     """What led to it is recorded, so it isn't drawn again as not proved; its own edge left no write."""
-    [part] = at(file, graph_verb, ["t"]).graphs
+    [part] = at(file, graph, ["t"]).graphs
     edges = {(one.source, one.target): (one.proof, one.count) for one in part.edges}
     assert len(part.edges) == len(edges) and edges["a", "opener"] == ("recorded", 2)
     assert part.unrecorded == 2
@@ -73,7 +75,7 @@ def test_its_runs_beside_another_node_are_counted(tmp_path: Path) -> None:
     with SqliteSaver.from_conn_string(str(path)) as saver:
         for turn in range(2):
             built.compile(checkpointer=saver).invoke({"log": [f"{turn}"]}, on("t"))
-    [part] = at(path, graph_verb, ["t"]).graphs
+    [part] = at(path, graph, ["t"]).graphs
     assert {node.name: (node.runs, node.unrecorded) for node in part.nodes if node.name != START} == {
         **dict.fromkeys(("a", "beside", "end", "last"), (2, 0)),
         "opener": (0, 2),
@@ -84,6 +86,23 @@ def test_its_runs_beside_another_node_are_counted(tmp_path: Path) -> None:
         ]
 
 
+def test_its_runs_after_and_beside_a_send_are_named(tmp_path: Path) -> None:
+    """A Send leaves an empty list in each later checkpoint, which hides no node; a Send's own task sees nothing."""
+    path = tmp_path / "sent.sqlite"
+    built = StateGraph(State).add_node("a", says("a")).add_node("worker", says("worker")).add_node("last", says("last"))
+    for name in ("opener", "alone"):
+        built.add_node(name, lambda _: {"open_file": object()})
+    built.add_edge(START, "a").add_edge("a", "opener").add_edge("worker", "last").add_edge("last", "alone")
+    built.add_conditional_edges("a", lambda _: [Send("worker", {}), Send("worker", {})], ["worker"])
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        built.compile(checkpointer=saver).invoke({"log": ["in"]}, on("t"))
+    steps = at(path, log, "t", everything=True).steps
+    named = [{"alone": 1}, {"last": 1}, {"worker": 2, "opener": 1}, {"a": 1}]
+    assert [step.nodes for step in steps if step.step > 0] == named
+    [part] = at(path, graph, ["t"]).graphs
+    assert {node.name: node.unrecorded for node in part.nodes if node.unrecorded} == {"opener": 1, "alone": 1}
+
+
 def test_the_revision_before_it_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``before:node`` finds it by ``versions_seen``: beside another node, after a stored run, not before it ran."""
     path = tmp_path / "beside.sqlite"
@@ -91,11 +110,11 @@ def test_the_revision_before_it_ran(tmp_path: Path, capsys: pytest.CaptureFixtur
     built.add_node("opener", lambda state: {"log": []} if state["log"][-2] == "stored" else {"open_file": 1})
     built.add_edge(START, "a").add_edge("a", "opener").add_edge("a", "beside").add_edge("beside", "end")
     with SqliteSaver.from_conn_string(str(path)) as saver:
-        graph = built.compile(checkpointer=saver)
+        app = built.compile(checkpointer=saver)
         for turn in ("first", "stored"):
-            graph.invoke({"log": [turn]}, on(turn))
-            graph.invoke({"log": ["second"]}, on(turn))
-            graph.update_state(on(turn), {"log": ["by hand"]}, as_node="opener")
+            app.invoke({"log": [turn]}, on(turn))
+            app.invoke({"log": ["second"]}, on(turn))
+            app.update_state(on(turn), {"log": ["by hand"]}, as_node="opener")
         stopped = built.compile(checkpointer=saver, interrupt_before=["opener"])
         for _ in range(2):  # the second input discards the task, which never ran
             stopped.invoke({"log": ["in"]}, on("stopped"))

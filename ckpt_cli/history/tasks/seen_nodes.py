@@ -6,21 +6,28 @@ that its triggers have at that moment (0.0.48 ``pregel/__init__.py: _apply_write
 
 from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS, order
 from ckpt_cli.values.state import State, Version
+from ckpt_cli.values.well_known_types import items
 
 
 def nodes_by_seen(state: State, before: State | None) -> dict[str, int]:
-    """The nodes that ran in the one step between two checkpoints, each with 1; {} if they can't be known.
-
-    A node that ran has seen the versions of the checkpoint before. If it has seen newer ones, more than one step lies
-    between the two checkpoints. The input itself is newer: langgraph 0.0.38 saved it with the step that took it in. In
-    that step only ``__start__`` ran; nodes that were due before are marked too, because the input discards their tasks.
+    """The nodes that ran in the one step between two checkpoints, each with 1; {} if they can't all be known.
 
     Args:
         state: the checkpoint.
         before: the checkpoint before it; None if it is the first of its thread.
     """
-    if before is not None and (before.sends or TASKS in before.values):  # the task of a Send sees nothing
+    if before is not None and _may_send(before):
         return {}
+    return pulled_by_seen(state, before)
+
+
+def pulled_by_seen(state: State, before: State | None) -> dict[str, int]:
+    """The same without tasks of Sends, which see nothing; {} if more than one step lies between the two.
+
+    A node that ran has seen the versions of the checkpoint before; one of a later step has seen newer ones. The input
+    itself is newer: langgraph 0.0.38 saved it with the step that took it in. In that step only ``__start__`` ran; nodes
+    that were due before are marked too, because the input discards their tasks.
+    """
     ran: dict[str, int] = {}
     for node, versions in state.seen.items():
         known = before.seen.get(node, {}) if before is not None else {}
@@ -52,6 +59,11 @@ def last_to_see(state: State) -> set[str]:
     }
     last = max(newest.values(), default=None)
     return {node for node, version in newest.items() if version == last}
+
+
+def _may_send(state: State) -> bool:
+    """Whether a checkpoint holds Sends, or may; once there was one, it keeps an empty list of them."""
+    return bool(state.sends) or (TASKS in state.values and items(state.values[TASKS]) != [])
 
 
 def _version(channel: str, state: State, before: State | None) -> Version | None:

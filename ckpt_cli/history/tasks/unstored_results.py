@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, START
 from ckpt_cli.history.tasks.error_handlers import Handler
-from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
+from ckpt_cli.history.tasks.seen_nodes import pulled_by_seen
 from ckpt_cli.history.tasks.task_ids import pull_path
 from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_call, is_of_run
@@ -44,7 +44,7 @@ class UnstoredResults:
 
     def between(self, before: State | None, state: State) -> list[str]:
         """The nodes of all such tasks of the step between two decoded checkpoints."""
-        checkpoint_id, ran = state.ref.checkpoint_id, nodes_by_seen(state, before)
+        checkpoint_id, ran = state.ref.checkpoint_id, pulled_by_seen(state, before)
         paths = {write.row.task_path for write in self._attribution.unordered(checkpoint_id) or ()}
         if all(node == START or pull_path(node) in paths for node in ran):
             ran = {}
