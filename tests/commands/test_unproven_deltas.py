@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
@@ -73,6 +74,24 @@ def test_no_value_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], f
         said.append(capsys.readouterr().out)
     assert json.loads(said[0])["value"] == {"$type": "DeltaChannel", "writes": [["x", "y"], ["a", "x"]]}
     assert not any(wrong in text for text in said for wrong in ("by append", "append (", "by its values"))
+
+
+@pytest.mark.parametrize(("written", "is_supposed"), [([], False), ([HumanMessage("hi")], True)], ids=["empty", "one"])
+def test_a_merge_of_messages_is_supposed_of_messages_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], written: list[Any], is_supposed: bool
+) -> None:
+    """`show`, `verify` and `replay` suppose it of a list that got a message, not of one that got nothing."""
+
+    class State(TypedDict, total=False):
+        seq: Annotated[list[Any], DeltaChannel(appended, snapshot_frequency=100)]
+
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = StateGraph(State).add_node("a", lambda _: {"seq": []}).add_edge(START, "a")
+        graph.compile(checkpointer=saver).invoke({"seq": written}, ON)
+    for words in (["show", "t"], ["verify", "t"], ["replay", "t", "step:-1", "--to", "@"]):
+        assert run([*words, "-d", str(path)]) == 0
+        assert ("message merge" in capsys.readouterr().out) is is_supposed
 
 
 CHANGES: dict[str, tuple[bool, list[str], Callable[[Any], Any]]] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ckpt_cli.history.reducers.reducers import ABSENT, MESSAGES, Evidence, Reducer, Shorthand, Unfit
-from ckpt_cli.history.reducers.stretches import Stretches, after_overwrite
+from ckpt_cli.history.reducers.stretches import Stretches, after_overwrite, holds_message
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 
@@ -103,6 +103,8 @@ class Rebuilt:
     def supposed(self) -> Reducer | None:
         """The message merge, if no stretch shows more and all values are messages: langgraph has it for these."""
         if not self.is_whole or self.is_settled or self.shown.steps:
+            return None
+        if not any(map(holds_message, (self.seed, *self.writes))):
             return None
         try:
             result = MESSAGES.replay(self.seed, self.writes)

@@ -170,9 +170,10 @@ def after_overwrite(seed: Any, writes: Sequence[Any]) -> tuple[Any, Sequence[Any
 
 
 def _has_messages(step: ChannelStep) -> bool:
-    return any(map(_is_of_messages, (step.before, *step.writes, step.after)))
+    return any(map(holds_message, (step.before, *step.writes, step.after)))
 
 
-def _is_of_messages(value: Any) -> bool:
+def holds_message(value: Any) -> bool:
+    """Whether a value, or an element of a list, is a message object."""
     parts = value if isinstance(value, list) else [value]
     return any(isinstance(part, Node) and message(part) is not None for part in parts)
