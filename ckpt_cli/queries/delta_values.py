@@ -13,7 +13,6 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.delta import marked
 from ckpt_cli.history.reducers.line_values import Line
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven
-from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.stretches import Stretches
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, is_snapshot, missing
 from ckpt_cli.inspection import Inspection
@@ -31,8 +30,7 @@ class _Reached:
 
     Attributes:
         line: its channels; None if their values can't be read.
-        ahead: the reducers that a later stored value proves, until it is reached.
-        sizes: what a later stored value shows too of channels with more elements than all before, until it is reached.
+        ahead: what the next stored value of a channel shows too, until it is reached.
         since: the number of checkpoints since the line began, or since a stored value.
         patience: the number of checkpoints before `Inspection` is asked again.
         left: the number of children that weren't read.
@@ -40,8 +38,7 @@ class _Reached:
     """
 
     line: Line | None
-    ahead: dict[str, Reducer] = field(default_factory=dict)
-    sizes: dict[str, Stretches] = field(default_factory=dict)
+    ahead: dict[str, Stretches] = field(default_factory=dict)
     since: int = 0
     patience: int = 0
     left: int = 0
@@ -84,13 +81,15 @@ class DeltaValues:
                 values = self._go_on(reached, state, parent)
         except PayloadCorrupt as error:
             reached, values = _Reached(None, problem=error), {}
-        if children := lineage.children.get(own_id):
+        children = lineage.children.get(own_id, ())
+        if children:
             reached.left = len(children)
-            reached.sizes = {} if len(children) > 1 else reached.sizes  # each child may lead to another value
             self._reached[own_id] = reached
         if reached.problem is not None:
             raise reached.problem
         self.larger = self._larger(reached, state.ref, values)
+        if len(children) > 1:  # each may lead to another value
+            reached.ahead, reached.patience = {}, 0
         return values
 
     def _taken(self, checkpoint_id: str) -> _Reached | None:
@@ -101,14 +100,12 @@ class DeltaValues:
         reached.left -= 1
         if reached.left <= 0:
             return self._reached.pop(checkpoint_id)
-        ahead = {**reached.ahead}
-        line = reached.line and reached.line.copy(ahead)
-        return _Reached(line, ahead, {}, reached.since, reached.patience, problem=reached.problem)
+        line = reached.line and reached.line.copy()
+        return _Reached(line, {}, reached.since, reached.patience, problem=reached.problem)
 
     def _begin(self, state: State) -> tuple[_Reached, dict[str, Any]]:
-        ahead: dict[str, Reducer] = {}
-        line = Line(lambda at: Inspection(self._reader, at.ref).deltas(), ahead)
-        return _Reached(line, ahead), _unstored(state, line.at(state))
+        line = Line(lambda at: Inspection(self._reader, at.ref).deltas())
+        return _Reached(line), _unstored(state, line.at(state))
 
     def _go_on(self, reached: _Reached, state: State, parent: Ref) -> dict[str, Any]:
         line, reader = reached.line, self._reader
@@ -120,9 +117,9 @@ class DeltaValues:
         known = line.at(state, own.writes, grown=around.grown(state), lost=own.lost, repeated=repeated)
         for channel in line.ended:
             reached.ahead.pop(channel, None)
-            reached.sizes.pop(channel, None)
             reached.since = reached.patience = 0
         values = _unstored(state, known)
+        values |= {c: _with(line, c, shown).value for c, shown in reached.ahead.items() if c in values}
         reached.since, reached.patience = reached.since + 1, reached.patience - 1
         if reached.patience < 0 and any(map(is_unproven, values.values())):
             reached.patience = max(_AGAIN, reached.since // _PART)
@@ -133,19 +130,29 @@ class DeltaValues:
         """The values that something later proves, of those that nothing proved so far."""
         found = {}
         for channel, delta in around.deltas().items():
-            if is_unproven(values.get(channel)) and delta.reducer is not None:
-                reached.ahead[channel] = delta.reducer
+            if is_unproven(values.get(channel)) and delta.evidence is not None:
+                reached.ahead[channel] = delta.shown
                 found[channel] = delta.value
         return found
 
-    def _larger(self, reached: _Reached, ref: Ref, values: Mapping[str, Any]) -> dict[str, Rebuilt]:
+    def _larger(self, reached: _Reached, ref: Ref, values: dict[str, Any]) -> dict[str, Rebuilt]:
         """Those of the values that are larger, by what `Inspection` finds: it also looks ahead."""
-        known = {} if reached.line is None else reached.line.rebuilt
-        larger = {c: known[c] for c in values if c in known and known[c].makes_larger(values[c])}
-        if larger.keys() - reached.sizes.keys():
-            reached.sizes |= {c: one.shown for c, one in Inspection(self._reader, ref).deltas().items()}
-        larger = {c: replace(one, shown=reached.sizes.get(c, one.shown)) for c, one in larger.items()}
+        if reached.line is None:
+            return {}
+        own = {c: _with(reached.line, c, reached.ahead.get(c)) for c in values if c in reached.line.rebuilt}
+        larger = {c: one for c, one in own.items() if one.makes_larger(values[c])}
+        if new := larger.keys() - reached.ahead.keys():
+            found = Inspection(self._reader, ref).deltas()
+            reached.ahead |= {c: found[c].shown for c in new if c in found}
+            larger = {c: _with(reached.line, c, reached.ahead.get(c)) for c in larger}
+            values |= {c: one.value for c, one in larger.items()}
         return {channel: one for channel, one in larger.items() if one.makes_larger(values[channel])}
+
+
+def _with(line: Line, channel: str, shown: Stretches | None) -> Rebuilt:
+    """A channel at the checkpoint that a line has reached, with what stored values show of it."""
+    known = line.rebuilt[channel]
+    return known if shown is None else replace(known, shown=shown)
 
 
 def _unstored(state: State, values: Mapping[str, Any]) -> dict[str, Any]:
