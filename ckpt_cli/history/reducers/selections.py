@@ -43,23 +43,23 @@ _FEW = 20  # items that are looked for one by one; for more, the keys of all ite
 
 
 def _with_many_new_items(joined: list[Any], writes: Sequence[Any]) -> list[Any] | None:
-    known = set(map(_key, joined))
+    known = set(map(item_key, joined))
     for write in writes:
         if not isinstance(write, list) or not all(map(_is_plain, write)):
             return None
-        new = {key: item for item in write if (key := _key(item)) not in known}
-        if len(new) < sum(_key(item) not in known for item in write):
+        new = {key: item for item in write if (key := item_key(item)) not in known}
+        if len(new) < sum(item_key(item) not in known for item in write):
             return None
         joined += new.values()
         known |= new.keys()
     return joined
 
 
-def _key(value: Any) -> Any:
+def item_key(value: Any) -> Any:
     """A key that is equal for those plain values that Python holds equal."""
     if isinstance(value, dict):
-        return dict, frozenset((key, _key(one)) for key, one in value.items())
-    return (list, *map(_key, value)) if isinstance(value, list) else value
+        return dict, frozenset((key, item_key(one)) for key, one in value.items())
+    return (list, *map(item_key, value)) if isinstance(value, list) else value
 
 
 def _is_plain(value: Any) -> bool:

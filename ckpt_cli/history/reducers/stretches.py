@@ -25,6 +25,7 @@ from ckpt_cli.history.reducers.reducers import (
     Evidence,
     Reducer,
 )
+from ckpt_cli.history.reducers.rivals import Rivals
 from ckpt_cli.history.reducers.shown_cases import ShownCases
 from ckpt_cli.values.langgraph_values import items, message, overwrite
 from ckpt_cli.values.node import Node
@@ -80,12 +81,13 @@ class Stretches:
     _explained: Counter[Reducer] = field(default_factory=Counter)
     _mended: Counter[Reducer] = field(default_factory=Counter)
     _open: dict[Reducer, Stretch] = field(default_factory=dict)
+    _rivals: Rivals = field(default_factory=Rivals)
     _has_messages: bool = False
 
     def copy(self) -> "Stretches":
         """The same counts, to which other stretches are added."""
         counts = Counter(self._explained), Counter(self._mended), {**self._open}
-        return Stretches(self.steps, self.example, self.cases.copy(), *counts, self._has_messages)
+        return Stretches(self.steps, self.example, self.cases.copy(), *counts, self._rivals.copy(), self._has_messages)
 
     def add(self, stretch: Stretch, *, doubtful: bool = False) -> None:
         """Count a stretch; a doubtful one speaks for a reducer, against none."""
@@ -101,6 +103,8 @@ class Stretches:
         self._has_messages = self._has_messages or _has_messages(stretch.step)
         if holding:
             self.cases.add(holding, stretch.last_part)
+        if NEW in holding:
+            self._rivals.add(stretch.last_part)
         for reducer in _REDUCERS:
             if reducer in holding:
                 self._explained[reducer] += 1
@@ -122,8 +126,10 @@ class Stretches:
     def candidates(self) -> list[Evidence]:
         """The reducers that explain every stretch, but those at odd values in between; of messages the merge alone."""
         holding = [one for one in self._tried if self._explained[one] and not self.refutes(one)]
+        if NEW in holding and APPEND not in holding:
+            holding += self._rivals.reducers
         fitting = [MESSAGES] if MESSAGES in holding else holding
-        return [Evidence(one, self._explained[one], self.steps) for one in fitting]
+        return [Evidence(one, self._explained[one] or self._explained[NEW], self.steps) for one in fitting]
 
     @property
     def evidence(self) -> Evidence | None:
