@@ -22,7 +22,7 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
-from ckpt_cli.values.state import Version
+from ckpt_cli.values.state import ChannelValues, Version
 
 _BUMPS = "__snapshot_bumps__"
 
@@ -69,7 +69,7 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Co
     """
     written = {write.channel for write in reader.writes(origin.ref, values=0)} - {*replaced}
     rebuilt = Inspection(reader, origin.ref).deltas()
-    known = {c: one.value_by(one.proven) for c, one in rebuilt.items() if c in written}
+    known = {c: one.value_to_store for c, one in rebuilt.items() if c in written}
     known |= first_values(reader, origin, written)
     unknown = sorted(channel for channel, value in known.items() if is_unproven(value))
     if unknown:
@@ -93,6 +93,17 @@ def describe_lost(reader: Reader, ref: Ref, replaced: Collection[str] = ()) -> I
         yield f"the stored value that the writes of {channels} go on from is gone; LangGraph starts it empty"
 
 
+def describe_unshown(reader: Reader, ref: Ref, before: ChannelValues, edited: ChannelValues) -> Iterator[str]:
+    """Lines about delta channels that are stored with messages which a reducer around the merge may have left out."""
+    rebuilt = Inspection(reader, ref).deltas()
+    for channel, value in edited.items():
+        old = before.get(channel)
+        kept = isinstance(old, list) and isinstance(value, list) and not {*map(id, old)}.isdisjoint(map(id, value))
+        if kept and channel in rebuilt and rebuilt[channel].is_unshown:
+            why = "no stored value has so many, so nothing shows that your reducer doesn't trim them"
+            yield f"{channel} is stored with all its messages: {why}"
+
+
 def stored_values(reader: Reader, ref: Ref, hint: str) -> dict[str, Node]:
     """Snapshots of the delta channels that a checkpoint doesn't store whole.
 
@@ -103,7 +114,7 @@ def stored_values(reader: Reader, ref: Ref, hint: str) -> dict[str, Node]:
     """
     rebuilt = Inspection(reader, ref).deltas().items()
     needed = {c: one for c, one in rebuilt if one.writes or not one.is_whole or one.seed is not ABSENT}
-    return {c: as_snapshot(c, one.proven_value, hint) for c, one in needed.items()}
+    return {c: as_snapshot(c, one.value_to_store, hint) for c, one in needed.items()}
 
 
 def first_values(reader: Reader, origin: Origin, written: Iterable[str]) -> dict[str, Any]:

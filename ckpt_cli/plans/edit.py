@@ -25,7 +25,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.continued_calls import continued_tasks
-from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, describe_lost, snapshots_for_child
+from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, describe_lost, describe_unshown, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
@@ -89,6 +89,7 @@ def plan(
             *_describe_tasks(reader, row, made.row, snapshot, short, (origin.state, {*names, *removed})),
             *describe_new_head(reader, row, short),
             *own.describe(),
+            *describe_unshown(reader, row.ref, before, {c: after[c] for c in names}),
             *_describe_channels(reader, origin, {*names, *removed}),
             *describe_changes(origin.metadata, changes),
         ),

@@ -15,6 +15,7 @@ from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.names import NamedReducers, names
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, extended, is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
+from ckpt_cli.history.reducers.shown_cases import size_of
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.graph_evidence import GraphEvidence
@@ -105,6 +106,15 @@ class Reducers(GraphEvidence):
         if channel in self._chosen:
             return rebuilt.value_by(self._chosen[channel])
         return rebuilt.proven_value
+
+    def most_messages(self, channel: str, rebuilt: Rebuilt) -> int | None:
+        """The most messages that a stored value of a delta channel shows, -1 if there is none.
+
+        None if it holds no messages, or a person named the reducer, which then may keep any number.
+        """
+        if channel in self._chosen or (rebuilt.reducer or rebuilt.supposed) is not MESSAGES:
+            return None
+        return max(rebuilt.shown.cases.largest, size_of(rebuilt.value) if rebuilt.is_settled else -1)
 
     def holds_messages(self, channel: str, before: Any, write: Any) -> bool:
         """Whether this write to a channel holds messages."""

@@ -39,10 +39,12 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
         NotSupported: the thread isn't a StateGraph's.
     """
     ref, state, past = origin.ref, origin.state, reducers.history
-    values = {channel: unwrapped(value) for channel, value in state.values.items()}
+    values, bounds = {channel: unwrapped(value) for channel, value in state.values.items()}, dict[str, int]()
     for channel, rebuilt in Inspection(reader, ref).deltas().items():
         past.deltas.setdefault(channel, 0)
         values[channel] = reducers.rebuilt_value(channel, rebuilt)
+        if (bound := reducers.most_messages(channel, rebuilt)) is not None:
+            bounds[channel] = bound
     writes = reader.writes(ref, values=0)
     values |= first_values(reader, origin, {write.channel for write in writes if write.channel in past.deltas})
     channels = Channels(
@@ -52,6 +54,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
         reducers.is_deferred,
         reducers.fold,
         reducers.empties,
+        bounds=bounds,
     )
     taken = frozenset((write.task_id, write.row.idx) for write in writes)
     touched = frozenset(write.channel for write in writes if write.channel in past.deltas)

@@ -10,6 +10,7 @@ from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven, unproven
 from ckpt_cli.history.reducers.reducers import ABSENT
+from ckpt_cli.history.reducers.shown_cases import size_of
 from ckpt_cli.history.state.channels import order
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.node_names import is_javascript
@@ -88,7 +89,9 @@ def make_successor(
     """
     counters = _new_counters(origin, step.updated, deltas)
     due = {c for c, count in counters.items() if c in channels.versions and _is_due(count, deltas[c])}
-    whole = {c for c in due if not is_unproven(channels.values.get(c, _UNKNOWN))} | {*step.stored_whole}
+    trimmed = {c for c, most in channels.bounds.items() if size_of(channels.values.get(c)) > most}
+    known = {c for c in due - trimmed if not is_unproven(channels.values.get(c, _UNKNOWN))}
+    whole = known | {*step.stored_whole}
     like = max(channels.versions.values(), key=order, default=None)
     bumped: dict[str, tuple[Version | None, Version]] = {}
     for channel in sorted(whole):
@@ -101,6 +104,8 @@ def make_successor(
         value = channels.values.get(channel, _UNKNOWN)
         if is_unproven(value) and channel in origin.state.values:
             raise _unknown_reducer(channel)
+        if channel in trimmed:
+            raise _unshown_messages(channel)
         stored[channel] = as_snapshot(channel, value, hint)
     stamp = mint.stamp(head_id, origin.state.ts, step.sequence)
     edits = {
@@ -126,6 +131,15 @@ def _unknown_reducer(channel: str) -> Refused:
         "must store the result; the value before it is stored",
         hint=f"--reducer {argument(channel + '=NAME')} names the reducer; "
         f"`ckpt edit --set {argument(spell([channel]) + '=JSON')}` sets the value without one; {FORK_FIRST}",
+    )
+
+
+def _unshown_messages(channel: str) -> Refused:
+    """The refusal where a reducer around the message merge may have left out some of the messages."""
+    return Refused(
+        f"no stored value of delta channel {channel!r} has so many messages, so nothing shows that your reducer "
+        "doesn't trim them, and the new checkpoint must store them",
+        hint=f"--reducer {argument(channel + '=messages')} says that it keeps them all; {FORK_FIRST}",
     )
 
 

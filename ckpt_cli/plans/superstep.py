@@ -13,7 +13,7 @@ from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, order, target
 from ckpt_cli.history.tasks.next_tasks import ready
 from ckpt_cli.shell_words import command
-from ckpt_cli.values.langgraph_values import items
+from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import Version
 
@@ -55,6 +55,7 @@ class Channels:
         empties: whether a step empties one of the user's channels that it doesn't write to.
         doubtful: nodes that were triggered though nothing shows whether they are deferred.
         is_preview: nothing will be stored, so a join may have a form that its node can't load.
+        bounds: delta channels of messages to the most elements that a stored value shows; -1 if none shows any.
         unnamed: in a preview, the nodes of which a person must say whether they are deferred before anything is stored.
     """
 
@@ -67,6 +68,7 @@ class Channels:
     doubtful: set[str] = field(default_factory=set)
     is_preview: bool = False
     unnamed: set[str] = field(default_factory=set)
+    bounds: dict[str, int] = field(default_factory=dict)
 
     def apply(self, tasks: Iterable[TaskOutput], after: Callable[[Version | None], Version]) -> set[str]:
         """Apply the writes of tasks, and give the updated channels; `after` gives the version after another version."""
@@ -90,6 +92,8 @@ class Channels:
             for channel, value in task.writes:
                 if channel not in _NOT_STORED_IN_CHANNELS:
                     written.setdefault(channel, []).append(value)
+                if overwrite(value) is not None:
+                    self.bounds.pop(channel, None)
         return {channel for channel, values in written.items() if self._update(channel, values, version)}
 
     def _notify(self, updated: set[str], version: Version) -> None:

@@ -52,7 +52,7 @@ class DeltaValues:
         reader: the database, inside a moment.
 
     Attributes:
-        larger: those of the values given last that have more elements than every value that shows their reducer.
+        larger: those of the values given last that no stored value proves, or that have more elements than all that do.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -119,7 +119,9 @@ class DeltaValues:
             reached.ahead.pop(channel, None)
             reached.since = reached.patience = 0
         values = _unstored(state, known)
-        values |= {c: _with(line, c, shown).value for c, shown in reached.ahead.items() if c in values}
+        for channel in reached.ahead.keys() & values.keys():
+            if reached.ahead[channel].steps > line.rebuilt[channel].shown.steps:
+                values[channel] = _with(line, channel, reached.ahead[channel]).value
         reached.since, reached.patience = reached.since + 1, reached.patience - 1
         if reached.patience < 0 and any(map(is_unproven, values.values())):
             reached.patience = max(_AGAIN, reached.since // _PART)
@@ -140,13 +142,18 @@ class DeltaValues:
         if reached.line is None:
             return {}
         own = {c: _with(reached.line, c, reached.ahead.get(c)) for c in values if c in reached.line.rebuilt}
-        larger = {c: one for c, one in own.items() if one.makes_larger(values[c])}
+        larger = {c: one for c, one in own.items() if _is_unshown(one, values[c])}
         if new := larger.keys() - reached.ahead.keys():
             found = Inspection(self._reader, ref).deltas()
             reached.ahead |= {c: found[c].shown for c in new if c in found}
             larger = {c: _with(reached.line, c, reached.ahead.get(c)) for c in larger}
             values |= {c: one.value for c, one in larger.items()}
-        return {channel: one for channel, one in larger.items() if one.makes_larger(values[channel])}
+        return {channel: one for channel, one in larger.items() if _is_unshown(one, values[channel])}
+
+
+def _is_unshown(one: Rebuilt, value: Any) -> bool:
+    """See `Rebuilt.is_unshown`; the value was rebuilt already."""
+    return one.makes_larger(value) or (one.reducer is None and not is_unproven(value) and not one.is_settled)
 
 
 def _with(line: Line, channel: str, shown: Stretches | None) -> Rebuilt:

@@ -1,4 +1,4 @@
-"""Notes on rebuilt delta channels that have more elements than every stored value that shows how."""
+"""Notes on rebuilt delta channels that no stored value proves, or that are larger than all that do."""
 
 from collections.abc import Collection, Iterator
 
@@ -21,13 +21,15 @@ def rebuilt_notes(reader: Reader, ref: Ref, channels: Collection[str], named: Co
     except CkptError:  # whoever prints the value says why it can't be read
         return
     for channel, one in deltas.items():
-        if channel in channels and channel not in named and one.is_larger:
+        if channel in channels and channel not in named and one.is_unshown:
             yield note_on(reader, ref, channel, one)
 
 
 def note_on(reader: Reader, ref: Ref, channel: str, rebuilt: Rebuilt) -> str:
-    """The sentence about a channel whose value at a checkpoint is larger than all that show its reducer."""
+    """The sentence about a channel whose value at a checkpoint is larger than all that show its reducer, if any do."""
+    place = f"{channel} at {reader.short(ref.thread_id)(ref.checkpoint_id)}"
+    if rebuilt.reducer is None and rebuilt.supposed is not None:
+        return f"{place} is rebuilt by {rebuilt.supposed.name}, as is usual for messages; no stored value proves it"
     shown = f"{count_text(rebuilt.shown.steps, 'stored value')} show{'s' if rebuilt.shown.steps == 1 else ''}"
     name = "" if rebuilt.reducer is None else rebuilt.reducer.name
-    place = f"{channel} at {reader.short(ref.thread_id)(ref.checkpoint_id)}"
     return f"{place} is rebuilt by {name}, as {shown}; none has so many elements, so it isn't proven"

@@ -81,7 +81,7 @@ def export_states(
     if unproven:
         count = f"{unproven:,} state{' has' if unproven == 1 else 's have'}"
         session.say(
-            f"{count} a rebuilt value with more elements than all stored ones: it isn't proven; `notes` says so"
+            f"{count} a rebuilt value that no stored one proves, or with more elements than all of these: see `notes`"
         )
     view.file, view.size, view.checksum = str(path), path.stat().st_size, _checksum(path)
     return view

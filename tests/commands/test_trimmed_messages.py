@@ -69,6 +69,65 @@ def test_more_messages_than_any_stored_value_has(tmp_path: Path, capsys: pytest.
     assert any("nothing shows that your reducer doesn't trim them" in note for note in notes)
 
 
+CHANGES = {
+    "rollback": (0, ["rollback", "t", "step:7"]),
+    "edit": (0, ["edit", "t", "step:7", "--set", "n=99"]),
+    "update": (7, ["update", "t", "step:7", "--values", '{"n": 99}', "--as-node", "work", "--next", "work"]),
+    "fork": (7, ["fork", "t", "step:7", "--to", "x", "--shallow"]),
+}
+
+
+@pytest.mark.parametrize("frequency", [3, 100], ids=["stored", "never stored"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_others_keeps_the_messages(tmp_path: Path, change: str, frequency: int) -> None:
+    """They are as LangGraph rebuilds them from the same writes, or the change that must store them is refused."""
+    path, (code, words) = tmp_path / "t.sqlite", CHANGES[change]
+    app = talk(path, frequency)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app.checkpointer = saver
+        states = {state.metadata["step"]: state for state in app.get_state_history(ON)}
+        assert run([*words, "--yes", "-d", str(path)]) == code
+        after = app.get_state(ON)
+    if code == 0:
+        assert after.values["messages"] == states[7].values["messages"] != states[8].values["messages"]
+    else:
+        assert after == states[max(states)]
+
+
+def test_messages_that_a_person_vouches_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The hint of the refusal works, an edit of a message has a note, and so has a value that no stored one shows."""
+    path = tmp_path / "t.sqlite"
+    talk(path, 100)
+    update = ["update", "t", "step:7", "--values", '{"n": 99}', "--as-node", "work", "--next", "work", "-d", str(path)]
+    assert run(update) == 7
+    assert "--reducer messages=messages" in capsys.readouterr().err
+    assert run([*update, "--reducer", "messages=messages", "--yes"]) == 0
+    assert run(["undo", "--yes", "-d", str(path)]) == 0
+    capsys.readouterr()
+    assert run(["edit", "t", "--set", 'messages[0].content="x"', "--dry-run", "--json", "-d", str(path)]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert any("nothing shows that your reducer doesn't trim them" in note for note in notes)
+    assert run(["get", "t", "messages", "-d", str(path)]) == 0
+    assert "as is usual for messages; no stored value proves it" in capsys.readouterr().err
+
+
+def talk(path: Path, frequency: int) -> Any:
+    """A graph that has said eight things, of which its list keeps the last four."""
+
+    class Talk(TypedDict, total=False):
+        messages: Annotated[list, DeltaChannel(trimmed, snapshot_frequency=frequency)]
+        n: int
+
+    builder = StateGraph(Talk)
+    builder.add_node("work", lambda s: {"messages": [HumanMessage("hi", id=f"h{s['n']}")], "n": s["n"] + 1})
+    builder.add_edge(START, "work")
+    builder.add_conditional_edges("work", lambda s: "work" if s["n"] < 8 else END, ["work", END])
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(checkpointer=saver)
+        app.invoke({"n": 0}, ON)
+    return app
+
+
 def test_a_null_that_is_there_already(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A reducer that deletes what is written as null leaves one that an Overwrite put there; nothing shows that."""
     path = tmp_path / "t.sqlite"

@@ -146,7 +146,7 @@ def test_exported_rows_have_the_notes_of_get(path: Path, capsys: pytest.CaptureF
     """A row of `export --format` marks the values that `get` marks, in the same words; stderr counts the rows."""
     file = path.with_suffix(".jsonl")
     assert run(["export", "t", "-o", str(file), "--format", "jsonl", "-d", str(path)]) == 0
-    assert f"{STEPS - FREQUENCY} states have a rebuilt value with more elements" in capsys.readouterr().err
+    assert f"{STEPS - FREQUENCY} states have a rebuilt value that no stored one proves" in capsys.readouterr().err
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     for row in rows:
         at, own = row["checkpoint_id"], {"recent", "hits", "docs"} & row["values"].keys()

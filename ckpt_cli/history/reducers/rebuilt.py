@@ -87,6 +87,11 @@ class Rebuilt:
         return larger and not self.is_settled and self.reducer is not None
 
     @property
+    def is_unshown(self) -> bool:
+        """Whether no stored value shows that its reducer keeps so many elements, be they messages."""
+        return self.is_larger or (self.reducer is None and self.supposed is not None)
+
+    @property
     def is_beyond(self) -> bool:
         """Whether it is larger, and the reducer isn't LangGraph's own, so that no change may store the value."""
         return self.is_larger and self.reducer is not MESSAGES
@@ -131,6 +136,11 @@ class Rebuilt:
     def proven_value(self) -> Any:
         """The value that a change may store; if nothing proves it, an object with the seed and the writes."""
         return self.value_by(self.proven or self.supposed)
+
+    @property
+    def value_to_store(self) -> Any:
+        """The value that a change may store of which nobody spoke: a reducer around the message merge may trim them."""
+        return self.value_by(None if self.is_unshown else self.proven)
 
     def value_by(self, reducer: Reducer | None) -> Any:
         """The value that a reducer gives; without one, an object with the seed and the writes, unless it is settled."""
