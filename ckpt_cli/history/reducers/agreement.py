@@ -1,6 +1,7 @@
 """Whether a reducer explains a recorded step: what it makes of the writes is the recorded value."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ckpt_cli.history.reducers.reducers import (
@@ -14,8 +15,10 @@ from ckpt_cli.history.reducers.reducers import (
     Unfit,
     as_message,
 )
+from ckpt_cli.history.reducers.selections import may_be_extreme
 from ckpt_cli.values.langgraph_values import message, overwrite
 from ckpt_cli.values.node import Node
+from ckpt_cli.values.ordering import is_equal
 from ckpt_cli.values.same import same, unlike
 
 
@@ -24,7 +27,9 @@ def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> 
     if step.before is not ABSENT or not reducer.starts:
         return _explains(reducer, step, replayed=replayed)
     if len(step.writes) == 1 and not step.command and agree(step.writes[0], step.after):
-        return reducer.makes is None or type(step.after) in reducer.makes
+        return (reducer.makes is None or type(step.after) in reducer.makes) and (
+            reducer.supposes is None or may_be_extreme(step.after)
+        )
     return any(_explains(reducer, one, replayed=replayed) for one in [step, *_begun(reducer, step)])
 
 
@@ -40,9 +45,10 @@ def _begun(reducer: Reducer, step: ChannelStep) -> Iterator[ChannelStep]:
 
 def _explains(reducer: Reducer, step: ChannelStep, *, replayed: bool) -> bool:
     try:
-        value = reducer.step(step.before, step.command) if step.command else step.before
+        step_by = partial(reducer.step, supposing=True)
+        value = step_by(step.before, step.command) if step.command else step.before
         if step.writes or not step.command:
-            value = (reducer.replay if replayed else reducer.step)(value, step.writes)
+            value = (reducer.replay if replayed else step_by)(value, step.writes)
         elif reducer.fades:
             return is_empty(step.after)
     except Unfit:
@@ -62,28 +68,25 @@ def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
     if step.before is ABSENT and reducer.starts:
         return explains(reducer, step)
     try:
-        return agree(reducer.fold(step.before, step.writes), step.after)
+        return agree((reducer.supposes or reducer.fold)(step.before, step.writes), step.after)
     except Unfit:
         return False
 
 
 def is_tie(reducer: Reducer, step: ChannelStep) -> bool:
-    """Whether ``max`` or ``min`` kept one of several equal numbers of different types: which one is up to its code."""
-    kept = step.after
-    if reducer not in (MAX, MIN) or isinstance(kept, bool) or not isinstance(kept, int | float):
-        return False
-    parts = [step.before, *step.command, *step.writes]
-    if not any(same(kept, part) for part in parts):
+    """Whether ``max`` or ``min`` kept one of several equal values, as 1 and 1.0: which one is up to its code."""
+    kept, parts = step.after, [step.before, *step.command, *step.writes]
+    if reducer not in (MAX, MIN) or not any(same(kept, part) for part in parts):
         return False
     try:
-        return bool(reducer.fold(parts[0], parts[1:]) == kept)
+        return is_equal(reducer.fold(parts[0], parts[1:]), kept)
     except Unfit:
         return False
 
 
 def is_undecided(reducer: Reducer, step: ChannelStep) -> bool:
     """Whether a reducer leaves open what it makes of a step's writes; each value it may begin with decides that."""
-    if reducer.starts:
+    if reducer.starts and (step.before is ABSENT or reducer.supposes is None):
         return False
     try:
         value = reducer.step(step.before, step.command) if step.command else step.before

@@ -1,6 +1,7 @@
 """A value forged between two steps breaks both; finds the second, which goes on from the true value."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from ckpt_cli.history.reducers.agreement import explains
@@ -34,7 +35,8 @@ class TrueValues:
         self._recorded, self.made = step.after, {}
         for place in places:
             try:
-                value = REDUCERS[place].step(step.before, step.command) if step.command else step.before
-                self.made[place] = REDUCERS[place].step(value, step.writes) if step.writes else value
+                step_by = partial(REDUCERS[place].step, supposing=True)
+                value = step_by(step.before, step.command) if step.command else step.before
+                self.made[place] = step_by(value, step.writes) if step.writes else value
             except Unfit:
                 continue

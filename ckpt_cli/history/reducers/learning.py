@@ -18,13 +18,16 @@ from ckpt_cli.history.reducers.reducers import (
     ANY,
     EPHEMERAL,
     LAST,
+    MAX,
     MESSAGES,
+    MIN,
     REDUCERS,
     ChannelStep,
     Evidence,
     Reducer,
     are_whole,
 )
+from ckpt_cli.history.reducers.seen_order import SeenOrder
 from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.same import same
 
@@ -72,6 +75,7 @@ class Tally:
     _true: TrueValues = field(default_factory=TrueValues)
     _usual: Usual = field(default_factory=Usual)
     _odd: dict[int, Oddity] = field(default_factory=dict)  # by the reducer's place: the first step it doesn't explain
+    _order: SeenOrder = field(default_factory=SeenOrder)
     _forged: int = 0  # the bits of the reducers of which the next step went on from what they made of that step
 
     def explaining(self, step: ChannelStep) -> int:
@@ -97,7 +101,8 @@ class Tally:
             self.steps += 1
             own = self.explaining(step)
             explaining = own | self._true.explain(step)
-            self._forged |= explaining & ~own
+            goes_on = any(own >> place & 1 for place in self._true.made)  # from what is recorded, as another one may
+            self._forged |= 0 if goes_on else explaining & ~own
             self._counts[explaining] += 1
             if step.before is ABSENT:
                 self._first[explaining] += 1
@@ -106,7 +111,10 @@ class Tally:
             self._usual.add(step)
             for place, value in self._true.made.items():
                 self._odd[place] = oddity(step, value)
-            if _is_plain(step):
+            is_plain = _is_plain(step)
+            as_written = is_plain and explaining & BITS[LAST.name] > 0
+            self._order.add(step, by_extreme=explaining & _EXTREMES > 0, as_written=as_written)
+            if is_plain:
                 fitting = _reducers_of(explaining)
                 self.met |= {case[0] for case in cases(fitting, step.before, step.writes, proving=True)}
                 if step.before is ABSENT and are_whole(step.writes) and type(step.after) in (int, float):
@@ -128,11 +136,15 @@ class Tally:
         If no step emptied the channel, a reducer that would empty it is only a candidate if no other reducer explains
         the steps.
         """
-        alive = [reducer for place, reducer in enumerate(REDUCERS) if self._explained(place) == self.steps]
+        explaining = [reducer for place, reducer in enumerate(REDUCERS) if self._explained(place) == self.steps]
+        alive = [reducer for reducer in explaining if LAST not in explaining or self._is_likely(reducer)]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
-        begins = frozenset(self.begins)
-        return [Evidence(r, self.steps, self.steps, self.threads, (), begins) for r in fitting] if self.steps else []
+        shown = frozenset(self.begins), frozenset(self._order.taken)
+        return [Evidence(r, self.steps, self.steps, self.threads, (), *shown) for r in fitting] if self.steps else []
+
+    def _is_likely(self, reducer: Reducer) -> bool:
+        return reducer not in (MAX, MIN) or self._order.is_likely(least=reducer is MIN)
 
     @property
     def fades(self) -> bool | None:
@@ -228,6 +240,7 @@ _BY_BIT = [(1 << place, reducer) for place, reducer in enumerate(REDUCERS)]
 
 
 _KEEPING = (LAST, ANY, EPHEMERAL)
+_EXTREMES = BITS[MAX.name] | BITS[MIN.name]
 _ANY_NUMBER = BITS[ANY.name] | BITS[EPHEMERAL.name]
 
 
@@ -270,5 +283,6 @@ def add_up(tallies: Iterable[Tally]) -> Tally:
         total._first.update(tally._first)
         total._usual.add_all(tally._usual)
         total._odd.update(tally._odd)
+        total._order.add_all(tally._order)
         total._forged |= tally._forged
     return total

@@ -39,9 +39,16 @@ class Reducer:
     makes: frozenset[type] | None = None  # the types that `fold` may give; None if any
     is_plain: bool = False  # a channel without a reducer, which keeps an Overwrite itself (``channels/last_value.py``)
     starts: tuple[Any, ...] = ()  # values with which its channel may begin (``channels/binop.py: __init__``)
+    supposes: Callable[[Any, Sequence[Any]], Any] | None = None
+    """Like `fold`, where objects of an agent's class are supposed to have the order that Python makes for a class."""
 
-    def step(self, before: Any, writes: Sequence[Any]) -> Any:
+    def step(self, before: Any, writes: Sequence[Any], *, supposing: bool = False) -> Any:
         """The value after one step. If a write is an ``Overwrite``, only this write counts, but for a plain channel.
+
+        Args:
+            before: the channel's value.
+            writes: what is written to it.
+            supposing: whether `supposes` counts. What it gives is a reason to doubt other reducers, and proves nothing.
 
         Raises:
             Unfit: the reducer can't take the writes, or two are an ``Overwrite`` (langgraph 1.0 ``channels/binop.py``).
@@ -49,7 +56,8 @@ class Reducer:
         replaced = [wrapped for write in writes if not self.is_plain and (wrapped := overwrite(write)) is not None]
         if len(replaced) > 1:
             raise Unfit("a channel takes one Overwrite a step")
-        return replaced[0].value if replaced else self.fold(before, writes)
+        fold = self.supposes if supposing and self.supposes is not None else self.fold
+        return replaced[0].value if replaced else fold(before, writes)
 
     def replay(self, seed: Any, writes: Sequence[Any]) -> Any:
         """The value after the writes of many steps (``channels/delta.py: replay_writes``).

@@ -4,7 +4,7 @@ The graph's own functions are not in a database. But in real histories, a common
 at every step of a channel or at none. So a channel's reducer can be learned, and the evidence for it can be shown.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,7 +13,7 @@ from typing import Any
 from ckpt_cli.history.reducers.reducer import ABSENT, ChannelStep, Reducer, TooManyWrites, Undecided, Unfit
 from ckpt_cli.history.reducers.selections import extreme, with_new_items
 from ckpt_cli.values.counts import count_text
-from ckpt_cli.values.langgraph_values import REMOVE_ALL, Message, items, message
+from ckpt_cli.values.langgraph_values import REMOVE_ALL, Message, items, message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 
@@ -28,6 +28,7 @@ class Evidence:
         threads: the number of threads that have these steps; 0 if they are those of the thread in question alone.
         equals: other reducers that explain the same steps and give the same value.
         begins: the types of 0 with which the steps show a sum to begin; None if nobody asked them.
+        taken: the signs of first values that the steps show to be taken as they are, see `sign`.
     """
 
     reducer: Reducer
@@ -36,6 +37,7 @@ class Evidence:
     threads: int = 0
     equals: tuple[Reducer, ...] = ()
     begins: frozenset[type] | None = None
+    taken: frozenset[int] = frozenset()
 
     def step(self, before: Any, writes: Sequence[Any]) -> Any:
         """The value after one step, as `Reducer.step` gives it; where a sum begins, 3 may be 3.0.
@@ -45,7 +47,10 @@ class Evidence:
         Raises:
             Undecided: whole numbers are the first that is written, and no step shows whether the sum begins with 0.0.
         """
-        value = self.reducer.step(before, writes)
+        low = {MAX: -1, MIN: 1}.get(self.reducer)
+        if before is ABSENT and low in self.taken and writes and not any(map(overwrite, writes)):
+            before, writes = writes[0], writes[1:]
+        value = self.reducer.step(before, writes, supposing=True)
         if self.begins is None or before is not ABSENT or not begins_a_sum(self.reducer, writes):
             return value
         if len(self.begins) != 1:
@@ -116,15 +121,6 @@ def _sum(before: Any, writes: Sequence[Any]) -> Any:
     if not parts or not all(isinstance(part, int | float) for part in parts):
         raise Unfit("not all lists, texts or numbers")
     return sum(parts)
-
-
-def _extreme(choose: Callable[..., Any], before: Any, writes: Sequence[Any]) -> Any:
-    kept = extreme(choose, [part for part in (before, *writes) if part is not ABSENT])
-    if kept is None:
-        raise Unfit("not all numbers")
-    if before is ABSENT and choose(0, kept) == 0:
-        raise Undecided("the channel holds nothing, and whether it begins with 0 isn't known")
-    return kept
 
 
 def _append_new(before: Any, writes: Sequence[Any]) -> Any:
@@ -234,6 +230,7 @@ def as_message(value: Any) -> Message | None:
 
 _SETS, _LIST = frozenset({"builtins.set", "builtins.frozenset"}), frozenset({list})
 _NUMBERS: frozenset[type] = frozenset({int, float})
+_ORDERED: frozenset[type] = frozenset({int, float, bool, str, bytes, list, tuple, Node, type(None)})
 _ZEROS = (0, 0.0)
 LAST = Reducer("last value", _last, is_plain=True)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
@@ -244,8 +241,16 @@ SUM = Reducer("sum", _sum, makes=_NUMBERS, starts=_ZEROS)
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
 WITHOUT_NULLS = Reducer("dict union without nulls", _union_without_nulls, makes=frozenset({dict}))
-MAX = Reducer("max", partial(_extreme, max), makes=_NUMBERS, starts=_ZEROS)
-MIN = Reducer("min", partial(_extreme, min), makes=_NUMBERS, starts=_ZEROS)
+MAX, MIN = (
+    Reducer(
+        name,
+        partial(extreme, least=least),
+        makes=_ORDERED,
+        starts=(*_ZEROS, False, "", []),
+        supposes=partial(extreme, least=least, supposing=True),
+    )
+    for name, least in (("max", False), ("min", True))
+)
 NEW = Reducer("append if new", _append_new, makes=_LIST)
 SETS = Reducer("set union", _join_sets, makes=frozenset({Node}))
 GATHER = Reducer("accumulating topic", _gather, makes=_LIST)

@@ -1,23 +1,69 @@
-"""What reducers keep that choose: the greatest or least number, items that a list doesn't have yet.
+"""What reducers keep that choose: the greatest or least value, items that a list doesn't have yet.
 
-Such a reducer looks like a last value or an append until a number falls, or an item comes twice.
+Such a reducer looks like a last value or an append until a value falls, or an item comes twice.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ckpt_cli.history.reducers.reducer import ABSENT, Undecided, Unfit
 from ckpt_cli.values.node import Node
+from ckpt_cli.values.ordering import Unordered, is_less, is_ordered, sign
 
 
-def extreme(choose: Callable[[float, float], float], parts: Sequence[Any]) -> float | None:
-    """The number that is left of several by ``max`` or ``min``; None if not all are numbers."""
-    if not parts or not all(isinstance(part, int | float) and not isinstance(part, bool) for part in parts):
-        return None
-    kept = parts[0]
-    for part in parts[1:]:
-        kept = choose(kept, part)
-    number: float = kept
-    return number
+def extreme(before: Any, writes: Sequence[Any], *, least: bool, supposing: bool = False) -> Any:
+    """What ``max`` or ``min`` makes of a channel's value and writes.
+
+    Args:
+        before: the channel's value.
+        writes: what is written to it.
+        least: whether it is ``min``.
+        supposing: whether an agent's class is supposed to have the order that Python makes for a class.
+
+    Raises:
+        Unfit: Python has no order between them.
+        Undecided: only a class, or the type of the channel, knows what is left.
+    """
+    parts = [part for part in (before, *writes) if part is not ABSENT]
+    kept = _kept(parts, least=least)
+    if not supposing:
+        try:
+            _chosen(parts, least=least, supposing=False)
+        except Unordered as error:
+            raise Undecided("only the class of these objects knows their order") from error
+    if before is ABSENT and (sign(kept) or 0) * (1 if least else -1) > 0:
+        start = "0" if isinstance(kept, int | float) else "an empty value of its type"
+        raise Undecided(f"the channel holds nothing, and whether it begins with {start} isn't known")
+    return kept
+
+
+def _kept(parts: Sequence[Any], *, least: bool) -> Any:
+    try:
+        kept = _chosen(parts, least=least, supposing=True)
+    except Unordered as error:
+        raise Unfit("Python has no order between all of these values") from error
+    if not may_be_extreme(kept):
+        raise Unfit("Python has no order between such values")
+    return kept
+
+
+def may_be_extreme(value: Any) -> bool:
+    """Whether ``max`` or ``min`` may have left a value; a null is nothing, so that any other value replaces it."""
+    return value is None or is_ordered(value)
+
+
+def _chosen(parts: Sequence[Any], *, least: bool, supposing: bool) -> Any:
+    """The first of the greatest or least values. A null in front is left out: many reducers take it for nothing.
+
+    Raises:
+        Unordered: Python has no order between them, or only a class itself knows it.
+    """
+    kept = None
+    for part in parts:
+        low, high = (part, kept) if least else (kept, part)
+        if kept is None or is_less(low, high, supposing=supposing):
+            kept = part
+    return kept
 
 
 def with_new_items(before: list[Any], writes: Sequence[Any]) -> list[Any] | None:
