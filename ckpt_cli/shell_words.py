@@ -37,6 +37,25 @@ def command(verb: str, *words: str, options: Sequence[str] = ()) -> str:
     return " ".join([verb, *arguments, *quoted_options])
 
 
+WORD = r"(?:\$'(?:[^'\\]|\\.)*'|'[^']*'(?:\\''[^']*')*|[^\s'$][^\s']*)"
+"""A pattern for a word as `argument` makes it; it has no groups."""
+
+
+def unquoted(word: str) -> str:
+    """The text of which `argument` made a word."""
+    if word.startswith("$'"):
+        return re.sub(r"\\(x..|u.{4}|U.{8}|.)", _unescape, word[2:-1])
+    return word[1:-1].replace("'\\''", "'") if word.startswith("'") else word
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if code[0] not in "xuU" or len(code) == 1:
+        return {"n": "\n", "t": "\t", "r": "\r"}.get(code, code)
+    number = int(code[1:], 16)
+    return chr(number + 0xDC00 if code[0] == "x" and number >= 0x80 else number)
+
+
 def ns_option(ns: str) -> list[str]:
     """The words that name a namespace in a command line: none for the root graph's."""
     return ["--ns", ns] if ns else []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ckpt_cli.app import run
 from ckpt_cli.output import printer
 from ckpt_cli.output.line import Page
-from ckpt_cli.shell_words import argument, command
+from ckpt_cli.shell_words import WORD, argument, command, unquoted
 from tests.requiring import missing
 
 ODD = [
@@ -68,6 +68,14 @@ def test_a_shell_reads_the_words_back(shell: str, tmp_path: Path, pytestconfig: 
 def test_any_words_are_read_back(words: list[str]) -> None:
     """Bash reads any text back from the word that is suggested for it."""
     assert read_back(" ".join(["ckpt", *map(argument, words)]), "bash", Path("/")) == words
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0")))
+def test_a_word_is_taken_apart_as_it_was_made(text: str) -> None:
+    """Where a hint is shown in JSON, its quotes for the shell are taken away again."""
+    word = argument(text)
+    assert re.fullmatch(WORD, word) and unquoted(word) == text
+    assert re.match(WORD, f"{word} --next 'a b'")[0] == word  # type: ignore[index]
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])

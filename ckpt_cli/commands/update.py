@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +27,7 @@ from ckpt_cli.plans.superstep_writer import INPUT, Update
 from ckpt_cli.queries.update_plans import update_target
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.shell_words import WORD, unquoted
 from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.values.loadable import read_typed
 from ckpt_cli.views.bulk import BulkView
@@ -126,13 +128,12 @@ def _hints_for_lines() -> Iterator[None]:
 
 
 def _in_lines(words: str) -> str:
-
     def keys(options: re.Match[str]) -> str:
-        nodes = options[0].removeprefix("--next ").split(" --next ")
+        nodes = [unquoted(word) for word in re.findall(f"--next ({WORD})", options[0])]
         return f'"next": {json.dumps(nodes, ensure_ascii=False)}'
 
     words = words.replace("--as-node names", '"as_node" names').replace("to the command", "to the line")
-    return re.sub(r"--next \S+( --next \S+)*", keys, words)
+    return re.sub(f"--next {WORD}( --next {WORD})*", keys, words)
 
 
 StepsOf = Callable[[str], list[list[Update]]]
@@ -146,7 +147,7 @@ def _same_for_all(steps: list[list[Update]]) -> StepsOf:
 def _of_their_own(
     of_threads: ValuesOfThreads, as_node: str | None, then: Sequence[str] | None, *, as_input: bool
 ) -> StepsOf:
-    hops, node = _hops(then) if then else None, INPUT if as_input else as_node
+    hops, node = partial(_hops, then) if then else None, INPUT if as_input else as_node
     return lambda thread_id: [[Update(of_threads[thread_id], node, hops)]]
 
 
@@ -171,7 +172,7 @@ def _steps(
             "nothing to update", hint="--values JSON is what to write; `ckpt edit --metadata` changes only metadata"
         )
     data = None if values is None else _values(parse_json_input(values, "--values"))
-    return [[Update(data, INPUT if as_input else as_node, _hops(then) if then else None)]]
+    return [[Update(data, INPUT if as_input else as_node, partial(_hops, then) if then else None)]]
 
 
 def _superstep(line: Any) -> list[Update]:
@@ -182,9 +183,12 @@ def _update(update: Any) -> Update:
     if not isinstance(update, dict) or not update.keys() <= {"values", "as_node", "next"}:
         raise UsageError("a bulk update is an object with values, as_node and next")
     hops = update.get("next")
-    hop_texts = [hops] if isinstance(hops, str) else hops
+    if hops is not None and not isinstance(hops, str | list):
+        raise UsageError('"next" is a list of nodes, or one')
     values = None if update.get("values") is None else _values(update["values"])
-    return Update(values, update.get("as_node"), None if hop_texts is None else _hops([str(hop) for hop in hop_texts]))
+    names = [hops] if isinstance(hops, str) else [str(hop) for hop in hops or ()]
+    next_nodes = partial(_hops, names, in_list=isinstance(hops, list))
+    return Update(values, update.get("as_node"), None if hops is None else next_nodes)
 
 
 def _values(data: Any) -> dict[str, Any]:
@@ -193,19 +197,29 @@ def _values(data: Any) -> dict[str, Any]:
     return {channel: read_typed(value) for channel, value in data.items()}
 
 
-def _hops(texts: Sequence[str]) -> list[Hop]:
+def _hops(texts: Sequence[str], is_node: Callable[[str], bool], *, in_list: bool = False) -> list[Hop]:
     """The next nodes and Sends; [] for END, which counts for nothing beside a node, as in a conditional edge.
+
+    Args:
+        texts: what a person named; a text that is the name of a node is that node, whatever else it may mean.
+        is_node: whether a node is known.
+        in_list: whether the texts are a list in JSON, where none of them names several nodes.
 
     Raises:
         UsageError: a text names no node.
     """
     hops: list[Hop] = []
     for text in texts:
-        node, equals, arg = text.partition("=")
-        if equals:
+        if is_node(text):
+            hops.append(text)
+        elif "=" in text:
+            cuts = [cut.start() for cut in re.finditer("=", text)]
+            cut = next((cut for cut in cuts if is_node(text[:cut])), cuts[0])
+            node, arg = text[:cut], text[cut + 1 :]
             hops.append(Send(node, read_typed(parse_json_input(arg, f"--next {node}"))))
         else:
-            hops += map(str.strip, text.split(","))
-    if "" in hops:
-        raise UsageError("--next names no node", hint="--next END ends the run there")
-    return [hop for hop in hops if hop not in ("END", "__end__")]
+            parts = [part.strip() for part in ([text] if in_list else text.split(","))]
+            if "" in parts:
+                raise UsageError("--next names no node", hint="--next END ends the run there")
+            hops += (part for part in parts if part not in ("END", "__end__"))
+    return hops

@@ -48,6 +48,10 @@ class KnownNodes:
             )
         return node
 
+    def is_node(self, name: str) -> bool:
+        """Whether a node has this name; of a name that can't mean anything else, only this thread is asked."""
+        return name in self._names or (("," in name or "=" in name) and not self._is_new(name))
+
     def describe_unknown(self, hops: Sequence[Hop]) -> Iterator[str]:
         """One line about each unknown next node, because the library silently ignores wrong names."""
         for name in dict.fromkeys(hop.node if isinstance(hop, Send) else hop for hop in hops):

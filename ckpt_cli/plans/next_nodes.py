@@ -4,6 +4,7 @@ The node that ran last counts as the writer of an update that names none. The ne
 those that a person names.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -99,10 +100,14 @@ def _options(routes: Mapping[Route, int]) -> list[str]:
 
 
 def _option(route: Route) -> str:
-    """The options that name a route: ``--next a,b``, ``--next work=JSON`` for a Send."""
+    """The options that name a route: ``--next a,b``, ``--next work=JSON`` for a Send.
+
+    One option names all nodes if no name could be read in another way.
+    """
     names = [channel.rpartition(":")[2] for channel, _ in route if channel != TASKS]
     sends = list(dict.fromkeys(str(way) for channel, way in route if channel == TASKS))
-    words = [*([",".join(names)] if names else []), *(f"{node}=JSON" for node in sends)]
+    is_joined = all(re.fullmatch(r"[\w. /-]+", name) and name == name.strip() and name != "END" for name in names)
+    words = [*([",".join(names)] if names and is_joined else names), *(f"{node}=JSON" for node in sends)]
     known = words or ["END"]
     return command("", options=[part for word in known for part in ("--next", word)]).strip()
 

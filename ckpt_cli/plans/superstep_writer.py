@@ -40,12 +40,13 @@ class Update:
     Attributes:
         values: channel to the value that is written to it; None writes nothing.
         as_node: the node that counts as the writer; None infers it; ``__input__`` and ``__end__`` as in the library.
-        next: the nodes that run after this node; None takes the route of its recorded runs.
+        next: a function that gives the nodes that run after this node, and calls its argument to find out whether a
+            node is known; None takes the route of the node's recorded runs.
     """
 
     values: Mapping[str, Any] | None
     as_node: str | None = None
-    next: Sequence[Hop] | None = None
+    next: Callable[[Callable[[str], bool]], Sequence[Hop]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +166,11 @@ class SuperstepWriter:
             self.ignored.update(ignored)
             values = {channel: value for channel, value in (update.values or {}).items() if channel not in ignored}
             writes = [(channel, self._value(channel, value)) for channel, value in values.items()]
-            route, why = choose_route(self.rules.reducers, node, update.next)
-            self.notes += [f"as {node}: {why}", *describe_doubt(node, route, update.next)]
-            self.joins.update(joins_beside(route, update.next))
-            self.notes += nodes.describe_unknown(update.next or ())
+            hops = None if update.next is None else update.next(nodes.is_node)
+            route, why = choose_route(self.rules.reducers, node, hops)
+            self.notes += [f"as {node}: {why}", *describe_doubt(node, route, hops)]
+            self.joins.update(joins_beside(route, hops))
+            self.notes += nodes.describe_unknown(hops or ())
             self.notes += nodes.describe_input_keys(node, update.values or (), ignored)
             task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
             task_id = task_id or self._task_id(place)
