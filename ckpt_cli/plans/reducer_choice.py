@@ -176,7 +176,7 @@ class Reducers(GraphEvidence):
             raise self._unproven(channel, tally, candidates, outcomes)
         evidence, value = outcomes[0]
         is_counted = is_open_to_others or channel in self.history.tallies
-        if is_counted and (case := unmet([evidence.reducer, *evidence.equals], tally.met, before, writes)):
+        if is_counted and (case := unmet(evidence.all, tally.met, before, writes, empty=True)):
             raise unmet_case(channel, case, self.ways_without_proof(channel))
         if evidence.steps < learning.ENOUGH and channel not in self.used:
             self._weak.append(channel)

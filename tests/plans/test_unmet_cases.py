@@ -41,6 +41,15 @@ class Listed(TypedDict):
     hits: Annotated[list[dict[str, Any]], _by_url]
 
 
+def _emptied(old: list[Any], new: list[Any]) -> list[Any]:
+    return old + new if new else []
+
+
+class Emptied(TypedDict):
+    turn: int
+    hits: Annotated[list[dict[str, Any]], _emptied]
+
+
 class Appended(TypedDict):
     turn: int
     hits: Annotated[list[dict[str, Any]], operator.add]
@@ -62,6 +71,10 @@ def _same_page(turn: int) -> list[dict[str, Any]]:
     return [{"url": f"u{turn // 2}", "at": turn}]
 
 
+def _page_or_none(turn: int) -> list[dict[str, Any]]:
+    return [] if turn == 5 else _page(turn)
+
+
 def _play(path: Path, state: type, written: Any) -> Any:
     with SqliteSaver.from_conn_string(str(path)) as saver:
         graph = StateGraph(state).add_node("visit", lambda s: {"turn": s["turn"] + 1, "hits": written(s["turn"])})
@@ -79,6 +92,7 @@ def _play(path: Path, state: type, written: Any) -> Any:
         (United, _key, '{"hits": {"page-3": 5}}', "a key under which it has already a smaller number"),
         (Listed, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
         (Appended, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
+        (Emptied, _page, '{"hits": []}', "an empty list"),
     ],
 )
 def test_a_case_that_no_step_was_in_is_refused(
@@ -127,3 +141,13 @@ def test_a_case_that_a_step_was_in_is_as_the_graph_has_it(
         changed, before = [one.values["hits"] for one in list(graph.get_state_history(config))[:2]]
         graph.update_state([*graph.get_state_history(config)][1].config, {"hits": write}, as_node="visit")
         assert changed == graph.get_state(config).values["hits"] != before
+
+
+def test_an_empty_list_adds_nothing_where_a_step_showed_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once a node added an empty list to an appending channel, one more is no question."""
+    _play(path := tmp_path / "t.sqlite", Appended, _page_or_none)
+    words = ["--values", '{"hits": []}', "--as-node", "visit", "--next", "END", "--dry-run", "--db", str(path)]
+    assert run(["update", "t", *words]) == 0
+    assert "the same as before: hits" in capsys.readouterr().out

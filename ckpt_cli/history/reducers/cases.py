@@ -54,9 +54,21 @@ def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, 
     return found
 
 
-def unmet(reducers: Collection[Reducer], met: Collection[str], before: Any, writes: Sequence[Any]) -> str:
-    """A case in which these writes are and that no recorded step shows; "" if there is none."""
-    return min((case[0] for case in cases(reducers, before, writes) if {*met}.isdisjoint(case)), default="")
+def empty_cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any]) -> set[Case]:
+    """The case of an empty list that is added to a list: with some reducers it empties the list."""
+    adds = MESSAGES not in reducers and not {APPEND, NEW}.isdisjoint(reducers)
+    return {("an empty list",)} if adds and isinstance(before, list) and before and [] in writes else set()
+
+
+def unmet(
+    reducers: Collection[Reducer], met: Collection[str], before: Any, writes: Sequence[Any], *, empty: bool = False
+) -> str:
+    """A case in which these writes are and that no recorded step shows; "" if there is none.
+
+    `empty`: whether `empty_cases` count.
+    """
+    found = cases(reducers, before, writes) | (empty_cases(reducers, before, writes) if empty else set())
+    return min((case[0] for case in found if {*met}.isdisjoint(case)), default="")
 
 
 def _keys_again(before: Any, writes: Iterable[Mapping[Any, Any]], proving: bool) -> Iterator[Case]:
