@@ -89,16 +89,18 @@ def plan(
             *_describe_tasks(reader, row, made.row, snapshot, short, (origin.state, {*names, *removed})),
             *describe_new_head(reader, row, short),
             *own.describe(),
-            *describe_unshown(reader, row.ref, before, {c: after[c] for c in names}),
-            *_describe_channels(reader, origin, {*names, *removed}),
+            *_describe_channels(reader, origin, before, {c: after.get(c) for c in (*names, *removed)}),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,
     )
 
 
-def _describe_channels(reader: Reader, origin: Origin, edited: Collection[str]) -> Iterator[str]:
+def _describe_channels(
+    reader: Reader, origin: Origin, before: ChannelValues, edited: Mapping[str, Any]
+) -> Iterator[str]:
     """Lines about the channels of which LangGraph doesn't read what a plan's reader may expect."""
+    yield from describe_unshown(reader, origin.ref, before, edited)
     yield from describe_lost(reader, origin.ref, edited)
     yield from describe_unstored(reader, origin, edited, _deltas(reader, origin))
     if new := {*edited}.difference(origin.state.versions, origin.state.values):
