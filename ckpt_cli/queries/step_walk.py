@@ -36,7 +36,7 @@ AT_ONCE = 50
 
 _BYTES = 16_000_000  # of checkpoints that are in memory together
 _LATE = 8  # a checkpoint is stored at most so many steps late
-_IN_RUNS = frozenset({"loop", "input"})
+_IN_RUNS = frozenset({"loop", "input", "fork"})
 
 _NOT_WHOLE = "its value is stored whole here, and not all that it was made of is stored"
 
@@ -138,32 +138,50 @@ class StepWalk:
         return step._replace(ended=self._ended(step)) if self.line.deltas else step
 
     def _with_early_values(self, step: WalkedStep, attribution: WriteAttribution) -> WalkedStep:
-        """The step, which knows its lists that were stored with items of a later step."""
+        """The step, which knows its lists that were stored with items of a later step.
+
+        Only a step of the same run goes on from such a list without them: an input, an update and a run that is
+        resumed read what is stored, also what a task wrote of which the step never finished.
+        """
         early_before, self._early = self._early, {}
-        if early_before:
-            own, made, written = step.before or {}, step.made, step.written
-            went_on = {c for c in early_before if c in written and gathered(own.get(c), written[c]) == made.get(c)}
-            step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - went_on})
-        if step.before is not None and step.source in _IN_RUNS and has_grown(step.began, step.made):
-            written = {} if step.source == "input" else step.written
-            later = partial(self._later_steps, attribution, step.ref)
-            self._early = without_later_items(step.began, step.made, written, later)
-        return step._replace(early=self._early) if self._early else step
+        if step.before is None:
+            return step
+        own, made, written = step.before, step.made, step.written
+        if step.source == "loop" and early_before:
+            read_again = {c for c in early_before if c in written and gathered(own.get(c), written[c]) == made.get(c)}
+            step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - read_again})
+        early = self._early_of(step, attribution)
+        went_on = {
+            channel: value
+            for channel, value in step.early_before.items()
+            if channel in early or gathered(value, written.get(channel, ())) == made.get(channel)
+        }
+        if len(went_on) < len(step.early_before):
+            step = step._replace(early_before=went_on)
+            early = self._early_of(step, attribution)
+        self._early = early
+        return step._replace(early=early) if early else step
+
+    def _early_of(self, step: WalkedStep, attribution: WriteAttribution) -> dict[str, list[Any]]:
+        if step.source not in _IN_RUNS or not has_grown(step.began, step.made):
+            return {}
+        written = {} if step.source == "input" else step.written
+        return without_later_items(step.began, step.made, written, partial(self._later_steps, attribution, step.ref))
 
     def _later_steps(self, attribution: WriteAttribution, ref: Ref) -> Iterator[LaterStep]:
         """The next steps of a run; the writes of a later page are read for them."""
         for _ in range(_LATE):
             stored = attribution.writes.get(ref.checkpoint_id)
-            values: dict[str, list[Any]] = {}
+            tasks: dict[str, dict[str, list[Any]]] = {}
             for write in self._reader.writes(ref) if stored is None else stored:
                 if write.task_id != NULL_TASK and not is_update(write):
-                    values.setdefault(write.channel, []).append(write.value)
+                    tasks.setdefault(write.task_id, {}).setdefault(write.channel, []).append(write.value)
             following = attribution.first_with_source(ref.checkpoint_id, LOOPS)
             if following is None:
-                yield LaterStep(values, dict)
+                yield LaterStep([*tasks.values()], dict)
                 return
             ref = ref._replace(checkpoint_id=following)
-            yield LaterStep(values, partial(self._readable_values, ref))
+            yield LaterStep([*tasks.values()], partial(self._readable_values, ref))
 
     def _readable_values(self, ref: Ref) -> Mapping[str, Any]:
         try:

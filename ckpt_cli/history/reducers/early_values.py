@@ -1,20 +1,34 @@
 """Lists stored with the items of later steps: a Topic that accumulates, and is stored late.
 
 Checkpoints are stored in the background (``durability="async"``, the default), and a Topic gives its own list to them
-(langgraph 1.2 ``channels/topic.py: checkpoint, update``). So a checkpoint may have what the next steps wrote.
+(langgraph 1.2 ``channels/topic.py: checkpoint, update``). So a checkpoint may have what the next steps wrote. A new run
+goes on from such a list as it is stored.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
+from ckpt_cli.history.state.channels import INTERRUPT
 from ckpt_cli.values.same import same
+
+_TRIED = 6  # tasks of a step of which any may have finished
 
 
 class LaterStep(NamedTuple):
-    """What one of the next steps wrote, channel to values, and the channels after it; none if they can't be read."""
+    """What each task of one of the next steps wrote, and the channels after it; none if they can't be read."""
 
-    written: Mapping[str, list[Any]]
+    tasks: Sequence[Mapping[str, list[Any]]]
     after: Callable[[], Mapping[str, Any]]
+
+    def written(self, channel: str) -> list[list[Any]]:
+        """What each task wrote to a channel, but for tasks that wrote nothing to it."""
+        return [task[channel] for task in self.tasks if channel in task]
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether a task of the step asked a question, which ended the run."""
+        return any(INTERRUPT in task for task in self.tasks)
 
 
 Later = Callable[[], Iterable[LaterStep]]
@@ -53,10 +67,23 @@ def _is_continued(value: list[Any], made: list[Any], channel: str, later: Later)
     A Topic that accumulates loses nothing; a list of two numbers that happens to look like two writes changes.
     """
     for step in later():
-        made = gathered(made, step.written.get(channel, ()))
+        before, tasks = made, step.written(channel)
+        made = gathered(before, chain.from_iterable(tasks))
         if len(made) >= len(value):
-            return same(value, made) and _begins_with(step.after().get(channel), value)
+            is_made = same(value, made) or (step.has_asked and _is_made_by_some(value, before, tasks))
+            return is_made and _begins_with(step.after().get(channel), value)
     return False
+
+
+def _is_made_by_some(value: list[Any], before: list[Any], tasks: Sequence[list[Any]]) -> bool:
+    """Whether some tasks of a step make a list: a run that a question ends applies what the others have written.
+
+    It does so for its output alone (1.2 ``pregel/_loop.py: _suppress_interrupt``); a Topic's list has it from then on.
+    """
+    if len(tasks) > _TRIED:
+        return False
+    some = chain.from_iterable(combinations(tasks, count) for count in range(1, len(tasks)))
+    return any(same(value, gathered(before, chain.from_iterable(finished))) for finished in some)
 
 
 def _begins_with(after: Any, value: list[Any]) -> bool:
