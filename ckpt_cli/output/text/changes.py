@@ -46,6 +46,8 @@ def words(changes: Sequence[ChangeView] | None, cells: int | None) -> Line:
         return []
     if cells is None:
         return [*one(ordered[0], UNCUT), *_further_changes(ordered[1:], UNCUT)]
+    if len(ordered) == 1:
+        return fit(one(ordered[0], cells), max(cells, 1))
     enough = min(line_len(one(ordered[0], cells)), _MIN_FIRST)
     names: Line = [("muted", _ALSO + ", ".join(_name_or_nodes(change) for change in ordered[1:]))]
     for rest in (_further_changes(ordered[1:], _SHORT), names):

@@ -33,6 +33,7 @@ _HALTED = {"waiting": "waiting for you", "failed": "failed"}  # a thread may hav
 _LEAST_STATUS = 12  # the status in the heading is not cut below this many cells
 _NODES = 10  # if the nodes of a folded run would get fewer cells than this beside the changes, they are left out
 _NODE = 16  # beside long changes, a node that asked or failed gets a quarter of the page, and at least so many cells
+_GAIN = 8  # a row leaves the column of the marks if its changes get so many more cells
 _CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 
@@ -88,11 +89,11 @@ class _Tree:
         room = None if page.width is None else page.width - self._left - self._step - self._who - 5
         self._timed = room is None or room - self._clock.cells - 2 >= _CHANGES
         self._room = None if room is None else room - (self._clock.cells + 2 if self._timed else 0)
-        if self._room is not None and self._room - self._beside - 2 < _CHANGES:
+        if self._is_narrow:
             steps = [row.step for row in marked if row.step is not None]
             self._halts = short_halts(steps, max((page.width or 0) // 4, _NODE))
             self._beside = max((line_len(self._marked(step)) for step in steps), default=0)
-        self._told = max((line_len(self._changes(row)) for row in marked), default=0)
+        self._told = max((line_len(self._changes(row, self._beside)) for row in marked), default=0)
 
     def lines(self) -> Iterator[Line]:
         yield self._head()
@@ -161,15 +162,24 @@ class _Tree:
         line += [("muted", f" {number(step):>{self._step}}  "), *pad_line(maker, self._who), ("", "  ")]
         if self._timed:
             line += [("muted", self._clock(step.time)), ("", "  ")]
-        beside, changes = self._marked(step), self._changes(row)
-        return [*line, *(pad_line(changes, self._told) if beside else changes), ("", "  "), *beside]
+        beside = self._marked(step)
+        own = line_len(beside)
+        changes = self._changes(row, own if self._is_narrow and self._beside - own >= _GAIN else self._beside)
+        if beside:  # marks begin in one column, unless a row would have little room for another row's marks
+            changes = pad_line(changes, max(self._told, line_len(changes)))
+        return [*line, *changes, ("", "  "), *beside]
 
-    def _changes(self, row: TreeRow) -> Line:
-        """The changes of a step and the folded run of its turn, cut where the row's marks begin."""
+    @property
+    def _is_narrow(self) -> bool:
+        """Whether the longest marks leave little room for changes."""
+        return self._room is not None and self._room - self._beside - 2 < _CHANGES
+
+    def _changes(self, row: TreeRow, beside: int) -> Line:
+        """The changes of a step and the folded run of its turn, cut for marks of so many cells if it has some."""
         step = row.step
         if step is None:
             return []
-        room = None if self._room is None else max(self._room - (self._beside + 2 if self._marked(step) else 0), 8)
+        room = None if self._room is None else max(self._room - (beside + 2 if self._marked(step) else 0), 8)
         if row.fold is None:
             return fit(change_summary(step, room), room)
         after: Line = [("muted", f"{FOLDED} "), *_folded(row.fold, None)]
