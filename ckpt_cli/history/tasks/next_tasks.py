@@ -254,7 +254,7 @@ def arrived_nodes(channel: str, value: Any) -> list[str]:
 
 def packets(state: State) -> dict[int, Packet]:
     """The Sends that start tasks of the next step, by `Due.packet`."""
-    sends = dict(_indexed_sends(state))
+    sends = dict(indexed_sends(state))
     totals, numbers = Counter(send.node for send in sends.values()), Counter[str]()
     by_index = {}
     for index, send in sends.items():
@@ -266,14 +266,15 @@ def packets(state: State) -> dict[int, Packet]:
 def sent_arguments(state: State) -> list[tuple[str, Packet]]:
     """The node and the Send of each task of the next step that a Send starts, in the order of the Sends."""
     by_index = packets(state)
-    return [(send.node, by_index[index]) for index, send in _indexed_sends(state)]
+    return [(send.node, by_index[index]) for index, send in indexed_sends(state)]
 
 
 def _sends(state: State) -> Iterator[Due]:
-    return (Due(send.node, (PUSH,), packet=index) for index, send in _indexed_sends(state))
+    return (Due(send.node, (PUSH,), packet=index) for index, send in indexed_sends(state))
 
 
-def _indexed_sends(state: State) -> Iterator[tuple[int, Send]]:
+def indexed_sends(state: State) -> Iterator[tuple[int, Send]]:
+    """The Sends in a checkpoint that can be read, each with its index."""
     stored = items(state.values.get(TASKS)) or []
     if len(stored) == 2 and all(isinstance(p, list) for p in stored):  # LangGraph.js up to 1.0: [seen, sends]
         stored = stored[1]

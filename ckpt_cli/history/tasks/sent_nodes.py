@@ -1,19 +1,20 @@
 """`SentNodes`: the node that each Send of a checkpoint called, from writes, task ids or the checkpoint."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.tasks.next_tasks import indexed_sends
 from ckpt_cli.history.tasks.possible_nodes import PossibleNodes, called
 from ckpt_cli.history.tasks.task_ids import Place
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_command
-from ckpt_cli.values.langgraph_values import js_send
 from ckpt_cli.values.state import State, TaskWrite
-from ckpt_cli.values.well_known_types import items
 
 ReadState = Callable[[str], State | None]
 """Gives the decoded checkpoint of the namespace with an id; None if it can't be read."""
+
+_COPIES = frozenset({"update", "fork"})  # the sources of a checkpoint that may have Sends of a step before its parent
 
 
 class SentNodes:
@@ -21,7 +22,8 @@ class SentNodes:
 
     Args:
         places: gives the possible places where the task of a write started.
-        read_state: called only for a checkpoint that an update made, if no stored write shows its Sends.
+        read_state: called only for a checkpoint that an update or a fork made, if no stored write shows its Sends, and
+            for one before which nothing is stored.
     """
 
     def __init__(
@@ -35,9 +37,10 @@ class SentNodes:
         self._names = names
         self._places = places
         self._read_state = read_state
-        self._of_update = cache(self._read_of_update)
+        self._own = cache(self._read_own)
         self.packets = attribution.remembered(self._read_packets)
         """Gives the nodes of the Sends that a checkpoint starts with, None for each Send whose value was not read."""
+        self._unwritten = attribution.remembered(self._read_unwritten)
         self._replaced = attribution.remembered(self._read_replaced)
         self.pushed = attribution.remembered(self._read_pushed)
         """Gives the id that the task of each Send of a checkpoint has: to the node and the index of the Send."""
@@ -61,20 +64,30 @@ class SentNodes:
         both = list(dict.fromkeys(node for node in named if node is not None))
         if len(both) == 1:
             return both[0]
-        places, targets = self._places(write), both or self._names.send_targets()
-        return next((node for place in places for node in targets if write.task_id in place.push(node, index)), None)
+        places = self._places(write)
+
+        def started(targets: Iterable[str | None]) -> str | None:
+            tried = ((place, node) for place in places for node in targets if node is not None)
+            return next((node for place, node in tried if write.task_id in place.push(node, index)), None)
+
+        return started(both or self._names.send_targets()) or started(self._unwritten(checkpoint_id)[index : index + 1])
 
     def _read_packets(self, checkpoint_id: str) -> list[str | None]:
         started = [w for w in self.starting_writes(checkpoint_id) if w.channel == TASKS]
-        if not started and self._attribution.note(checkpoint_id).source == "update":
-            return self._of_update(checkpoint_id)
+        if not started and self._attribution.note(checkpoint_id).source in _COPIES:
+            return self._own(checkpoint_id)
         return called([write for write in started if is_command(write)] or started)
 
-    def _read_of_update(self, checkpoint_id: str) -> list[str | None]:
-        """The nodes of the Sends in a checkpoint: a second update of its parent, or one after a run, left no writes."""
+    def _read_own(self, checkpoint_id: str) -> list[str | None]:
+        """The nodes of the Sends in a checkpoint. A fork, a second update of its parent, or one after a run, left no
+        writes; those before the oldest checkpoint were pruned or deleted with theirs."""
         state = self._read_state(checkpoint_id)
-        sends = items(state.values.get(TASKS)) if state is not None else None
-        return [send.node if (send := js_send(value)) is not None else None for value in sends or ()]
+        nodes = {index: send.node for index, send in indexed_sends(state)} if state is not None else {}
+        return [nodes.get(index) for index in range(max(nodes, default=-1) + 1)]
+
+    def _read_unwritten(self, checkpoint_id: str) -> list[str | None]:
+        """The nodes of a checkpoint's Sends if no writes of a step before it are stored."""
+        return [] if self.starting_writes(checkpoint_id) else self._own(checkpoint_id)
 
     def _read_replaced(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a Command's Sends replaced; [] if none did."""
@@ -86,7 +99,7 @@ class SentNodes:
         return dict(self._pushed_ids(checkpoint_id))
 
     def _pushed_ids(self, checkpoint_id: str) -> Iterator[tuple[str, tuple[str, int]]]:
-        packets = self.packets(checkpoint_id)
+        packets = self.packets(checkpoint_id) or self._unwritten(checkpoint_id)
         names = dict.fromkeys(name for name in packets if name is not None)
         for write in self._attribution.writes.get(checkpoint_id, ())[:1]:
             for place in (*self._places(write, javascript=False), *self._places(write, javascript=True)):
