@@ -25,12 +25,12 @@ class DeltaEvidence(NamedTuple):
 
 def delta_evidence(reader: Reader, ref: Ref, channel: str) -> DeltaEvidence:
     """What the ancestors of a checkpoint show of a delta channel's reducer."""
-    line = reader.lineage(ref.thread_id, ref.ns).line(ref.checkpoint_id)
-    for checkpoint_id in islice(line, _MOST_ANCESTORS):
+    line = [*islice(reader.lineage(ref.thread_id, ref.ns).line(ref.checkpoint_id), _MOST_ANCESTORS)]
+    for checkpoint_id in line:
         rebuilt = Inspection(reader, ref._replace(checkpoint_id=checkpoint_id)).deltas().get(channel)
         if rebuilt is not None and rebuilt.shown.steps:
             return DeltaEvidence(rebuilt.shown.candidates, rebuilt.shown.cases)
-    for checkpoint_id in islice(line, _MOST_ANCESTORS):  # in case no value was stored whole yet
+    for checkpoint_id in line:  # in case no value was stored whole yet
         rebuilt = Inspection(reader, ref._replace(checkpoint_id=checkpoint_id)).deltas().get(channel)
         if rebuilt is not None and rebuilt.supposed is not None:
             return DeltaEvidence([Evidence(rebuilt.supposed, 0, 0)])

@@ -111,6 +111,21 @@ def test_messages_that_a_person_vouches_for(tmp_path: Path, capsys: pytest.Captu
     assert "as is usual for messages; no stored value proves it" in capsys.readouterr().err
 
 
+def test_an_update_of_messages_says_that_their_merge_is_supposed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no value is stored: the plan shows the new message, and LangGraph reads it behind the others."""
+    path = tmp_path / "t.sqlite"
+    app = talk(path, 100)
+    said = ["--values", '{"messages": [{"role": "user", "content": "q"}]}', "--as-node", "work", "--next", "work"]
+    assert run(["update", "t", *said, "--json", "--yes", "-d", str(path)]) == 0
+    view = json.loads(capsys.readouterr().out)
+    assert "message merge (supposed, as its values are messages)" in json.dumps(view)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app.checkpointer = saver
+        assert [one.content for one in app.get_state(ON).values["messages"]][-2:] == ["hi", "q"]
+
+
 def talk(path: Path, frequency: int) -> Any:
     """A graph that has said eight things, of which its list keeps the last four."""
 
