@@ -14,6 +14,7 @@ from ckpt_cli.serde.msgpack_rescue import ENCODING
 from ckpt_cli.serde.splice import splice
 from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.recorded_calls import CLASSES
 
 _CODES = {
     Form.VALUE: 0,
@@ -25,16 +26,6 @@ _CODES = {
     Form.ARRAY: 6,
     Form.SNAPSHOT: SNAPSHOT,
 }
-
-
-_MODULES = {"AI": "ai", "Chat": "chat", "Function": "function", "Human": "human", "System": "system", "Tool": "tool"}
-_CLASSES = {
-    **{("langchain.schema.messages", f"{kind}Message"): f"langchain_core.messages.{m}" for kind, m in _MODULES.items()},
-    **{("langchain.schema.messages", f"{k}MessageChunk"): f"langchain_core.messages.{m}" for k, m in _MODULES.items()},
-    ("langchain.schema.messages", "RemoveMessage"): "langchain_core.messages.modifier",
-    ("langchain.schema.document", "Document"): "langchain_core.documents.base",
-}
-"""Where classes are that LangChain's JSON names by old paths (langchain-core 1.1, ``load/mapping.py``)."""
 
 
 def pack(value: Any) -> bytes:
@@ -110,8 +101,8 @@ def complete_bytes(node: Node) -> bytes:
 
 def _ext(node: Node) -> tuple[int, bytes]:
     form, state = node.form, node.state
-    if form is Form.LC1 and not node.method and (node.module, node.name) in _CLASSES:
-        return _CODES[Form.PYDANTIC], pack([_CLASSES[node.module, node.name], node.name, state, PYDANTIC_METHOD])
+    if form is Form.LC1 and not node.method and (node.module, node.name) in CLASSES:
+        return _CODES[Form.PYDANTIC], pack([CLASSES[node.module, node.name], node.name, state, PYDANTIC_METHOD])
     if form is Form.LC2:
         form, state = _as_call(node)
     code = _CODES.get(form)

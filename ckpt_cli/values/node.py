@@ -6,58 +6,15 @@ equal without being decoded, and a node that is never read is never decoded.
 """
 
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
-from ckpt_cli.values.same import Comparable, same
+from ckpt_cli.values.forms import Form as Form
+from ckpt_cli.values.forms import Opened as Opened
+from ckpt_cli.values.recorded_calls import compared
+from ckpt_cli.values.same import Comparable, Compared, same
 
 DAMAGED = "<damaged>"
 """The key of the BROKEN node in a dict that can't be read to its end."""
-
-
-class Form(StrEnum):
-    """How an object was recorded, and so what `Node.state` holds."""
-
-    VALUE = "value"
-    """``cls(state)``: UUID, Decimal, set, Enum, … (msgpack ext 0)."""
-    ARGS = "args"
-    """``cls(*state)``: date, timedelta, Path, Send (ext 1)."""
-    KWARGS = "kwargs"
-    """``cls(**state)``: dataclass, namedtuple, time, Interrupt (ext 2)."""
-    METHOD = "method"
-    """``cls.method(state)``: ``datetime.fromisoformat`` (ext 3)."""
-    PYDANTIC_V1 = "pydantic_v1"
-    """A dict of fields (ext 4)."""
-    PYDANTIC = "pydantic"
-    """A dict of fields; all messages have this form (ext 5)."""
-    ARRAY = "array"
-    """``{"dtype", "shape", "order", "data"}`` of a numpy array (ext 6)."""
-    SNAPSHOT = "snapshot"
-    """The value of a DeltaChannel at this checkpoint (ext 7, ``{"lc": 2, "type": "delta_snapshot"}``)."""
-    LC1 = "lc1"
-    """A dict of fields: LangChain's own JSON, ``{"lc": 1, "type": "constructor"}`` and its kin."""
-    LC2 = "lc2"
-    """``{"args": [...], "kwargs": {...}}``: LangGraph's JSON, ``{"lc": 2, "type": "constructor"}``."""
-    UNDEFINED = "undefined"
-    """JavaScript's undefined; state None."""
-    PICKLE = "pickle"
-    """``{"args": …, "state": …, "items": …}``, from which a pickle would have built the object."""
-    OPAQUE = "opaque"
-    """Bytes under a tag or an extension code that ckpt doesn't know."""
-    BROKEN = "broken"
-    """Bytes that cannot be decoded; `Node.problem` says why and where."""
-
-
-class Opened(NamedTuple):
-    """A decoded node: class, form, state, and for METHOD the method's name."""
-
-    module: str
-    name: str
-    form: Form
-    state: Any
-    method: str = ""
-    problem: str = ""
-    needs_key: bool = False
 
 
 class Node(Comparable):
@@ -126,10 +83,9 @@ class Node(Comparable):
         return self._open().method
 
     @property
-    def identity(self) -> tuple[str, ...]:
-        """Class, form, method and problem; the states of two nodes are only compared if all these are equal."""
-        opened = self._open()
-        return opened.module, opened.name, opened.form, opened.method, opened.problem
+    def compared(self) -> Compared:
+        """Class and arguments of the call that makes the object, in whichever form; else form, method and state."""
+        return compared(self._open())
 
     @property
     def unordered(self) -> bool:
@@ -141,10 +97,8 @@ class Node(Comparable):
         """The elements of a set, also of one in LangGraph's JSON; None for any other object and unreadable elements."""
         if not self.unordered:
             return None
-        state = self.state
-        if self.form is Form.LC2 and not state["kwargs"] and len(state["args"]) == 1:
-            [state] = state["args"]
-        return state if isinstance(state, list) else None
+        content = self.compared.content
+        return content[0] if isinstance(content, list) and len(content) == 1 and isinstance(content[0], list) else None
 
     @property
     def problem(self) -> str:
@@ -175,7 +129,7 @@ class Node(Comparable):
         return same(self, other)
 
     def __hash__(self) -> int:
-        return hash((self.module, self.name, self.form))
+        return hash(self.compared.identity)
 
     def __repr__(self) -> str:
         opened = self._open()

@@ -4,7 +4,19 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 from math import copysign, isnan
 from operator import is_not
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Compared(NamedTuple):
+    """What of an object is compared.
+
+    Attributes:
+        identity: the contents of two objects are only compared if their identities are equal.
+        content: what it holds, decoded.
+    """
+
+    identity: tuple[str, ...]
+    content: Any
 
 
 class Comparable:
@@ -15,13 +27,8 @@ class Comparable:
     encoding: str
 
     @property
-    def identity(self) -> tuple[str, ...]:
-        """The states of two objects are only compared if their identities are equal."""
-        raise NotImplementedError
-
-    @property
-    def state(self) -> Any:
-        """The decoded content."""
+    def compared(self) -> Compared:
+        """Its identity and its content."""
         raise NotImplementedError
 
     @property
@@ -104,16 +111,16 @@ def _exact(key: Any) -> Any:
 def _compare_objects(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]]) -> bool:
     """Whether two objects may be equal: their bytes or their identities are.
 
-    If only the identities are equal, the pair of states, still to be compared, is added to `stack`.
+    If only the identities are equal, the pair of contents, still to be compared, is added to `stack`.
     """
     if a.raw is not None and a.raw == b.raw and a.encoding == b.encoding:
         return True
-    if a.identity != b.identity:
+    (identity, own), (other_identity, other) = a.compared, b.compared
+    if identity != other_identity:
         return False
-    if (own := a.members) is not None and (other := b.members) is not None:
-        stack.append((_sorted(own), _sorted(other)))
-    else:
-        stack.append((a.state, b.state))
+    if (members := a.members) is not None and (others := b.members) is not None:
+        own, other = _sorted(members), _sorted(others)
+    stack.append((own, other))
     return True
 
 
@@ -128,8 +135,9 @@ def _sorted(items: list[Any]) -> list[Any]:
 def sort_key(value: Any) -> tuple[str, Any]:
     """A sort key that is equal for values that are the same. Two keys with the same first part can be compared."""
     if isinstance(value, Comparable):
-        elements = [value.state] if value.members is None else value.members
-        return "", (value.identity, sorted(map(sort_key, elements)))
+        identity, content = value.compared
+        elements = [content] if value.members is None else value.members
+        return "", (identity, sorted(map(sort_key, elements)))
     if isinstance(value, dict):
         return "dict", sorted((sort_key(key), sort_key(item)) for key, item in value.items())
     if isinstance(value, list | tuple):

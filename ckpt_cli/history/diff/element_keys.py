@@ -62,9 +62,10 @@ def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
             return hash((value.encoding, value.raw))
         if depth > _DEEPEST:
             return 0
+        identity, content = value.compared
         if (members := value.members) is not None:  # a set: its elements have no order, and may be stored twice
-            return hash((value.type, value.form, *sorted(digest(item, depth + 2, raw=raw) for item in members)))
-        return hash((value.type, value.form, digest(value.state, depth + 1, raw=raw)))
+            return hash((identity, *sorted(digest(item, depth + 2, raw=raw) for item in members)))
+        return hash((identity, digest(content, depth + 1, raw=raw)))
     if depth > _DEEPEST:
         return 0
     if isinstance(value, dict):

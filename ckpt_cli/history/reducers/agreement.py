@@ -17,7 +17,7 @@ from ckpt_cli.history.reducers.reducers import (
 )
 from ckpt_cli.history.reducers.selections import may_be_extreme
 from ckpt_cli.values.langgraph_values import message, overwrite
-from ckpt_cli.values.node import Node
+from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.ordering import is_equal
 from ckpt_cli.values.same import same, unlike
 
@@ -117,5 +117,9 @@ def _same_but_id(computed: Any, recorded: Any) -> bool:
         return parsed.id in (None, stored.id)
     if parsed.id is not None or not isinstance(computed, Node):
         return False
-    a, b = computed.fields or {}, recorded.fields or {}
-    return computed.type == recorded.type and same({**a, "id": None}, {**b, "id": None})
+    return same(_without_id(computed), _without_id(recorded))
+
+
+def _without_id(node: Node) -> Node:
+    form = Form.LC1 if node.form is Form.LC1 else Form.KWARGS
+    return Node(Opened(node.module, node.name, form, {**(node.fields or {}), "id": None}))

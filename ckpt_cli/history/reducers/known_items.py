@@ -71,10 +71,10 @@ def has_object_again(items: Iterable[Any], new: Iterable[Any]) -> bool:
     """Whether a new item is an object that equals another new one, or one that the list has.
 
     Objects of one encoding are compared by their bytes; a set has them in an order that means nothing, and what a
-    person typed has none.
+    person typed, or Redis has as JSON, has none.
     """
-    objects = [item for item in new if isinstance(item, Node)]
-    by_content = any(one.raw is None or one.unordered for one in objects)
+    objects, before = ([item for item in some if isinstance(item, Node)] for some in (new, items))
+    by_content = any(one.raw is None or one.unordered for one in objects) or any(one.raw is None for one in before)
 
     def key(one: Node) -> Any:
         return repr(sort_key(one)) if by_content else (one.encoding, one.raw)
@@ -82,7 +82,7 @@ def has_object_again(items: Iterable[Any], new: Iterable[Any]) -> bool:
     keys = {key(one) for one in objects}
     if len(keys) < len(objects):
         return True
-    return bool(keys) and any(key(item) in keys for item in items if isinstance(item, Node))
+    return bool(keys) and any(key(item) in keys for item in before)
 
 
 def _names_items(field: Any) -> bool:
