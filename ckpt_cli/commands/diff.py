@@ -12,6 +12,7 @@ from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.lineage.revisions import split_range
+from ckpt_cli.history.state.grafting import graft
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Ref
@@ -164,7 +165,7 @@ def _view(
         channels=changes,
         same=len({*before, *after}) - len(changes),
         meta=meta_changes,
-        patch=Json(lambda reveal: list(patch(to_json(before, reveal), to_json(after, reveal)))),
+        patch=Json(lambda reveal: list(patch(to_json(before, reveal), to_json(graft(before, after), reveal)))),
         notes=[*_notes(reader, older, differing), *_notes(other, newer, differing), *_lost_differences(reader, other)],
     )
 

@@ -115,7 +115,7 @@ def test_all_is_the_same_there(copies: list[Backend], capsys: Any) -> None:
     assert answers[0] == answers[1] == answers[2] and json.loads(answers[0])["threads"][0]["verdict"] == "agrees"
     for other in others:
         view = json.loads(said("diff", "t", "@", "--other", first.url, "--json", place=other, capsys=capsys))
-        assert (view["equal"], view["channels"]) == (True, [])
+        assert (view["equal"], view["channels"], view["patch"]) == (True, [], [])
     own, *theirs = [seen(place) for place in copies]
     assert theirs == [own, own]
 

@@ -24,6 +24,7 @@ from langchain_core.messages import (
 from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.diff.element_keys import digest
 from ckpt_cli.model import NULL, Payload
 from ckpt_cli.serde.codec import Codec
@@ -123,6 +124,19 @@ def test_a_call_without_the_content_is_another() -> None:
         Opened("m", "C", Form.VALUE, 1, problem="cut off"),
     ):
         assert not same(once, Node(opened))
+
+
+def test_differences_between_two_forms() -> None:
+    """Only what differs is listed, and defaults that one form leaves out aren't; a set by its members."""
+    before = {"log": [HumanMessage("a", id="1"), Decimal(2)], "tags": {Decimal(1), UUID(int=2)}, "pair": Pair([1, 2])}
+    after = {"log": [HumanMessage("b", id="1"), Decimal(2)], "tags": {Decimal(1), UUID(int=3)}, "pair": Pair([1, 3])}
+    redis = CODEC.decode(Payload("redis-json", REDIS.dumps_typed([HumanMessage("a", id="1")])[1]))
+    for old in (copied(before), copied_on(before), {**copied(before), "log": [*redis, copied(Decimal(2))]}):
+        log, tags, pair = differences(old, stored(after))
+        [message] = log.parts
+        assert [(one.path, one.before, one.after) for one in message.parts] == [("log[0].content", "a", "b")]
+        assert tags.counts is not None and (tags.counts.kept, len(tags.parts)) == (1, 2)
+        assert [part.path for part in pair.parts] == ["pair.x"]
 
 
 @pytest.mark.parametrize("kind", {type(one): None for one in MESSAGES})

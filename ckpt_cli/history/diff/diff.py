@@ -49,7 +49,7 @@ def difference(before: Any, after: Any, path: Path) -> Difference | None:
         return Difference(where, DifferenceKind.CHANGED, before, after)
     if _is_set(after):
         return _members(langgraph_values.items(before) or [], langgraph_values.items(after) or [], path)
-    parts = differences(_keyed_parts(before), _keyed_parts(after), path)
+    parts = differences(_keyed_parts(before, after), _keyed_parts(after, before), path)
     counts = None
     if (old := positions(before)) is not None and (new := positions(after)) is not None:
         counts, elements = _elements(old, new, path)
@@ -63,13 +63,26 @@ def _comparable(before: Any, after: Any) -> bool:
     """Whether two values have the same kind and parts to compare."""
     if type(before) is not type(after) or is_leaf(before) or is_leaf(after):
         return False
-    if isinstance(before, Node):
-        return (before.type, before.form, before.method) == (after.type, after.form, after.method)
-    return True
+    if not isinstance(before, Node):
+        return True
+    (kind, own), (other, others) = before.compared, after.compared
+    has_parts = (isinstance(own, dict) and isinstance(others, dict)) or None not in (
+        positions(before),
+        positions(after),
+    )
+    return kind == other and (before.form is after.form or has_parts)
 
 
-def _keyed_parts(value: Any) -> Mapping[Any, Any]:
-    return {} if isinstance(value, list | tuple) else fields(value)
+def _keyed_parts(value: Any, other: Any) -> Mapping[Any, Any]:
+    """The fields to compare with another value's; what is a default wherever it is left out is none of them."""
+    if isinstance(value, list | tuple):
+        return {}
+    own = fields(value)
+    content = value.compared.content if isinstance(value, Node) else own
+    if not isinstance(content, dict) or content.keys() == own.keys():
+        return own
+    both = fields(other)
+    return {key: part for key, part in own.items() if key in content or key in both}
 
 
 def _is_set(value: Any) -> bool:
@@ -78,7 +91,7 @@ def _is_set(value: Any) -> bool:
 
 def _members(old: Sequence[Any], new: Sequence[Any], path: Path) -> Difference:
     """The difference between two sets: their members, in any order."""
-    left, right = {digest(item): item for item in old}, {digest(item): item for item in new}
+    left, right = ({digest(item, raw=False): item for item in items} for items in (old, new))
     where = spell(path)
     only_old = [item for mark, item in left.items() if mark not in right]
     only_new = [item for mark, item in right.items() if mark not in left]
