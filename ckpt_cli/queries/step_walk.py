@@ -146,18 +146,13 @@ class StepWalk:
         early_before, self._early = self._early, {}
         if step.before is None:
             return step
-        own, made, written = step.before, step.made, step.written
         if step.source == "loop" and early_before:
+            own, made, written = step.before, step.made, step.written
             read_again = {c for c in early_before if c in written and gathered(own.get(c), written[c]) == made.get(c)}
             step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - read_again})
         early = self._early_of(step, attribution)
-        went_on = {
-            channel: value
-            for channel, value in step.early_before.items()
-            if channel in early or gathered(value, written.get(channel, ())) == made.get(channel)
-        }
-        if len(went_on) < len(step.early_before):
-            step = step._replace(early_before=went_on)
+        if step.early_before and (ended := _ended_by(step, early)):
+            step = step._replace(early_before={c: v for c, v in step.early_before.items() if c not in ended})
             early = self._early_of(step, attribution)
         self._early = early
         return step._replace(early=early) if early else step
@@ -275,3 +270,10 @@ class StepWalk:
         totals = accumulate(_BYTES if size is None else size for size in sizes)
         few = [ref for ref, total in zip(refs, totals, strict=True) if total < _BYTES]
         return {checkpoint.row.ref: checkpoint for checkpoint in self._reader.saver.checkpoints(few)}
+
+
+def _ended_by(step: WalkedStep, early: Mapping[str, list[Any]]) -> set[str]:
+    """The lists in `early_before` that don't go on: the step made something else than its writes added to them."""
+    written, made = step.written, step.made
+    going = {c for c, v in step.early_before.items() if c in early or gathered(v, written.get(c, ())) == made.get(c)}
+    return {*step.early_before} - going

@@ -119,6 +119,8 @@ def _sequences(a: Any, b: Any, *, supposing: bool) -> tuple[Sequence[Any], Seque
         return a, b
     if not isinstance(a, Node) or not isinstance(b, Node) or a.type != b.type or a.type in _MADE:
         return None
+    if a.type.startswith(_WITHOUT_ORDER):
+        return None
     ours: Sequence[Any] | None
     theirs: Sequence[Any] | None
     if a.type == "collections.deque":
@@ -132,7 +134,7 @@ def _content(node: Node) -> Sequence[Any] | None:
     """The fields of an object that was recorded with their names, or the one value of a member of an Enum."""
     if node.form not in (Form.KWARGS, Form.VALUE, Form.LC2) or node.method or not node.module:
         return None
-    if node.module in _PYTHON_MODULES or node.module.startswith(_WITHOUT_ORDER):
+    if node.module in _PYTHON_MODULES:
         return None
     args, kwargs = arguments(node)
     if args and not kwargs:

@@ -38,6 +38,8 @@ def extreme(before: Any, writes: Sequence[Any], *, least: bool, supposing: bool 
 
 
 def _kept(parts: Sequence[Any], *, least: bool) -> Any:
+    if parts and not may_be_extreme(parts[0]):  # known at a glance, so that no list of messages is compared
+        raise Unfit("Python has no order between such values")
     try:
         kept = _chosen(parts, least=least, supposing=True)
     except Unordered as error:
