@@ -81,14 +81,15 @@ def joins_beside(route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -
 
 
 def describe_doubt(node: str, route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -> Iterator[str]:
-    """One line if ``update_state`` may not take a recorded route.
+    """One line if ``update_state`` may not take a recorded route, be it to the end.
 
     ``update_state`` runs the edges of a node, but not the node. It evaluates conditional edges on the new state, and
     never takes a way that the node chose by ``Command(goto=…)`` (1.2 ``graph/state.py: attach_node``). All leave the
     same writes; only joins, and the edges of ``__start__``, can't come from a Command.
     """
-    if hops is None and node != START and any(channel.startswith("branch:to:") for channel, _ in route):
-        when = f"if they lead elsewhere, or if {node} went there by Command(goto=…), name the nodes with --next"
+    if hops is None and node != START and not (route and all(channel.startswith("join:") for channel, _ in route)):
+        went = f", or if {node} went there by Command(goto=…)" if route else ""
+        when = f"if they lead elsewhere{went}, name the nodes with --next"
         yield f"update_state follows only edges, and evaluates conditional ones anew: {when}"
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
 from pydantic import SecretStr
 
@@ -215,6 +215,20 @@ def test_a_route_may_be_a_commands(kind: str, database: tuple[str, Any], capsys:
     notes = plan_of(path, [*words, "told", "--next", ",".join(expected) or "END"], capsys)["notes"]
     assert DOUBT not in notes
     assert graph.get_state(on("told")).next == expected
+
+
+def test_a_route_to_the_end_may_be_a_conditions(database: tuple[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """A condition that has always led to the end may lead elsewhere now, as in the real call."""
+    path, saver = database
+    builder = StateGraph(Log).add_node("x", lambda state: {"log": ["x"]}).add_node("z", lambda state: {"log": ["late"]})
+    builder.add_edge(START, "x")
+    builder.add_conditional_edges("x", lambda state: "z" if "u" in state["log"] else END, ["z", END])
+    app = builder.compile(checkpointer=saver)
+    app.invoke({"log": []}, on("t"))
+    notes = plan_of(path, [*UPDATE, "--as-node", "x", "t"], capsys)["notes"]
+    assert any(note.startswith("update_state follows only edges") for note in notes)
+    app.update_state(on("t"), {"log": ["u"]}, as_node="x")
+    assert app.get_state(on("t")).next == ("z",)
 
 
 def test_an_update_shows_what_it_makes_of_the_state(
