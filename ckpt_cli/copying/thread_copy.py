@@ -1,12 +1,14 @@
 """`ThreadCopy`: what another database lacks of a thread; what it has must be the same."""
 
 from collections.abc import Iterable, Iterator, Set
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from ckpt_cli.copying.json_numbers import rewritten_number
 from ckpt_cli.copying.payload_changes import NO_CHANGES, ChangedRecords, PayloadChanges
 from ckpt_cli.copying.recast import Recast
+from ckpt_cli.copying.write_order import WriteOrder, by_step
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import is_snapshot
 from ckpt_cli.layouts import named, read_metadata, whole
@@ -45,6 +47,7 @@ class ThreadCopy:
     Attributes:
         checkpoints: how many checkpoints the target lacks, once `missing` is read.
         writes: how many writes it lacks.
+        order: where LangGraph gives writes that it lacks in another order.
         is_sealed_otherwise: `missing` compared a value that is encrypted there and was to be decrypted, or the
             other way round.
     """
@@ -58,6 +61,8 @@ class ThreadCopy:
             wrote = wrote._replace(versions="int")
         changed = ChangedRecords(changes, source.codec, target.codec, form) if changes else None
         self._recast = Recast(source.codec, wrote, form, changed)
+        as_stored = source.saver.orders_writes_as_library
+        self.order = WriteOrder(wrote, form, source.codec.decode, as_stored=as_stored)
         self._decode = target.codec.decode
         self._seals, self.is_sealed_otherwise = bool(changes.decrypt or changes.key_env), False
         self.checkpoints = self.writes = 0
@@ -116,6 +121,7 @@ class ThreadCopy:
         needed = refs if compared or self._recast.needs_ancestors else [ref for ref in refs if ref not in known]
         for one in self._source.saver.checkpoints(needed):
             _must_be_here(one)
+            self.order.note_metadata(one.metadata)
             made = self._recast.checkpoint(one)
             self._must_keep_numbers(made)
             if made.row.ref not in known:
@@ -146,7 +152,8 @@ class ThreadCopy:
             raise NotSupported(f"{what}, which the target would store as another")
 
     def _missing_writes(self, open_refs: set[Ref], names: set[Any], *, compared: bool) -> Iterator[Record]:
-        sizes = ((write, write.size) for write in self._source.saver.writes(self._thread_id))
+        writes = by_step(self._source.saver.writes(self._thread_id), partial(self._note_order, names))
+        sizes = ((write, write.size) for write in writes)
         for page in groups_of_few_bytes(sizes, _PAGE):
             made = [self._made(write, open_refs) for write in page]
             there = self._stored_writes(name for one in made if (name := name_of(one)) in names) if compared else {}
@@ -157,6 +164,10 @@ class ThreadCopy:
                     yield one
                 elif compared and name not in self._replaced and not self._is_equal_write(there.get(name), one):
                     raise _conflict(name_of(one))
+
+    def _note_order(self, names: set[Any], step: list[Write]) -> None:
+        if any(name_of(write) not in names for write in step):
+            self.order.note_step(step)
 
     def _made(self, write: Write, open_refs: set[Ref]) -> Write:
         _must_be_here(write)
