@@ -148,7 +148,8 @@ class StepView(NamedTuple):
         command: for a checkpoint without children, the pending Command that is stored on it; null if there is none.
         unstored_steps: the number of steps between its parent and itself, or before a first checkpoint, that aren't
             stored: they were pruned or deleted, or a run stored only its last step. `changes` are theirs too. null if
-            steps with these numbers follow the parent on another branch: its own, if its parent was changed.
+            steps with these numbers follow the parent on another branch, or its beginning: its own, if its parent was
+            changed or, in a folder of bundles, left out.
         not_continued: for a tip of a subgraph with tasks, why the next run doesn't continue it; null if it may.
     """
 

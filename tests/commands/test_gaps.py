@@ -177,3 +177,23 @@ def test_a_turn_isnt_counted_without_its_input(tmp_path: Path) -> None:
     assert {one.since.turn for one in before} == {1}
     assert run(["prune", "t", "--keep-last", "3", "--yes", "-d", str(path)]) == 0
     assert {one.since.turn for one in at(path, blame, "t", "log").lines} == {None}
+
+
+def test_a_folder_with_what_went_and_what_stayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The steps before the pruned head are on another branch there, as its line says; alone they are unstored."""
+    source, folder = str(tmp_path / "a.sqlite"), tmp_path / "bundles"
+    folder.mkdir()
+    with SqliteSaver.from_conn_string(source) as saver:
+        line(saver, "a", "b", "c").invoke({"log": ["in"]}, on("t"))
+    gone, kept = str(folder / "gone.ckpt"), str(folder / "kept.ckpt")
+    assert run(["prune", "t", "--keep-tips", "--export", gone, "--yes", "-d", source]) == 0
+    assert run(["export", "t", "-o", kept, "-d", source]) == 0
+    for database, unstored, words in (
+        (kept, 4, "4 steps before it aren't stored"),
+        (str(folder), None, "the steps before it are on another branch, or aren't stored"),
+    ):
+        capsys.readouterr()
+        assert run(["log", "t", "--all", "-d", database]) == 0
+        assert words in capsys.readouterr().out.splitlines()[0]
+        assert run(["log", "t", "--all", "--jsonl", "-d", database]) == 0
+        assert json.loads(capsys.readouterr().out.splitlines()[0])["unstored_steps"] == unstored

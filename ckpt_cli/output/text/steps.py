@@ -75,7 +75,8 @@ def marks(step: StepView, branches: int) -> Line:
     spans += [("head", f"tag:{name}") for name in step.tags]
     spans += [("bad", f"{UNREADABLE} unreadable")] if step.problem else []
     if step.unstored_steps is None:
-        spans.append(("muted", "the steps between its parent and it are on another branch, or aren't stored"))
+        those = "between its parent and it" if step.parent_id else "before it"
+        spans.append(("muted", f"the steps {those} are on another branch, or aren't stored"))
     elif step.unstored_steps:
         are = "step before it isn't" if step.unstored_steps == 1 else "steps before it aren't"
         spans.append(("muted", f"{step.unstored_steps:,} {are} stored"))
