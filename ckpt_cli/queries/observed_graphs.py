@@ -135,7 +135,8 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
         yield f"{steps} left no writes, as with {NO_WRITES} or a second run"
     if graph.partly:
         of = _each(graph.partly)
-        yield f'not all results are stored of {of}, as with durability="exit": these runs and their edges are missing'
+        why = 'as with durability="exit" or nodes that wrote only an UntrackedValue'
+        yield f"not all results are stored of {of}, {why}: these runs and their edges are missing"
     if graph.traceless:
         yield f"{_each(graph.traceless)} {TRACELESS}"
     if graph.unplaced:
