@@ -35,7 +35,7 @@ AT_ONCE = 50
 """The number of checkpoints that are read in one transaction."""
 
 _BYTES = 16_000_000  # of checkpoints that are in memory together
-_LATE = 8  # a checkpoint is stored at most so many steps late
+_LATE = 60  # a checkpoint is stored at most so many steps late, which a busy disk may take
 _IN_RUNS = frozenset({"loop", "input", "fork"})
 
 _NOT_WHOLE = "its value is stored whole here, and not all that it was made of is stored"

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.channels import Topic
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 from ckpt_cli.commands.replay import replay
@@ -126,3 +126,18 @@ def test_an_item_that_no_task_of_the_unfinished_step_wrote(saver: Waiting, tmp_p
             tables.put(one)
     tables.close()
     assert ("suspect", "changed-without-version", "heard") in _found(tmp_path / "t.sqlite")
+
+
+def test_a_checkpoint_that_is_stored_many_steps_late(saver: Waiting, tmp_path: Path) -> None:
+    """A busy disk stores a checkpoint once the run is over: its Topic has exactly what all later steps wrote."""
+    saver.lengths = {1: 24, 2: 24}
+    builder = StateGraph(State)
+    builder.add_node("say", lambda state: {"heard": f"item {state['n']}", "n": state["n"] + 1})
+    builder.add_node("check", lambda _: {})
+    builder.add_edge(START, "say")
+    builder.add_edge("say", "check")
+    builder.add_conditional_edges("check", lambda state: "say" if state["n"] < 24 else END, ["say", END])
+    graph = builder.compile(checkpointer=saver)
+    graph.invoke({"n": 0}, {**CONFIG, "recursion_limit": 100}, durability="async")
+    assert {len(heard) for step, _, heard in _stored(graph) if step in (1, 2)} == {24}
+    assert _found(tmp_path / "t.sqlite") == []
