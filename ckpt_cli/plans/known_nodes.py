@@ -11,6 +11,7 @@ from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.plans.next_nodes import Hop, infer_node
 from ckpt_cli.plans.reducer_choice import Reducers
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.values.state import Version
 
@@ -41,7 +42,8 @@ class KnownNodes:
         if self._is_new(node):
             near = get_close_matches(node, self._names, n=3, cutoff=0.5)
             others = sorted(self._names - {*near}, key=lambda name: (name.startswith("__"), name))
-            hint = f"did you mean {near[0]}?" if near else ""
+            only = f"a node can be the writer once it has run; --as-node NODE --next {argument(node)} leads to it"
+            hint = f"did you mean {near[0]}?" if near else only
             listed = "; these are:" if self._names else ""
             raise UsageError(
                 f"no node {node!r} is known in this thread{listed}", hint=hint, candidates=[*near, *others]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run
 
@@ -91,3 +91,17 @@ def test_a_send_goes_to_a_node_with_an_equals_sign(tmp_path: Path) -> None:
         assert app.get_state(_ON).next == ("x=1",)
         assert run([*words, "--next", "__end__"]) == 0
         assert app.get_state(_ON).next == ()
+
+
+def test_a_node_that_never_ran_is_led_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It can't be the writer, as nothing shows what starts it; the way that the hint names ends at it in LangGraph."""
+    with SqliteSaver.from_conn_string(str(path := tmp_path / "t.sqlite")) as saver:
+        graph = StateGraph(State).add_node("route", lambda _: {}).add_node("never", lambda _: {})
+        graph.add_edge(START, "route").add_conditional_edges("route", lambda _: END, ["never", END])
+        app = graph.compile(checkpointer=saver)
+        app.invoke({"way": 1}, _ON)
+        words = ["update", "t", "--values", '{"way": 1}', "--reducer", "way=last", "--db", str(path)]
+        assert run([*words, "--as-node", "never", "--next", "END"]) == 2
+        assert "--as-node NODE --next never leads to it" in capsys.readouterr().err
+        assert run([*words, "--as-node", "route", "--next", "never", "--yes"]) == 0
+        assert app.get_state(_ON).next == ("never",)
