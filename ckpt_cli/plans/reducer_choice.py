@@ -14,7 +14,7 @@ from ckpt_cli.history.reducers.cases import unmet
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.names import NamedReducers, names
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, extended, is_unproven
-from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
+from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, ChannelStep, Evidence, Reducer, Unfit
 from ckpt_cli.history.reducers.shown_cases import size_of
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.model import Ref
@@ -28,7 +28,7 @@ from ckpt_cli.plans.reducer_refusals import (
     unmet_case,
     unrecorded,
 )
-from ckpt_cli.plans.wording import describe_few_steps
+from ckpt_cli.plans.wording import describe_few_steps, describe_new_kinds
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command, ns_option
 from ckpt_cli.values.langgraph_values import message, messages
@@ -55,6 +55,7 @@ class Reducers(GraphEvidence):
         self.used: dict[str, str] = {}
         self._unclear: set[str] = set()
         self._weak: list[str] = []
+        self._unseen: list[str] = []
 
     @property
     def words(self) -> list[str]:
@@ -75,8 +76,9 @@ class Reducers(GraphEvidence):
 
     @property
     def doubt(self) -> str:
-        """A sentence about the channels of which few steps show what they do; "" if there are none."""
-        return describe_few_steps(self._weak) if self._weak else ""
+        """What few steps show, and of which kinds of values none shows anything; "" if all is shown."""
+        parts = ((self._weak, describe_few_steps), (self._unseen, describe_new_kinds))
+        return "; ".join(describe(channels) for channels, describe in parts if channels)
 
     def empties(self, channel: str) -> bool:
         """Whether a step empties a channel that it doesn't write to: a topic, an ephemeral value, an any value.
@@ -180,6 +182,8 @@ class Reducers(GraphEvidence):
             raise unmet_case(channel, case, self.ways_without_proof(channel))
         if evidence.steps < learning.ENOUGH and channel not in self.used:
             self._weak.append(channel)
+        elif tally.steps and channel not in self.used and not tally.shows_kinds_of(ChannelStep(before, writes, ABSENT)):
+            self._unseen.append(channel)
         self.used[channel] = evidence.words
         return value
 

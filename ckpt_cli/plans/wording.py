@@ -224,6 +224,13 @@ def describe_cleared(before: Snapshot, again: Sequence[Task], *, kept: bool) -> 
     return [*lines, *([f"dropped: the results of {', '.join(finished)}"] if finished else [])]
 
 
+def describe_new_kinds(channels: Sequence[str]) -> str:
+    """A sentence about the channels to which an empty, null or negative value is written as no step wrote it."""
+    whose = "your reducer does" if len(channels) == 1 else "a reducer of yours does"
+    what = f"no step wrote an empty, null or negative value like this to {', '.join(channels)}"
+    return f"{what}: if {whose} something else with it, name it with --reducer CHANNEL=NAME"
+
+
 def describe_few_steps(channels: Sequence[str]) -> str:
     """A sentence about the channels of which few steps show what they make of writes."""
     if len(channels) == 1:

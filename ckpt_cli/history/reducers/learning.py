@@ -212,6 +212,10 @@ class Tally:
         ]
         return Evidence(REDUCERS[best], most, self.steps, self.threads, tuple(equals))
 
+    def shows_kinds_of(self, step: ChannelStep) -> bool:
+        """Whether steps had writes that are empty, null or negative as this one's, which a reducer may treat apart."""
+        return self._usual.shows_kinds_of(step)
+
     def excuses(self, odd: Oddity | None) -> bool:
         """Whether a reducer that ckpt doesn't know may well have made the value of an odd step."""
         return odd is not None and self._usual.excuses(odd)

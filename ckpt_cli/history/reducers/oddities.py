@@ -81,6 +81,11 @@ class Usual:
         is_limit = (stored == highest < made) or (made < lowest == stored)
         return is_limit or (stored >= 0 and made - stored > highest)
 
+    def shows_kinds_of(self, step: ChannelStep) -> bool:
+        """Whether steps wrote empty, null or negative values, or elements, where this step does."""
+        new = traits_of(step) - self.traits.keys()
+        return not any(("empty " in one or "negative " in one) and not one.startswith("on ") for one in new)
+
 
 def oddity(step: ChannelStep, made: Any) -> Oddity:
     """What is odd in a step of which a reducer makes something else than is recorded; ABSENT if that isn't known."""
