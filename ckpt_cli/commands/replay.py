@@ -36,7 +36,7 @@ _Rev = Annotated[
     str | None,
     typer.Argument(
         metavar="REV",
-        help="A checkpoint: @ (the head; the default without --to), an id or a unique part of it, step:5, branch:2.",
+        help="A checkpoint: @ (the head; the default without --to), an id or its short form, step:5, branch:2.",
         autocompletion=complete_revision,
         show_default=False,
     ),

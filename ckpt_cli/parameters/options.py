@@ -26,7 +26,7 @@ Rev = Annotated[
     str,
     typer.Argument(
         metavar="REV",
-        help="A checkpoint: @ (the head), an id or a unique part of it, REV~2, REV^, step:5, branch:2, @{2h}.",
+        help="A checkpoint: @ (the head), an id or its short form, REV~2, REV^, step:5, branch:2, @{2h}.",
         autocompletion=complete_revision,
     ),
 ]
@@ -35,7 +35,7 @@ OptionalRev = Annotated[
     str | None,
     typer.Argument(
         metavar="REV",
-        help="A checkpoint: @ (the head, the default), an id or a unique part of it, REV~2, REV^, step:5, branch:2, …",
+        help="A checkpoint: @ (the head, the default), an id or its short form, REV~2, REV^, step:5, branch:2, …",
         autocompletion=complete_revision,
         show_default=False,
     ),

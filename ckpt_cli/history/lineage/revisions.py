@@ -11,7 +11,7 @@ from ckpt_cli.history.lineage.short_ids import EMPTY
 
 _HEADS = ("", "@", "HEAD")
 FORMS = (
-    "@, HEAD, an id or a unique part of it, REV~2, REV^, step:5, branch:2, @{2h}, @{2026-11-01T10:00},"
+    "@, HEAD, an id or its short form, REV~2, REV^, step:5, branch:2, @{2h}, @{2026-11-01T10:00},"
     " failed, before:text:TEXT, before:node:NODE"
 )
 _BEFORE_TEXT, _BEFORE_NODE, _FAILED = "before:text:", "before:node:", "failed"
