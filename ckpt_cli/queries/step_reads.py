@@ -153,8 +153,9 @@ class StepReads:
         return (self.lineage.rows[checkpoint_id].size or 0) <= _STATE_BYTES
 
     def small_state(self, checkpoint_id: str) -> State | None:
-        """A checkpoint, decoded; None if it is very large or can't be read."""
-        return self.reader.state_if_readable(self.ref(checkpoint_id)) if self._is_small(checkpoint_id) else None
+        """A checkpoint, decoded; None if it is very large, can't be read, or isn't in the database."""
+        is_here = checkpoint_id in self.lineage.rows and self._is_small(checkpoint_id)
+        return self.reader.state_if_readable(self.ref(checkpoint_id)) if is_here else None
 
     def _states(self, checkpoint_ids: Iterable[str]) -> tuple[dict[str, State], int]:
         """The decoded checkpoints, and the number of bytes that were read.

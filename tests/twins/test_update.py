@@ -27,6 +27,11 @@ SAID = NamedReducers({"log": APPEND, "n": LAST, "messages": MESSAGES})
 """What a person would say of the scenarios' channels where too little is recorded."""
 
 
+def to(*nodes: str) -> Callable[[Any], Sequence[str]]:
+    """What a person names as the next nodes."""
+    return lambda _: nodes
+
+
 def planned(release: str, thread_id: str, rev: str, *updates: Update, ns: str = "") -> Callable[[Reader], Plan]:
     """The plan of one superstep."""
     return in_bulk(release, thread_id, rev, [updates], ns)
@@ -102,7 +107,7 @@ def test_an_update_is_the_librarys(copies: Copies, release: str, name: str, plac
         node = {None: None, "first": nodes[0], "second": nodes[min(1, len(nodes) - 1)], "last": nodes[-1]}[as_node]
         values = values_for(channels)
         before = mine.ask("read_all")
-        go = None if name != "commands" or acts(mine, release, rev, node) in EDGES else ()
+        go = None if name != "commands" or acts(mine, release, rev, node) in EDGES else to()
         try:
             mine.apply(planned(release, thread_id, rev, Update(values, node, go)))
         except (NotSupported, Refused, UsageError) as error:
@@ -121,7 +126,7 @@ def named(config: Any) -> str:
 def acts(twin: Twin, release: str, rev: str, node: str | None) -> str | None:
     """Who acts where nobody is named."""
     with suppress(UsageError), closing(open_file(twin.path)) as saver:
-        plan = planned(release, twin.thread_id, rev, Update(None, node, ()))(Reader(saver, Codec()))
+        plan = planned(release, twin.thread_id, rev, Update(None, node, to()))(Reader(saver, Codec()))
         return next(note for note in plan.notes if note.startswith("as ")).split()[1].rstrip(":")
     return node
 
@@ -217,7 +222,7 @@ def test_a_router_of_several_ways(copies: Copies, release: str, n: int, go: tupl
             elif n:
                 continue
             mine.apply(
-                planned(release, thread_id, rev, Update(values, "ask", go if thread_id == "routes-all" else None))
+                planned(release, thread_id, rev, Update(values, "ask", to(*go) if thread_id == "routes-all" else None))
             )
             theirs.ask("update", configs[place], [[[values, "ask"]]])
             compare(mine, theirs)
