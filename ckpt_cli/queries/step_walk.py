@@ -49,6 +49,7 @@ class StepWalk:
         self._named = named
         self._step_nodes: StepNodes | None = None
         self._fetched: dict[Ref, Checkpoint] = {}
+        self._read_ahead: dict[Ref, list[TaskWrite]] = {}
         self._begin(start)
         if start is not None:
             self._read_start(start)
@@ -166,9 +167,8 @@ class StepWalk:
     def _later_steps(self, attribution: WriteAttribution, ref: Ref) -> Iterator[LaterStep]:
         """The next steps of a run; the writes of a later page are read for them."""
         for _ in range(_LATE):
-            stored = attribution.writes.get(ref.checkpoint_id)
             tasks: dict[str, dict[str, list[Any]]] = {}
-            for write in self._reader.writes(ref) if stored is None else stored:
+            for write in self._writes_on(attribution, ref):
                 if write.task_id != NULL_TASK and not is_update(write):
                     tasks.setdefault(write.task_id, {}).setdefault(write.channel, []).append(write.value)
             following = attribution.first_with_source(ref.checkpoint_id, LOOPS)
@@ -177,6 +177,16 @@ class StepWalk:
                 return
             ref = ref._replace(checkpoint_id=following)
             yield LaterStep([*tasks.values()], partial(self._readable_values, ref))
+
+    def _writes_on(self, attribution: WriteAttribution, ref: Ref) -> Sequence[TaskWrite]:
+        """The writes of a page, or of a later one; these are read once for all steps that look at them."""
+        if (stored := attribution.writes.get(ref.checkpoint_id)) is not None:
+            return stored
+        if ref not in self._read_ahead:
+            if len(self._read_ahead) >= 2 * _LATE:
+                self._read_ahead.clear()
+            self._read_ahead[ref] = self._reader.writes(ref)
+        return self._read_ahead[ref]
 
     def _readable_values(self, ref: Ref) -> Mapping[str, Any]:
         try:
