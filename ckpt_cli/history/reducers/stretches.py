@@ -126,10 +126,10 @@ class Stretches:
     def candidates(self) -> list[Evidence]:
         """The reducers that explain every stretch, but those at odd values in between; of messages the merge alone."""
         holding = [one for one in self._tried if self._explained[one] and not self.refutes(one)]
-        if NEW in holding and APPEND not in holding:
-            holding += self._rivals.reducers
         fitting = [MESSAGES] if MESSAGES in holding else holding
-        return [Evidence(one, self._explained[one] or self._explained[NEW], self.steps) for one in fitting]
+        rivals = self._rivals.reducers if NEW in fitting and APPEND not in fitting else []
+        counts = [(one, self._explained[one]) for one in fitting] + [(one, self._explained[NEW]) for one in rivals]
+        return [Evidence(one, count, self.steps) for one, count in counts]
 
     @property
     def evidence(self) -> Evidence | None:
