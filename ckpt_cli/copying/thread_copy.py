@@ -152,7 +152,9 @@ class ThreadCopy:
             raise NotSupported(f"{what}, which the target would store as another")
 
     def _missing_writes(self, open_refs: set[Ref], names: set[Any], *, compared: bool) -> Iterator[Record]:
-        writes = by_step(self._source.saver.writes(self._thread_id), partial(self._note_order, names))
+        writes = self._source.saver.writes(self._thread_id)
+        if self.order.may_differ:
+            writes = by_step(writes, partial(self._note_order, names))
         sizes = ((write, write.size) for write in writes)
         for page in groups_of_few_bytes(sizes, _PAGE):
             made = [self._made(write, open_refs) for write in page]

@@ -29,6 +29,7 @@ class WriteOrder:
         as_stored: whether the source gives writes in the order of LangGraph's saver.
 
     Attributes:
+        may_differ: whether both savers may give writes in different orders.
         others: the channels whose writes come in another order.
         unknown: those that tasks of one step wrote to, where nothing shows the order of one of the savers.
     """
@@ -37,14 +38,14 @@ class WriteOrder:
         self, source: RecordFormat, target: RecordFormat, decode: Callable[[Payload], Any], *, as_stored: bool
     ) -> None:
         self._orders = _order_of(source, list if as_stored else None), _order_of(target, list)
-        self._is_other = self._orders[0] is not self._orders[1] or None in self._orders
+        self.may_differ = self._orders[0] is not self._orders[1] or None in self._orders
         self._decode = decode
         self._deltas = set[str]()
         self.others, self.unknown = set[str](), set[str]()
 
     def note_metadata(self, metadata: Payload) -> None:
         """Take the names of delta channels from a checkpoint's metadata."""
-        if self._is_other and (metadata.tag not in ("json", "msgpack") or _COUNTERS.encode() in metadata.data):
+        if self.may_differ and (metadata.tag not in ("json", "msgpack") or _COUNTERS.encode() in metadata.data):
             self._deltas.update(named(named(self._decode(metadata)).get(_COUNTERS)))
 
     def note_step(self, step: Sequence[Write]) -> None:
