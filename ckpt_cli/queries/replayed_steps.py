@@ -1,7 +1,7 @@
 """``replay --to`` as a view: pages of steps, doubts; reads: `step_walk`, verdict: `history/reducers`."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -122,6 +122,7 @@ class Player:
         self.reducers = Reducers(named.reducers, named.remembered)
         self.channels: set[str] = set()
         self.is_cut = False
+        self._went_on: dict[Ref, Mapping[str, int]] = {}
 
     def learn(self) -> None:
         """Learn how each channel combines its writes, from all steps of this graph in the thread, as ``verify`` does.
@@ -177,9 +178,17 @@ class Player:
                 if step.state is not None:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
-                    without = step.in_unknown_order
-                    self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved=step.moved)
+                    without, moved = step.in_unknown_order, step.moved
+                    fits = self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved)
+                    self._note(step.ref, fits)
                     self.reducers.learn_stretches(step.ended)
+
+    def _note(self, ref: Ref, fits: Mapping[str, int]) -> None:
+        """Keep what explains the channels that went on from another value than is recorded, as ``verify`` does."""
+        tallies = self.reducers.tallies
+        went_on = {channel: bits for channel, bits in fits.items() if bits and tallies[channel].went_on}
+        if went_on:
+            self._went_on[ref] = went_on
 
     def pages(self) -> Iterator[list[PlayedStep]]:
         """The steps, page by page."""
@@ -220,6 +229,7 @@ class Player:
             kept=step.kept,
             early=step.came_early,
             ended=step.ended,
+            learned=self._went_on.get(step.ref, {}),
         )
         if judgement.verdict is Verdict.AGREES:
             return judgement

@@ -330,6 +330,30 @@ def test_replay_and_verify_say_the_same_of_an_altered_value(recorded: Recorded, 
     assert {step: words[:7] for step, words in said.items()} == {altered: "suspect"}
 
 
+class Counted(TypedDict, total=False):
+    """A sum, and a turn that says whether to count."""
+
+    q: int
+    n: Annotated[int, operator.add]
+
+
+@pytest.mark.parametrize("turns", [4, 12])
+def test_the_step_after_a_forged_value_goes_on_from_the_true_one(recorded: Recorded, turns: int) -> None:
+    """A number was changed where nothing wrote it: that checkpoint differs, and the next sum of the true one agrees."""
+    graph = recorded.graph(Counted, {"a": lambda state: {"n": state["q"]}})
+    for number in range(1, turns + 1):
+        graph.invoke({"q": number}, CONFIG)
+    forged = 3 * (turns // 2)  # the step before the one of `a`, which wrote only `q`
+    _forge(recorded, forged, {"n": 1000})
+    [thread] = verified(str(recorded.path), threads=["t"])[1]
+    assert [(one.kind, one.verdict, one.channel) for one in thread.findings] == [
+        ("changed-without-version", "differs", "n")
+    ]
+    assert [one.evidence for one in thread.channels if one.channel == "n"] == [f"sum ({turns} of {turns} steps)"]
+    said, played = _words_of_both(recorded.path, "n")
+    assert said == played and played.keys() == {forged}
+
+
 def _insert(recorded: Recorded, first: int) -> None:
     """Put an item into the log of this step's checkpoint and of all later ones."""
     sql = "SELECT checkpoint_id, type, checkpoint FROM checkpoints WHERE json_extract(metadata, '$.step') >= ?"

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.agreement import explains, is_empty, is_tie, is_undecided
+from ckpt_cli.history.reducers.forged_values import MUTABLE
 from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.oddities import Oddity, oddity
 from ckpt_cli.history.reducers.rebuilt import is_unproven
@@ -19,11 +20,6 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same, sort_key
 
 NOTHING: Mapping[str, list[Any]] = MappingProxyType({})
-_MUTABLE = (list, dict, set, Node)
-"""Values that code can change in place: a node, a reducer, or a Topic (langgraph 1.2 ``channels/topic.py: update``).
-
-Such a change is stored without a new version; of a Topic a step too early, as values are stored in the background.
-"""
 
 
 class Change(StrEnum):
@@ -147,7 +143,7 @@ def channel_facts(
         return ChannelFacts(Change.CAME_BACK, empties)
     if _is_grown_set(step.before, step.after):
         return ChannelFacts(Change.GREW, empties)
-    is_mutable = any(isinstance(value, _MUTABLE) for value in (step.before, step.after))
+    is_mutable = any(isinstance(value, MUTABLE) for value in (step.before, step.after))
     return ChannelFacts(Change.IN_PLACE if is_mutable else Change.UNVERSIONED, empties)
 
 

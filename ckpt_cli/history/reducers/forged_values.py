@@ -5,8 +5,23 @@ from functools import partial
 from typing import Any
 
 from ckpt_cli.history.reducers.agreement import explains
-from ckpt_cli.history.reducers.reducers import REDUCERS, ChannelStep, Unfit
+from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep, Unfit
+from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
+
+MUTABLE = (list, dict, set, Node)
+"""Values that code can change in place: a node, a reducer, or a Topic (langgraph 1.2 ``channels/topic.py: update``).
+
+Such a change is stored without a new version; of a Topic a step too early, as values are stored in the background.
+"""
+
+
+def is_put_there(step: ChannelStep) -> bool:
+    """Whether a value changed without a write and without a new version, though no code can change it in place."""
+    values = (step.before, step.after)
+    if step.writes or step.command or step.moved or any(one is ABSENT or isinstance(one, MUTABLE) for one in values):
+        return False
+    return not same(*values)
 
 
 class TrueValues:
@@ -17,11 +32,13 @@ class TrueValues:
 
     Attributes:
         made: by the place of the reducer in `REDUCERS`.
+        is_before: whether it is the value before a step that nothing wrote, where another one was put (`is_put_there`).
     """
 
     def __init__(self) -> None:
         self._recorded: Any = None
         self.made: dict[int, Any] = {}
+        self.is_before = False
 
     def explain(self, step: ChannelStep) -> int:
         """The bits of the reducers that explain the step if it began with the value that each of them made."""
@@ -32,7 +49,7 @@ class TrueValues:
 
     def keep(self, step: ChannelStep, places: Iterable[int]) -> None:
         """Keep what these reducers make of the step, which none of them explains, until the next step."""
-        self._recorded, self.made = step.after, {}
+        self._recorded, self.made, self.is_before = step.after, {}, False
         for place in places:
             try:
                 step_by = partial(REDUCERS[place].step, supposing=True)
@@ -40,3 +57,7 @@ class TrueValues:
                 self.made[place] = step_by(value, step.writes) if step.writes else value
             except Unfit:
                 continue
+
+    def keep_before(self, step: ChannelStep, places: Iterable[int]) -> None:
+        """Keep the value before a step that `is_put_there`, for these reducers, until the next step with writes."""
+        self._recorded, self.made, self.is_before = step.after, dict.fromkeys(places, step.before), True

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
 from ckpt_cli.history.reducers.cases import cases, empty_cases
-from ckpt_cli.history.reducers.forged_values import TrueValues
+from ckpt_cli.history.reducers.forged_values import TrueValues, is_put_there
 from ckpt_cli.history.reducers.message_merging import Merging
 from ckpt_cli.history.reducers.oddities import Oddity, Usual, oddity
 from ckpt_cli.history.reducers.reducers import (
@@ -58,6 +58,7 @@ class Tally:
         threads: the number of threads whose tallies were added up; 0 for the steps of one thread alone.
         met: the cases in which steps were that a reducer explains; see `cases`.
         begins: the types of 0 with which a sum begins, as the first whole numbers show that were written.
+        went_on: whether the last step with writes went on from another value than is recorded before it.
     """
 
     steps: int = 0
@@ -68,6 +69,7 @@ class Tally:
     threads: int = 0
     met: set[str] = field(default_factory=set)
     begins: set[type] = field(default_factory=set)
+    went_on: bool = False
     _counts: Counter[int] = field(default_factory=Counter)  # by the reducers that explain a step, a bit for each
     _first: Counter[int] = field(default_factory=Counter)  # the same, of the steps before which it held nothing
     _merging: Merging = field(default_factory=Merging)
@@ -95,14 +97,16 @@ class Tally:
         """Add one more step; gives the bits of the reducers that explain it, 0 for a step without writes.
 
         A step that goes on from the value that a reducer made of the step before, where another one is recorded, is
-        explained by it: only the step before is not.
+        explained by it: only the step before is not. So is a step that goes on from the value before one that was put
+        there without a write.
         """
         if step.writes or step.command:
             self.steps += 1
             own = self.explaining(step)
             explaining = own | self._true.explain(step)
+            self.went_on = explaining != own
             goes_on = any(own >> place & 1 for place in self._true.made)  # from what is recorded, as another one may
-            self._forged |= 0 if goes_on else explaining & ~own
+            self._forged |= 0 if goes_on or self._true.is_before else explaining & ~own
             self._counts[explaining] += 1
             if step.before is ABSENT:
                 self._first[explaining] += 1
@@ -121,6 +125,8 @@ class Tally:
                 if step.before is ABSENT and are_whole(step.writes) and type(step.after) in (int, float):
                     self.begins.add(type(step.after))
             return explaining
+        if is_put_there(step):
+            self._true.keep_before(step, [place for place in range(len(REDUCERS)) if self._holding >> place & 1])
         self.moved += step.moved and not is_empty(step.after)
         if step.before is not ABSENT and step.before != []:
             if is_empty(step.after):

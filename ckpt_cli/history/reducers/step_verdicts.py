@@ -64,6 +64,7 @@ def judge(
     kept: Collection[str] = (),
     early: Collection[str] = (),
     ended: Mapping[str, Stretch] = MappingProxyType({}),
+    learned: Mapping[str, int] = MappingProxyType({}),
 ) -> Judgement:
     """Apply the writes to the state `before`, and compare the result with the recorded state `after`.
 
@@ -78,6 +79,7 @@ def judge(
         kept: the channels that have the same version as before.
         early: the channels that were stored with items of the next steps, which `after` leaves out.
         ended: the stretches of delta channels that end with this step, each with all writes since the value before.
+        learned: the bits of the reducers that explain channels which went on from another value than `before` has.
     """
     findings: dict[str, tuple[Verdict, str]] = {}
     for channel in early:
@@ -92,7 +94,7 @@ def judge(
             if stretch is None
             else stretch.last_part
         )
-        facts = channel_facts(step, reducers.tried(channel))
+        facts = channel_facts(step, reducers.tried(channel), learned.get(channel))
         if facts is not None and (found := finding(channel, facts, reducers)) is not None:
             doubt = stretch.doubt if stretch is not None else ""
             findings[channel] = (Verdict.UNKNOWN, doubt) if doubt else found
