@@ -89,11 +89,8 @@ def judge(
         if channel in rebuilt:
             continue
         stretch = ended.get(channel)
-        step = (
-            channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
-            if stretch is None
-            else stretch.last_part
-        )
+        part = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
+        step = part if stretch is None else stretch.last_part
         facts = channel_facts(step, reducers.tried(channel), learned.get(channel))
         if facts is not None and (found := finding(channel, facts, reducers)) is not None:
             doubt = stretch.doubt if stretch is not None else ""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import BRANCH_TO, NOT_NODES, START, TASKS, newer, target, without_bumps
+from ckpt_cli.history.tasks.availability import Availability
 from ckpt_cli.history.tasks.task_ids import PUSH
 from ckpt_cli.values.langgraph_values import Send, items, js_send
 from ckpt_cli.values.state import State
@@ -58,12 +59,14 @@ class Wiring:
         triggers: node to every channel that was seen to trigger it.
         silent: channels with no listeners except those in `triggers`, as a finished step proved.
         deferred: node to whether it waits until all others have finished, as far as a stored trigger shows it.
+        availability: which channels hold a value and trigger nothing.
     """
 
     def __init__(self, state: State, history: History = tuple) -> None:
         self.triggers: dict[str, set[str]] = {}
         self.silent: set[str] = set()
         self.deferred: dict[str, bool] = {}
+        self.availability = Availability()
         self._listeners: dict[str, set[str]] = {}
         # a generator, so that `history()` is only called when the first other checkpoint is needed
         self._others = (other for ask in (history,) for other in ask())
@@ -77,6 +80,7 @@ class Wiring:
                 self._add(node, seen)
         self.learn_names({*state.versions, *state.values})
         self._learn_deferred(state)
+        self.availability.learn(state)
 
     def learn_names(self, names: Iterable[str]) -> None:
         """Learn from the names of channels."""
@@ -126,7 +130,7 @@ class Wiring:
             return True
         for other in self._others:
             self.learn(other)
-            for parent, child in self._steps.completed_by(_Trace(other)):
+            for parent, child in self._steps.completed_by(_Trace(other, self.availability)):
                 self.learn_step(parent, child)
             if enough():
                 return True
@@ -147,13 +151,14 @@ class _Trace:
 
     __slots__ = ("id", "loose", "parent_id", "seen", "source", "v")
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, availability: Availability) -> None:
         self.id = state.ref.checkpoint_id
         self.v = state.v
         self.parent_id = state.parent_id
         self.source = intern(state.source)
         self.seen = None if self.source else state.seen
-        self.loose = tuple(map(intern, _edges(state)))
+        loose = _edges(state)
+        self.loose = tuple(intern(one) for one in loose if not availability.is_missing(one, state))
 
 
 class _StepPairs:
@@ -177,7 +182,8 @@ class _StepPairs:
 
 def is_settled(state: State, wiring: Wiring) -> bool:
     """Whether the listeners of every channel that holds a value are known (or that a channel has none)."""
-    return all(wiring.listeners(channel) is not None for channel in _edges(state))
+    open_, listeners = wiring.availability.is_open, wiring.listeners
+    return all(listeners(channel) is not None and not open_(channel, state) for channel in _edges(state))
 
 
 def is_start_settled(state: State, wiring: Wiring) -> bool:
@@ -209,7 +215,7 @@ def due_tasks(state: State, wiring: Wiring) -> list[Due]:
     """The tasks of the next step: Sends in their order, then nodes by name, as the library does."""
     fired: dict[str, set[str]] = {}
     for channel in state.values:
-        for node in _triggered(channel, state, wiring):
+        for node in _triggered(channel, state, wiring) if not wiring.availability.is_missing(channel, state) else ():
             if newer(state.versions.get(channel), state.seen.get(node, {}).get(channel)):
                 fired.setdefault(node, set()).add(channel)
     pulled = [Due(node, tuple(sorted(fired[node])), frozenset(wiring.triggers.get(node, ()))) for node in sorted(fired)]
