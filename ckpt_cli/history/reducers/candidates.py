@@ -39,7 +39,31 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
             results[place] = (replace(first, equals=(*first.equals, evidence.reducer)), value)
     if results and refusing:
         raise Undecided(f"{results[0][0].reducer.name}, and {refusing[0]}")
+    if len(results) == 1:
+        _must_be_more_than_supposed(results[0][0], candidates, before, writes)
     return results
+
+
+def _must_be_more_than_supposed(
+    evidence: Evidence, candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
+) -> None:
+    """Refuse the only result where it depends on an order that an agent's class is supposed to have.
+
+    The steps may fit it by chance: an ``Enum`` whose reducer ranks its members is stored with their texts.
+
+    Raises:
+        Undecided: no candidate gives the result without that order.
+    """
+    why: Undecided | None = None
+    for one in candidates:
+        try:
+            if one.reducer in evidence.all:
+                one.step(before, writes, supposing=False)
+                return
+        except Undecided as error:
+            why = error
+    if why is not None:
+        raise Undecided(f"{evidence.reducer.name}, which leaves this value open: {why}") from why
 
 
 def outcomes_or_error(

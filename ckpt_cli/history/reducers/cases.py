@@ -11,18 +11,24 @@ from typing import Any
 
 from ckpt_cli.history.reducers.known_items import KnownItems, fields_of, has_object_again, may_be_alike
 from ckpt_cli.history.reducers.reducers import (
+    ABSENT,
     APPEND,
     COLLECT,
     GATHER,
+    LAST,
+    MAX,
     MESSAGES,
+    MIN,
     NEW,
     SETS,
     UNION,
     WITHOUT_NULLS,
     Reducer,
+    Unfit,
 )
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
+from ckpt_cli.values.ordering import is_ranked
 from ckpt_cli.values.same import same
 
 Case = tuple[str, ...]
@@ -31,6 +37,9 @@ Case = tuple[str, ...]
 _DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, COLLECT, GATHER, NEW})
 _KEY = "a key under which it has already"
 _OBJECT = "an object that it has already"
+_TEXTS = "these two texts, of which it keeps one"
+PAIRS = 8
+"""A `max` that is right about so many pairs of texts goes by the alphabet; of fewer, each must have been shown."""
 
 
 def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, proving: bool = False) -> set[Case]:
@@ -51,6 +60,9 @@ def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, 
         found.add(("an element that it has already",))
     if MESSAGES not in reducers and not _LISTS.isdisjoint(reducers):
         found.update(_items_again(before, writes, drops=NEW in reducers))
+    if proving or LAST not in reducers:
+        for reducer in {MAX, MIN}.intersection(reducers):
+            found.update(_pairs(reducer, before, writes))
     return found
 
 
@@ -68,7 +80,32 @@ def unmet(
     `empty`: whether `empty_cases` count.
     """
     found = cases(reducers, before, writes) | (empty_cases(reducers, before, writes) if empty else set())
-    return min((case[0] for case in found if {*met}.isdisjoint(case)), default="")
+    if len(_pairs_of(met)) >= PAIRS:
+        found = {case for case in found if not _pairs_of(case)}
+    return min((case[0].partition("\0")[0] for case in found if {*met}.isdisjoint(case)), default="")
+
+
+def add_met(met: set[str], found: Collection[Case]) -> None:
+    """Add the cases of a step to those that were met; of pairs of texts only as many as `unmet` asks for."""
+    is_full = len(found) and len(_pairs_of(met)) >= PAIRS
+    met.update(case[0] for case in found if not (is_full and _pairs_of(case)))
+
+
+def _pairs_of(found: Iterable[str]) -> list[str]:
+    return [one for one in found if one.startswith(_TEXTS)]
+
+
+def _pairs(reducer: Reducer, before: Any, writes: Sequence[Any]) -> Iterator[Case]:
+    """The texts of which a `max` or `min` keeps one: graphs often rank a few words in an order of their own."""
+    texts = [part for part in (before, *writes) if part is not ABSENT]
+    if len(texts) < 2 or not all(isinstance(one, str) and not is_ranked(one) for one in texts):
+        return
+    try:
+        kept = reducer.step(before, writes)
+    except Unfit:
+        return
+    for other in {*texts} - {kept}:
+        yield (f"{_TEXTS}\0{' '.join(sorted(f'{hash(one):x}' for one in (kept, other)))}",)
 
 
 def _keys_again(before: Any, writes: Iterable[Mapping[Any, Any]], proving: bool) -> Iterator[Case]:

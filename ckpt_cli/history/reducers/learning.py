@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
-from ckpt_cli.history.reducers.cases import cases, empty_cases
+from ckpt_cli.history.reducers.cases import add_met, cases, empty_cases
 from ckpt_cli.history.reducers.forged_values import TrueValues, is_put_there
 from ckpt_cli.history.reducers.message_merging import Merging
 from ckpt_cli.history.reducers.oddities import Oddity, Usual, oddity
@@ -120,8 +120,8 @@ class Tally:
             self._order.add(step, by_extreme=explaining & _EXTREMES > 0, as_written=as_written)
             if is_plain:
                 fitting = _reducers_of(explaining)
-                self.met |= {case[0] for case in cases(fitting, step.before, step.writes, proving=True)}
-                self.met |= {case[0] for case in empty_cases(fitting, step.before, step.writes)}
+                add_met(self.met, cases(fitting, step.before, step.writes, proving=True))
+                add_met(self.met, empty_cases(fitting, step.before, step.writes))
                 if step.before is ABSENT and are_whole(step.writes) and type(step.after) in (int, float):
                     self.begins.add(type(step.after))
             return explaining

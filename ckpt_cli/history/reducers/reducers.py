@@ -39,10 +39,11 @@ class Evidence:
     begins: frozenset[type] | None = None
     taken: frozenset[int] = frozenset()
 
-    def step(self, before: Any, writes: Sequence[Any]) -> Any:
+    def step(self, before: Any, writes: Sequence[Any], *, supposing: bool = True) -> Any:
         """The value after one step, as `Reducer.step` gives it; where a sum begins, 3 may be 3.0.
 
         A sum of floats begins with 0.0 (langgraph 1.2 ``channels/binop.py: __init__``), which no checkpoint holds.
+        `supposing`: as in `Reducer.step`.
 
         Raises:
             Undecided: whole numbers are the first that is written, and no step shows whether the sum begins with 0.0.
@@ -50,7 +51,7 @@ class Evidence:
         low = {MAX: -1, MIN: 1}.get(self.reducer)
         if before is ABSENT and low in self.taken and writes and not any(map(overwrite, writes)):
             before, writes = writes[0], writes[1:]
-        value = self.reducer.step(before, writes, supposing=True)
+        value = self.reducer.step(before, writes, supposing=supposing)
         if self.begins is None or before is not ABSENT or not begins_a_sum(self.reducer, writes):
             return value
         if len(self.begins) != 1:

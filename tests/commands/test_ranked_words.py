@@ -1,0 +1,103 @@
+"""A reducer that ranks a few words in an order of its own looks like ``max`` or ``min`` until other words come."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+from ckpt_cli.app import run
+from tests.graphs.building import on
+
+
+class Severity(Enum):
+    """Members that Python doesn't order."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+RANKS = ["low", "medium", "high"]
+
+
+def worst(old: Any, new: Any) -> Any:
+    """The worse of two, by rank."""
+    return max(old, new, key=lambda one: RANKS.index(one.value if isinstance(one, Enum) else one)) if old else new
+
+
+def later(old: str, new: str) -> str:
+    """The name that comes later in the alphabet."""
+    return max(old, new)
+
+
+class State(TypedDict, total=False):
+    """The worst so far: as a word, and as a member of an Enum."""
+
+    given: str
+    word: Annotated[str, worst]
+    member: Annotated[Severity | None, worst]
+
+
+def recorded(path: Path, words: Sequence[str]) -> Any:
+    """The graph, once it got these words one after the other."""
+    builder = StateGraph(State)
+    builder.add_node("a", lambda state: {"word": state["given"], "member": Severity(state["given"])})
+    builder.add_edge(START, "a")
+    app = builder.compile(checkpointer=SqliteSaver(sqlite3.connect(path, check_same_thread=False)))
+    for word in words:
+        app.invoke({"given": word}, on("t"))
+    return app
+
+
+def update(path: Path, channel: str, value: Any, *more: str) -> int:
+    """The exit code of an update of one channel."""
+    words = ["update", "t", "--as-node", "a", "--next", "__end__", "--values", json.dumps({channel: value})]
+    return run([*words, *more, "-d", str(path), "--yes"])
+
+
+@pytest.mark.parametrize("channel", ["word", "member"])
+def test_words_that_no_step_compared_are_asked_for(
+    channel: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten steps fit ``min`` by the alphabet; LangGraph keeps another of the two words that none of them compared."""
+    path, value = tmp_path / "t.sqlite", "medium"
+    app = recorded(path, ["low", "high", *["low", "high"] * 4])
+    with closing(app.checkpointer.conn):
+        made = app.update_state(on("t"), {"word": "low", "member": Severity.LOW}, as_node="a")
+        assert app.get_state(made).values["word"] == "high"
+    name = {"$type": f"{__name__}.Severity", "$value": value}
+    assert update(path, channel, value if channel == "word" else name) == 7
+    said = capsys.readouterr().err
+    why = "these two texts, of which it keeps one" if channel == "word" else "only the class of these objects knows"
+    assert why in said and "--reducer" in said
+    assert update(path, "word", "low") == 0  # high and low were compared
+    capsys.readouterr()
+    assert run(["get", "t", "word", "-d", str(path)]) == 0
+    assert capsys.readouterr().out.strip() == "high"
+
+
+def test_a_max_by_the_alphabet_is_known_by_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where all of many pairs of texts are in the order of the alphabet, a new text is compared by it too."""
+    path = tmp_path / "t.sqlite"
+
+    class Names(TypedDict, total=False):
+        given: str
+        last: Annotated[str, later]
+
+    builder = StateGraph(Names)
+    builder.add_node("a", lambda state: {"last": state["given"]})
+    builder.add_edge(START, "a")
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        app = builder.compile(checkpointer=SqliteSaver(connection))
+        for name in ["kim", "ann", "max", "bob", "eve", "zoe", "amy", "tom", "ida", "leo", "pat"]:
+            app.invoke({"given": name}, on("t"))
+    assert update(path, "last", "new") == 0
+    assert run(["get", "t", "last", "-d", str(path)]) == 0
+    assert "zoe" in capsys.readouterr().out
