@@ -8,6 +8,7 @@ from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     MAX,
     MIN,
+    SUM,
     ChannelStep,
     Reducer,
     Shorthand,
@@ -20,6 +21,7 @@ from ckpt_cli.values.langgraph_values import message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.ordering import is_equal
 from ckpt_cli.values.same import same, unlike
+from ckpt_cli.values.sums import is_summable
 
 
 def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:
@@ -27,10 +29,17 @@ def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> 
     if step.before is not ABSENT or not reducer.starts:
         return _explains(reducer, step, replayed=replayed)
     if len(step.writes) == 1 and not step.command and agree(step.writes[0], step.after):
-        return (reducer.makes is None or type(step.after) in reducer.makes) and (
-            reducer.supposes is None or may_be_extreme(step.after)
-        )
+        return _may_begin(reducer, step.after)
     return any(_explains(reducer, one, replayed=replayed) for one in [step, *_begun(reducer, step)])
+
+
+def _may_begin(reducer: Reducer, value: Any) -> bool:
+    """Whether a channel of this reducer may take a first value as it is."""
+    if reducer.makes is not None and type(value) not in reducer.makes:
+        return False
+    if reducer is SUM and isinstance(value, Node):
+        return is_summable(value)
+    return reducer.supposes is None or may_be_extreme(value)
 
 
 def _begun(reducer: Reducer, step: ChannelStep) -> Iterator[ChannelStep]:

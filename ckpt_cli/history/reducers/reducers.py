@@ -16,6 +16,7 @@ from ckpt_cli.values.counts import count_text
 from ckpt_cli.values.langgraph_values import REMOVE_ALL, Message, items, message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
+from ckpt_cli.values.sums import is_summable, sum_of
 
 __all__ = ["ABSENT", "ChannelStep", "Reducer", "TooManyWrites", "Undecided", "Unfit"]  # of `reducer`, with the others
 
@@ -111,16 +112,25 @@ def _append(before: Any, writes: Sequence[Any]) -> Any:
     parts = [part for part in (before, *writes) if part is not ABSENT]
     if not parts:
         raise Unfit("nothing to append")
-    for kind in (list, str):
-        if all(isinstance(part, kind) for part in parts):
-            return list(chain.from_iterable(parts)) if kind is list else "".join(parts)
-    return _sum(before, writes)
+    if all(isinstance(part, list) for part in parts):
+        return list(chain.from_iterable(parts))
+    for empty in ("", b""):
+        if all(isinstance(part, type(empty)) for part in parts):
+            return empty.join(parts)
+    if not all(isinstance(part, int | float) for part in parts):
+        raise Unfit("not all lists, texts, bytes or numbers")
+    return sum(parts)
 
 
 def _sum(before: Any, writes: Sequence[Any]) -> Any:
     parts = [part for part in (before, *writes) if part is not ABSENT]
+    if parts and all(map(is_summable, parts)):
+        try:
+            return sum_of(parts)
+        except ValueError as error:
+            raise Unfit(str(error)) from error
     if not parts or not all(isinstance(part, int | float) for part in parts):
-        raise Unfit("not all lists, texts or numbers")
+        raise Unfit("not all numbers, Decimals or time spans")
     return sum(parts)
 
 
@@ -236,9 +246,9 @@ _ZEROS = (0, 0.0)
 LAST = Reducer("last value", _last, is_plain=True)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
 APPEND = Reducer(
-    "append", _append, makes=frozenset({list, str, int, float}), starts=_ZEROS
+    "append", _append, makes=frozenset({list, str, bytes, int, float}), starts=_ZEROS
 )  # ``+`` alike for all of these
-SUM = Reducer("sum", _sum, makes=_NUMBERS, starts=_ZEROS)
+SUM = Reducer("sum", _sum, makes=_NUMBERS | {Node}, starts=_ZEROS)
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
 WITHOUT_NULLS = Reducer("dict union without nulls", _union_without_nulls, makes=frozenset({dict}))

@@ -1,0 +1,57 @@
+"""Sums of Decimals and of time spans, as Python adds them; no agent's class is asked."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+from ckpt_cli.values.forms import Form
+from ckpt_cli.values.node import Node, Opened
+from ckpt_cli.values.well_known_types import arguments, text
+
+
+class _Kind(NamedTuple):
+    """How a type's objects are made of nodes, and recorded again (langgraph-checkpoint 4.3 ``serde/jsonplus.py``)."""
+
+    make: Callable[[Node], Any]
+    form: Form
+    state: Callable[[Any], Any]
+
+
+def _decimal(node: Node) -> Any:
+    from decimal import Decimal
+
+    return Decimal(text(node) or "")
+
+
+_KINDS = {
+    "decimal.Decimal": _Kind(_decimal, Form.VALUE, str),
+    "datetime.timedelta": _Kind(
+        lambda node: timedelta(*arguments(node)[0]),
+        Form.ARGS,
+        lambda span: [span.days, span.seconds, span.microseconds],
+    ),
+}
+
+
+def is_summable(value: Any) -> bool:
+    """Whether a value is an object that Python's ``+`` adds up to another one of its type."""
+    return isinstance(value, Node) and value.type in _KINDS
+
+
+def sum_of(parts: Sequence[Node]) -> Node:
+    """The sum of objects of one type.
+
+    Raises:
+        ValueError: they are of several types, or can't be read, or Python has no sum of them.
+    """
+    first = parts[0]
+    if any(part.type != first.type for part in parts):
+        raise ValueError("objects of several types")
+    kind = _KINDS[first.type]
+    try:
+        total = reduce(add, map(kind.make, parts))
+    except (ArithmeticError, TypeError, IndexError) as error:
+        raise ValueError("no sum of these values") from error
+    return Node(Opened(first.module, first.name, kind.form, kind.state(total)))
