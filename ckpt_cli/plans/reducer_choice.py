@@ -10,11 +10,22 @@ from typing import Any
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.candidates import outcomes_or_error
-from ckpt_cli.history.reducers.cases import unmet
+from ckpt_cli.history.reducers.cases import REPLACED, is_nothing, unmet
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.names import NamedReducers, names
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, extended, is_unproven
-from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, ChannelStep, Evidence, Reducer, Unfit
+from ckpt_cli.history.reducers.reducers import (
+    ABSENT,
+    APPEND,
+    GATHER,
+    LAST,
+    MESSAGES,
+    TOPIC,
+    ChannelStep,
+    Evidence,
+    Reducer,
+    Unfit,
+)
 from ckpt_cli.history.reducers.shown_cases import size_of
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.model import Ref
@@ -28,7 +39,7 @@ from ckpt_cli.plans.reducer_refusals import (
     unmet_case,
     unrecorded,
 )
-from ckpt_cli.plans.wording import describe_few_steps, describe_new_kinds
+from ckpt_cli.plans.wording import describe_few_steps, describe_learned, describe_new_kinds
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command, ns_option
 from ckpt_cli.values.langgraph_values import message, messages
@@ -56,6 +67,7 @@ class Reducers(GraphEvidence):
         self._unclear: set[str] = set()
         self._weak: list[str] = []
         self._unseen: list[str] = []
+        self._learned: dict[str, bool] = {}  # channel to whether its reducer is a plain one, by this thread's own steps
 
     @property
     def words(self) -> list[str]:
@@ -74,10 +86,13 @@ class Reducers(GraphEvidence):
         """The channels that a person named for this change, which this thread doesn't have: often misspelled ones."""
         return sorted({*self._chosen}.difference(self._remembered, self.used, self.channel_names()))
 
-    @property
-    def doubt(self) -> str:
-        """What few steps show, and of which kinds of values none shows anything; "" if all is shown."""
-        parts = ((self._weak, describe_few_steps), (self._unseen, describe_new_kinds))
+    def doubt(self, *, of_plain: bool = True) -> str:
+        """Which reducers are learned, from few steps, or from none with such values; "" if a person named all.
+
+        `of_plain`: whether a last value or an append counts that many of this thread's own steps show.
+        """
+        learned = [channel for channel, is_plain in self._learned.items() if of_plain or not is_plain]
+        parts = ((self._weak, describe_few_steps), (self._unseen, describe_new_kinds), (learned, describe_learned))
         return "; ".join(describe(channels) for channels, describe in parts if channels)
 
     def empties(self, channel: str) -> bool:
@@ -180,10 +195,13 @@ class Reducers(GraphEvidence):
         is_counted = is_open_to_others or channel in self.history.tallies
         if is_counted and (case := unmet(evidence.all, tally.met, before, writes, empty=True)):
             raise unmet_case(channel, case, self.ways_without_proof(channel))
-        if evidence.steps < learning.ENOUGH and channel not in self.used:
+        is_kept = LAST in evidence.all and not is_nothing(before) and REPLACED not in tally.met
+        if (evidence.steps < learning.ENOUGH or is_kept) and channel not in self.used:
             self._weak.append(channel)
         elif tally.steps and channel not in self.used and not tally.shows_kinds_of(ChannelStep(before, writes, ABSENT)):
             self._unseen.append(channel)
+        elif channel not in self.used:
+            self._learned[channel] = not tally.threads and evidence.names in (LAST.name, APPEND.name)
         self.used[channel] = evidence.words
         return value
 

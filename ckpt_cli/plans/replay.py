@@ -134,7 +134,7 @@ def _played(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome
         snapshot_after.next if at.channels.unnamed.isdisjoint(goto_nodes(reader.writes(row.ref))) else None,
         sorted(at.channels.unnamed),
         [node for node in tasks.undecided if learned.is_deferred(node) is not True],
-        doubt=learned.doubt,
+        doubt=learned.doubt(of_plain=False),
     )
 
 

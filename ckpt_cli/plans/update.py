@@ -144,8 +144,8 @@ def _describe_reducers(reducers: Reducers, due: Snapshot) -> Iterator[str]:
     is_read = bool(due.tasks) or not due.complete
     if used := [*reducers.words, *(reducers.kept if is_read else ())]:
         yield f"reducers: {', '.join(used)}"
-    if reducers.doubt:
-        yield reducers.doubt
+    if doubt := reducers.doubt():
+        yield doubt
     if idle := reducers.idle:
         channels = f"channel{'' if len(idle) == 1 else 's'} {', '.join(idle)}"
         yield f"this thread has no {channels}: what --reducer says of {'it' if len(idle) == 1 else 'them'} isn't used"

@@ -236,5 +236,19 @@ def describe_few_steps(channels: Sequence[str]) -> str:
     if len(channels) == 1:
         make, more = "makes", "your reducer does more, name it"
     else:
-        make, more = "make", "a reducer of yours does more, name that one"
+        make, more = "make", _ANOTHER
     return f"only a few steps show what {', '.join(channels)} {make} of writes: if {more} with --reducer CHANNEL=NAME"
+
+
+def describe_learned(channels: Sequence[str]) -> str:
+    """A sentence about the channels of which many steps show what they make of writes, as far as ckpt can tell.
+
+    However many steps a known reducer explains, one of a graph's own may do the same in all of them and not here.
+    """
+    one = len(channels) == 1
+    make, more = ("makes", "your reducer does more, name it") if one else ("make", _ANOTHER)
+    what = f"what {', '.join(channels)} {make} of writes is learned from recorded steps"
+    return f"{what}: if {more} with --reducer CHANNEL=NAME"
+
+
+_ANOTHER = "a reducer of yours does more, name that one"

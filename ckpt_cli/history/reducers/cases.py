@@ -28,7 +28,7 @@ from ckpt_cli.history.reducers.reducers import (
 )
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
-from ckpt_cli.values.ordering import is_ranked
+from ckpt_cli.values.ordering import is_ranked, sign
 from ckpt_cli.values.same import same
 
 Case = tuple[str, ...]
@@ -37,6 +37,7 @@ Case = tuple[str, ...]
 _DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, COLLECT, GATHER, NEW})
 _KEY = "a key under which it has already"
 _OBJECT = "an object that it has already"
+HELD, REPLACED = "a value that it has already", "another value than it has"
 _TEXTS = "these two texts, of which it keeps one"
 PAIRS = 8
 """A `max` that is right about so many pairs of texts goes by the alphabet; of fewer, each must have been shown."""
@@ -63,7 +64,25 @@ def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, 
     if proving or LAST not in reducers:
         for reducer in {MAX, MIN}.intersection(reducers):
             found.update(_pairs(reducer, before, writes))
+    if not proving and LAST in reducers and not is_nothing(before):
+        found.add((HELD,))
     return found
+
+
+def add_kept(met: set[str], before: Any, write: Any) -> None:
+    """Add what the step of a channel shows that kept its only write: whether it had a value, and another one.
+
+    Whatever the reducer, a channel that holds nothing takes the first write as it is.
+    """
+    if REPLACED not in met and not is_nothing(before):
+        met.update([HELD] if same(before, write) else [HELD, REPLACED])
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a channel holds nothing that a reducer could keep, or an empty value, to which nothing can be added."""
+    if isinstance(value, Node):
+        return items(value) == [] or sign(value) == 0
+    return value is ABSENT or not value
 
 
 def empty_cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any]) -> set[Case]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
-from ckpt_cli.history.reducers.cases import add_met, cases, empty_cases
+from ckpt_cli.history.reducers.cases import add_kept, add_met, cases, empty_cases
 from ckpt_cli.history.reducers.forged_values import TrueValues, is_put_there
 from ckpt_cli.history.reducers.message_merging import Merging
 from ckpt_cli.history.reducers.oddities import Oddity, Usual, oddity
@@ -36,7 +36,6 @@ BITS = {reducer.name: 1 << place for place, reducer in enumerate(REDUCERS)}
 
 ENOUGH = 8
 """A single step that a reducer doesn't explain is suspect if it explains this many that another one doesn't (each)."""
-
 
 _SOME = 4
 """So many are enough if other threads count, and the reducer explains twice `ENOUGH` steps of all of them."""
@@ -118,6 +117,8 @@ class Tally:
             is_plain = _is_plain(step)
             as_written = is_plain and explaining & BITS[LAST.name] > 0
             self._order.add(step, by_extreme=explaining & _EXTREMES > 0, as_written=as_written)
+            if explaining & BITS[LAST.name]:
+                add_kept(self.met, step.before, step.after)
             if is_plain:
                 fitting = _reducers_of(explaining)
                 add_met(self.met, cases(fitting, step.before, step.writes, proving=True))
