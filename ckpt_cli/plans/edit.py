@@ -238,7 +238,9 @@ def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, c
         known = _channels_nearby(reader, origin)
         if name not in known:
             near = get_close_matches(name, known, n=1) or _paths_to(name, origin)
-            hint = f"did you mean {near[0]}?" if near else _input_hint(reader, origin.state) or "--create creates it"
+            hint = (
+                f"did you mean {near[0]}?" if near else _input_hint(reader, origin.state, name) or "--create creates it"
+            )
             raise ChannelNotFound(f"no channel {name!r}: the thread never had one", hint=hint)
 
 
@@ -255,13 +257,18 @@ def explain_missing_path(reader: Reader, row: CheckpointRow, error: PathNotFound
     return PathNotFound("there is no state yet, only an input", hint=hint) if hint else error
 
 
-def _input_hint(reader: Reader, state: State) -> str:
-    """The command that edits the input, if a checkpoint has nothing but an input; else ""."""
-    tasks = Inspection(reader, state.ref).snapshot().tasks if START in state.values else []
-    if len(tasks) != 1 or user_channels(state):
+def _input_hint(reader: Reader, state: State, name: str = "") -> str:
+    """The command that edits the input, if a checkpoint has nothing but an input, or the input has this field; else "".
+
+    The input of an entrypoint stays in its checkpoint, beside what the last run saved.
+    """
+    if START not in state.values:
+        return ""
+    tasks, has_field = Inspection(reader, state.ref).snapshot().tasks, name in fields(state.values[START])
+    if len(tasks) != 1 or (user_channels(state) and not has_field):
         return ""
     is_head = reader.lineage(state.ref.thread_id, state.ref.ns).head == state.ref.checkpoint_id
-    options = ["--task", tasks[0].node or "NAME", "--set", "PATH=JSON"]
+    options = ["--task", tasks[0].node or "NAME", "--set", f"{spell([name]) if has_field else 'PATH'}=JSON"]
     change = command_at("ckpt edit", state.ref, *options, rev="@" if is_head else "")
     return f"{change} changes the input"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send
 
@@ -129,6 +130,26 @@ def test_an_input_is_no_state_yet(said: Said) -> None:
     for words in (("--set", "pages[1]=7"), ("--set", "pages=7"), ("--unset", "pages")):
         code, text = said(flow, 3, *words, "--rerun")
         assert code == 4 and "`ckpt edit t @ --task main --set PATH=JSON` changes the input" in text
+
+
+def test_a_field_of_an_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a workflow that saved something before failed at its next input, the hint edits the input's field."""
+    path = tmp_path / "t.sqlite"
+
+    def form(given: dict[str, int]) -> int:
+        return 10 // given["year"]
+
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        workflow = entrypoint(checkpointer=SqliteSaver(connection))(form)
+        workflow.invoke({"year": 1}, on("t"))
+        with pytest.raises(ZeroDivisionError):
+            workflow.invoke({"year": 0}, on("t"))
+    assert run(["edit", "t", "--set", "year=3", "--rerun", "-d", str(path), "--dry-run"]) == 4
+    hint = capsys.readouterr().err
+    assert "`ckpt edit t @ --task form --set year=JSON` changes the input" in hint
+    assert run(["edit", "t", "@", "--task", "form", "--set", "year=3", "-d", str(path), "--yes"]) == 0
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        assert entrypoint(checkpointer=SqliteSaver(connection))(form).invoke(None, on("t")) == 3
 
 
 def test_a_task_of_an_edge_reads_the_state(said: Said) -> None:
