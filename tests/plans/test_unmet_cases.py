@@ -2,10 +2,12 @@
 
 import json
 import operator
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 
@@ -55,6 +57,30 @@ class Appended(TypedDict):
     hits: Annotated[list[dict[str, Any]], operator.add]
 
 
+def _newer(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    return old | {key: one for key, one in new.items() if key not in old or one["ts"] >= old[key]["ts"]}
+
+
+class Newest(TypedDict):
+    turn: int
+    hits: Annotated[dict[str, dict[str, Any]], _newer]
+
+
+class NewestDelta(TypedDict):
+    turn: int
+    hits: Annotated[
+        dict[str, dict[str, Any]], DeltaChannel(lambda old, new: reduce(_newer, new, old), snapshot_frequency=5)
+    ]
+
+
+def _later(turn: int) -> dict[str, Any]:
+    return {f"page-{turn % 3}": {"ts": turn, "at": f"at {turn}"}}
+
+
+def _late_at_last(turn: int) -> dict[str, Any]:
+    return _later(turn) if turn < _TURNS - 1 else {"page-1": {"ts": 0, "at": "late"}}
+
+
 def _key(turn: int) -> dict[str, int]:
     return {f"page-{turn}": 1}
 
@@ -93,6 +119,7 @@ def _play(path: Path, state: type, written: Any) -> Any:
         (Listed, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
         (Appended, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
         (Emptied, _page, '{"hits": []}', "an empty list"),
+        (Newest, _later, '{"hits": {"page-1": {"ts": 0, "at": "late"}}}', "an object with a smaller 'ts'"),
     ],
 )
 def test_a_case_that_no_step_was_in_is_refused(
@@ -114,6 +141,7 @@ def test_a_case_that_no_step_was_in_is_refused(
         (United, _again, {"page-2": 7}),
         (Listed, _page, [{"url": "u99", "at": 1}]),
         (Appended, _same_page, [{"url": "u3", "at": 99}]),
+        (Newest, _later, {"page-1": {"ts": 99, "at": "later"}}),
     ],
 )
 def test_a_case_that_a_step_was_in_is_as_the_graph_has_it(
@@ -151,3 +179,18 @@ def test_an_empty_list_adds_nothing_where_a_step_showed_that(
     words = ["--values", '{"hits": []}', "--as-node", "visit", "--next", "END", "--dry-run", "--db", str(path)]
     assert run(["update", "t", *words]) == 0
     assert "the same as before: hits" in capsys.readouterr().out
+
+
+def test_a_delta_channel_may_keep_what_is_newer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An object with a smaller number came last: no value is named, and a prune keeps what LangGraph rebuilds."""
+    _play(path := tmp_path / "t.sqlite", NewestDelta, _late_at_last)
+    assert run(["get", "t", "hits", "--json", "--db", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out)["value"]["$type"] == "DeltaChannel"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        config: Any = {"configurable": {"thread_id": "t"}}
+        graph = StateGraph(NewestDelta).add_node("visit", lambda s: {}).add_edge(START, "visit")
+        app = graph.compile(checkpointer=saver)
+        before = app.get_state(config).values
+        assert before["hits"]["page-1"]["at"] == "at 10"
+        assert run(["prune", "t", "--keep-tips", "--snapshot", "--yes", "--db", str(path)]) == 0
+        assert app.get_state(config).values == before

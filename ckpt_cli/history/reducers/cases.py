@@ -6,7 +6,8 @@ case say nothing about one. The writes of one step are cases one after the other
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, starmap
+from contextlib import suppress
+from itertools import islice, pairwise
 from typing import Any
 
 from ckpt_cli.history.reducers.known_items import KnownItems, fields_of, has_object_again, may_be_alike
@@ -28,7 +29,8 @@ from ckpt_cli.history.reducers.reducers import (
 )
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
-from ckpt_cli.values.ordering import is_ranked, sign
+from ckpt_cli.values.ordering import Unordered, is_less, is_ranked, sign
+from ckpt_cli.values.parts import fields
 from ckpt_cli.values.same import same
 
 Case = tuple[str, ...]
@@ -38,6 +40,7 @@ _DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, COLLECT, 
 _KEY = "a key under which it has already"
 _OBJECT = "an object that it has already"
 HELD, REPLACED = "a value that it has already", "another value than it has"
+_FIELDS = 20  # fields of an object under a key that are compared
 _TEXTS = "these two texts, of which it keeps one"
 PAIRS = 8
 """A `max` that is right about so many pairs of texts goes by the alphabet; of fewer, each must have been shown."""
@@ -135,10 +138,10 @@ def _keys_again(before: Any, writes: Iterable[Mapping[Any, Any]], proving: bool)
             values.extend([known[key]] if not values and key in known else [])
             values.append(value)
     for values in by_key.values():
-        if not proving:
-            yield from starmap(_key_again, pairwise(values))
-        elif len(values) > 1 and _tells_apart(values):
-            yield _key_again(values[-2], values[-1])
+        pairs = [*pairwise(values)]
+        for old, new in pairs if not proving else pairs[-1:] if len(values) > 1 and _tells_apart(values) else ():
+            yield _key_again(old, new)
+            yield from _moved_fields(old, new)
 
 
 def _tells_apart(values: Sequence[Any]) -> bool:
@@ -169,6 +172,19 @@ def _key_again(old: Any, new: Any) -> Case:
     else:
         ways = (f"{_KEY} the same text", f"{_KEY} a text") if isinstance(old, str) else (f"{_KEY} such a value",)
     return ways if same(old, new) else ways[-1:]
+
+
+def _moved_fields(old: Any, new: Any) -> Iterator[Case]:
+    """The cases of fields that rise or fall in an object under a key: a reducer may keep the newer or better one."""
+    before, after = (one if isinstance(one, dict) else fields(one) for one in (old, new))
+    for name in islice((name for name in after if name in before), _FIELDS):
+        one, other = before[name], after[name]
+        if any(isinstance(value, bool | None) or not is_ranked(value) for value in (one, other)):
+            continue
+        with suppress(Unordered):
+            rises, falls = is_less(one, other), is_less(other, one)
+            if rises or falls:
+                yield (f"{_KEY} an object with a {'greater' if rises else 'smaller'} {name!r}",)
 
 
 def _is_part(old: Any, new: Any) -> bool:
