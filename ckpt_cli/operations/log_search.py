@@ -12,7 +12,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.log_candidates import LogCandidates, path_or_address
 from ckpt_cli.operations.log_paths import LOG, folder_name, state_folder
-from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, judge_log, unproven
+from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, is_as_before, judge_log, unproven
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 
@@ -32,6 +32,8 @@ class Doubt(StrEnum):
     """It is damaged, locked, written by a newer ckpt, or this user may not read it."""
     CLONE = "clone"
     """Rows that it recorded are here, but this database may be a clone of the one that the log belongs to."""
+    DONE_ELSEWHERE = "done elsewhere"
+    """The same, and nothing that its operations did is here: they were done to a copy that is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,9 @@ class Doubtful:
                 return f"{path} is the operation log of this database or of one that it was cloned from ({shown})"
             case Doubt.OTHER:
                 return f"the operation log {path} belongs to another database that was at this address"
+            case Doubt.DONE_ELSEWHERE:
+                elsewhere = f"it was done to {shown}, which had the same rows, or this one was restored since"
+                return f"nothing that the operation log {path} has is in this database: {elsewhere}"
         return f"nothing proves that the operation log {path} belongs to this database: none of its rows is here"
 
     @property
@@ -92,6 +97,8 @@ class Doubtful:
                 )
             case Doubt.OTHER:
                 return contradicted(self.log, self.ref)
+            case Doubt.DONE_ELSEWHERE:
+                return Refused(f"{self.note}; nothing was written")
         return unproven(self.log)
 
     @property
@@ -166,7 +173,10 @@ class Search:
             return (Doubt.UNPROVEN if is_likely else None), ""
         if verdict is Verdict.NOTHING_TO_PROVE or (is_here and not self._deep):
             return None, ""
-        return self._doubt_of_copy(log, places)
+        doubt, original = self._doubt_of_copy(log, places)
+        if doubt is None and not is_here and self._saver.moment(lambda: is_as_before(self._saver, log)):
+            return Doubt.DONE_ELSEWHERE, places[0].address if places else ""
+        return doubt, original
 
     def _doubt_of_copy(self, log: OperationLog, places: list[Place]) -> tuple[Doubt | None, str]:
         """The doubt about a log whose rows are here: this database may be a copy or a clone of the log's database.

@@ -6,6 +6,7 @@ checkpoint another parent.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import islice
@@ -30,6 +31,7 @@ _THREADS_SEARCHED = 5000  # if the operation changes all candidates, witnesses a
 _ENOUGH = 4  # witnesses
 _BYTES = 4_000_000  # reading stops after this many bytes, once `_ENOUGH` witnesses are read
 _ROWS = 8  # logged rows that are compared at a time if no witness matches
+_COMPARED = 64  # changed rows that are looked at to find out whether the operations were done here
 
 
 class Verdict(StrEnum):
@@ -208,6 +210,25 @@ def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
     change = evidence.change
     images = [change.after] if evidence.phase is Phase.DONE else [change.after, change.before]
     return any(image is not None and is_image(saver, change.relation, row, image) for image in images)
+
+
+def is_as_before(saver: Saver, log: OperationLog) -> bool:
+    """Whether the newest rows that a log's finished operations changed are all as they were before.
+
+    Then the operations were done to a copy of the database, or it was restored since; False if there is no such row.
+    """
+    done = (one.number for one in log.operations_and_parts() if one.phase is Phase.DONE)
+    changes = (change for number in done for change in log.changes(number) if change.before != change.after)
+    compared = 0
+    with suppress(Refused):  # the bundle of its rows is gone
+        while some := list(islice(changes, min(_ROWS, _COMPARED - compared))):
+            now = saver.currents([(change.relation, change.key) for change in some])
+            for change, row in zip(some, now, strict=True):
+                if not is_image(saver, change.relation, row, change.before):
+                    return False
+            compared += len(some)
+        return compared > 0
+    return False
 
 
 def confirm(saver: Saver, log: OperationLog) -> None:

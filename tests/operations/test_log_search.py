@@ -155,6 +155,31 @@ def test_a_copy_has_none(path: Path, capsys: Say) -> None:
     assert "mine" in ckpt(capsys, copy, "tag", "--list"), "its own log stays its own"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("delete", "support-40"), ("rollback", "support-42", "step:3"), ("edit", "support-40", "--set", "route=1")],
+)
+def test_an_original_does_not_inherit_from_a_copy(words: tuple[str, ...], tmp_path: Path, capsys: Say) -> None:
+    """What was done to a copy that is gone wasn't done to the database that was copied; one that was moved keeps it."""
+    path, copy, moved = (tmp_path / f"{name}.sqlite" for name in ("path", "copy", "moved"))
+    assert run(["demo", str(path)]) == 0
+    shutil.copy(path, copy)
+    ckpt(capsys, copy, *words, "--yes")
+    shutil.copy(copy, moved)
+    copy.unlink()
+    before = dump(path)
+    said = ckpt(capsys, path, "operations")
+    assert f"it was done to {copy}, which had the same rows" in said and "done\t" not in said
+    assert "nothing that the operation log" in ckpt(capsys, path, "undo", "--yes", code=7)
+    assert dump(path) == before
+    ckpt(capsys, moved, "undo", "--yes")
+    assert dump(moved) == before
+    ckpt(capsys, path, "edit", "support-39", "--set", "route=2", "--yes")
+    assert "1\t" in ckpt(capsys, path, "operations").partition("done")[0]
+    ckpt(capsys, path, "undo", "--yes")
+    assert dump(path) == before
+
+
 @pytest.mark.parametrize("number", [0, 7], ids=["other threads", "the same threads"])
 @pytest.mark.parametrize("settled", [True, False])
 def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Say) -> None:
