@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
@@ -176,6 +176,48 @@ def test_the_sign_of_a_question_stands_for_an_open_one(path: Path) -> None:
         graph.update_state(on("waiting"), {"log": ["by hand"]}, as_node="ask")
     for one in (at(path, show, "waiting", left), at(path, log, "waiting"), at(path, writes, "waiting", left)):
         assert WAITING not in "\n".join(plain(part) for part in render(one, Page(80, time.time())))
+
+
+def _calling(saver: Any, inner: Any, way: str) -> Any:
+    """A node ``book`` that is the subgraph or calls it, started by an edge or by a Send."""
+    graph = StateGraph(_State)
+    graph.add_node("book", inner if way == "as a node" else lambda state: inner.invoke(state))
+    if way == "by a Send":
+        graph.add_node("first", lambda _: {})
+        graph.add_edge(START, "first")
+        graph.add_conditional_edges("first", lambda _: [Send("book", {"log": []})], ["book"])
+    else:
+        graph.add_edge(START, "book")
+    return graph.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("memory", [True, None], ids=["own memory", "plain"])
+@pytest.mark.parametrize("way", ["as a node", "by a call", "by a Send"])
+def test_a_question_that_a_subgraph_has_left_behind_is_not_open(
+    way: str, memory: bool | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its node took the answer, and the next node failed: the caller's task has failed, and waits for nobody."""
+    path, ran = tmp_path / "t.sqlite", list[str]()
+
+    def pay(_: Any) -> Any:
+        ran.append("pay")
+        if len(ran) == 1:
+            raise ValueError("declined")
+        return {"log": ["paid"]}
+
+    inner = StateGraph(_State).add_node("ask", _ask).add_node("pay", pay)
+    inner.add_edge(START, "ask").add_edge("ask", "pay")
+    with closing(sqlite3.connect(path, check_same_thread=False)) as database:
+        app = _calling(SqliteSaver(database), inner.compile(checkpointer=memory), way)
+        app.invoke({"log": []}, on("t"))
+        assert _listed(path, capsys, "--status", "waiting") == {"t"}
+        with pytest.raises(ValueError, match="declined"):
+            app.invoke(Command(resume="yes"), on("t"))
+        assert _listed(path, capsys, "--status", "waiting") == set()
+        assert _listed(path, capsys, "--status", "failed") == {"t"}
+        assert [task.status for task in at(path, show, "t").tasks] == ["failed"]
+        app.invoke(None, on("t"))
+    assert ran == ["pay", "pay"] and _listed(path, capsys, "--status", "done") == {"t"}
 
 
 def test_a_breakpoint_and_a_kill_look_alike(path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.nesting import inside
 from ckpt_cli.history.tasks.task_ids import PUSH, interrupt_id, pulled, with_id
+from ckpt_cli.history.tasks.task_status import Task
 from ckpt_cli.model import NULL_TASK, Payload
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
@@ -100,9 +101,12 @@ class WaitingQuestions:
         deeper = (self._in_subgraph(ns).taken(asked_id) for ns in (self._called(asking) if self._below else ()))
         return next((one for one in deeper if one is not None), None)
 
-    def called_subgraph(self, task_id: str | None) -> bool:
-        """Whether the thread has a subgraph that this task called; False if subgraphs aren't read at all."""
-        return self._below is not None and task_id in self._callers
+    def called_subgraph(self, task_id: str | None, node: str | None) -> bool:
+        """Whether the thread has a subgraph that this task of a node called; False if subgraphs aren't read at all.
+
+        The namespace of a subgraph with a memory of its own names the node alone.
+        """
+        return self._below is not None and (task_id in self._callers or node in self._with_own_memory)
 
     @cached_property
     def _callers(self) -> set[str]:
@@ -231,28 +235,27 @@ def count_answers(own: Iterable[TaskWrite]) -> int:
     return len(answers[0]) if answers and isinstance(answers[0], list) else len(answers)
 
 
-def failed_with_answer(
-    question: AskedQuestion, asked_id: str, task_id: str | None, called: Callable[[str | None], bool]
-) -> bool:
+def failed_with_answer(question: AskedQuestion, asked_id: str, task: Task, waiting: WaitingQuestions) -> bool:
     """Whether this failed task had already taken the answer to this question when it failed.
 
     Since langgraph 1.2.20, the id shows whether the question was asked after all stored answers; such a question has no
     answer. In older releases, an error that is stored beside an answer came after the answer. If a
-    subgraph no longer asks a question, it was answered there; `called` says whether a task has called a subgraph. The
-    id of a question can't be computed for a call or a task of a Send; such a task asks it, unless it called a subgraph.
+    subgraph no longer asks a question, it was answered there. The id of a question can't be computed for a call; such a
+    task asks it, unless it called a subgraph.
     """
     if question.resume is None:
         row = question.write.row
-        asker = task_id if pulled(row.task_path) is not None else row.task_id
-        return called(asker) and asked_id != _own_id(question, 0)
+        asker = task.id if pulled(row.task_path) is not None else row.task_id
+        node = task.node if asker == task.id else None
+        return waiting.called_subgraph(asker, node) and asked_id != _own_id(question, 0, node)
     payload = question.resume.row.payload
     return payload is not None and not is_untaken(payload) and asked_id != _own_id(question, len(question.answers))
 
 
-def _own_id(question: AskedQuestion, count: int) -> str:
-    """The id of the question that the task asks after `count` answers."""
+def _own_id(question: AskedQuestion, count: int, node: str | None = None) -> str:
+    """The id of the question that the task asks after `count` answers; a task of a Send has no `node` in its path."""
     row = question.write.row
-    task_ns = f"{row.ns}|{pulled(row.task_path)}:{row.task_id}".removeprefix("|")
+    task_ns = f"{row.ns}|{pulled(row.task_path) or node}:{row.task_id}".removeprefix("|")
     return interrupt_id(f"{task_ns}|{count}" if count else task_ns)
 
 

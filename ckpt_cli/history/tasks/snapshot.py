@@ -256,10 +256,9 @@ def _with_answers(task: Task, waiting: WaitingQuestions) -> Task:
     if taken.keys() == ids:
         return task._replace(status=Status.ANSWERED if task.error is None else Status.FAILED, answered=taken)
     questions = {i: one for i in sorted(ids) if (one := waiting.find(i)) is not None}
-    if task.error is not None:
-        called = waiting.called_subgraph
-        if all(i in questions and failed_with_answer(questions[i], i, task.id, called) for i in ids):
-            return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in questions.items()})
+    has_failed = task.error is not None and questions.keys() == ids
+    if has_failed and all(failed_with_answer(one, i, task, waiting) for i, one in questions.items()):
+        return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in questions.items()})
     answers = taken | {i: one.answers[-1:] for i, one in questions.items() if is_answered(one, i)}
     status = Status.ANSWERED if answers and answers.keys() == {i.id for i in task.interrupts} else task.status
     return task._replace(status=status, answered=answers) if answers else task
