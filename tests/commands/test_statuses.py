@@ -220,6 +220,34 @@ def test_a_question_that_a_subgraph_has_left_behind_is_not_open(
     assert ran == ["pay", "pay"] and _listed(path, capsys, "--status", "done") == {"t"}
 
 
+@pytest.mark.parametrize("memory", [True, None], ids=["own memory", "plain"])
+def test_of_two_questions_in_a_subgraph_the_taken_one_is_not_open(memory: bool | None, tmp_path: Path) -> None:
+    """One node took its answer and failed; only the other one asks, and the failure isn't called its own."""
+    path, ran = tmp_path / "t.sqlite", list[str]()
+
+    def pay(_: Any) -> Any:
+        answer = interrupt("pay?")
+        ran.append("pay")
+        if len(ran) == 1:
+            raise ValueError("declined")
+        return {"log": [answer]}
+
+    inner = StateGraph(_State).add_node("ask", _ask).add_node("pay", pay)
+    inner.add_edge(START, "ask").add_edge(START, "pay")
+    with closing(sqlite3.connect(path, check_same_thread=False)) as database:
+        app = _calling(SqliteSaver(database), inner.compile(checkpointer=memory), "as a node")
+        asked = {one.value: one.id for one in app.invoke({"log": []}, on("t"))["__interrupt__"]}
+        with pytest.raises(ValueError, match="declined"):
+            app.invoke(Command(resume={asked["pay?"]: "yes"}), on("t"))
+        [task] = at(path, show, "t").tasks
+        assert [one.value for one in task.interrupts] == ["really?"]
+        drawn = "\n".join(plain(part) for part in render(at(path, tree, "t"), Page(80, time.time())))
+        assert "waiting for you: book · failed: book › pay" in drawn
+        assert "⏸ book  “really?”" in drawn and "✗ book › pay  failed too" in drawn
+        again = app.invoke(None, on("t"))["__interrupt__"]
+    assert [one.value for one in again] == ["really?"] and ran == ["pay", "pay"]
+
+
 def test_a_breakpoint_and_a_kill_look_alike(path: Path) -> None:
     """Both are said to be running, stopped, killed or copied, since nothing in the database distinguishes them."""
     texts = []

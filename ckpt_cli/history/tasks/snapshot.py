@@ -247,7 +247,7 @@ def _with_answers(task: Task, waiting: WaitingQuestions) -> Task:
     """A waiting task with its answers.
 
     Its status is ANSWERED if every question has an answer, and FAILED if the task, or a call that it made, took the
-    answers and the task then ended with an error.
+    answers and the task then ended with an error. Of several questions, those whose answers were taken so are left out.
     """
     ids = {i.id for i in task.interrupts if i.id} if task.status is Status.WAITING else set()
     if not ids:
@@ -256,9 +256,11 @@ def _with_answers(task: Task, waiting: WaitingQuestions) -> Task:
     if taken.keys() == ids:
         return task._replace(status=Status.ANSWERED if task.error is None else Status.FAILED, answered=taken)
     questions = {i: one for i in sorted(ids) if (one := waiting.find(i)) is not None}
-    has_failed = task.error is not None and questions.keys() == ids
-    if has_failed and all(failed_with_answer(one, i, task, waiting) for i, one in questions.items()):
-        return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in questions.items()})
+    asked = questions.items() if task.error is not None else ()
+    if left_behind := {i: one.answers[-1:] for i, one in asked if failed_with_answer(one, i, task, waiting)}:
+        if left_behind.keys() == ids:
+            return task._replace(status=Status.FAILED, answered=left_behind)
+        task = task._replace(interrupts=[one for one in task.interrupts if one.id not in left_behind])
     answers = taken | {i: one.answers[-1:] for i, one in questions.items() if is_answered(one, i)}
     status = Status.ANSWERED if answers and answers.keys() == {i.id for i in task.interrupts} else task.status
     return task._replace(status=status, answered=answers) if answers else task

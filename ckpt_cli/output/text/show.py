@@ -6,14 +6,14 @@ from typing import Any
 
 from ckpt_cli.history.lineage.short_ids import EMPTY
 from ckpt_cli.history.state.channels import START
-from ckpt_cli.history.tasks.task_names import counted, nested, numbered
+from ckpt_cli.history.tasks.task_names import counted
 from ckpt_cli.output.cells import cell_len, fit, flow, pad, wrap
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.config import config_lines
-from ckpt_cli.output.text.tasks import old_answers, task_lines
+from ckpt_cli.output.text.tasks import name_of, old_answers, task_lines
 from ckpt_cli.output.text.values import block, brief, inline, value_after
 from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNKNOWN, UNREADABLE
 from ckpt_cli.shell_words import command, ns_option
@@ -234,8 +234,7 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield fit([("key", "goto"), ("", "  "), ("node", ", ".join(view.goto)), ("muted", f"  {about}")], page.width)
     if view.tasks:
         yield [("key", "tasks")]
-    names = (nested(numbered(task.node or "", task.send), task.inside) for task in view.tasks)
-    column = max(map(cell_len, names), default=0)
+    column = max((cell_len(name_of(task)) for task in view.tasks), default=0)
     is_over = view.consumed or view.not_continued is not None
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=is_over, full=view.full)

@@ -191,7 +191,7 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
     tasks, due = step.tasks, _due_words(step)
     if step.command is not None:
         yield [*pending_command(step), ("muted", "  the next run applies it first")]
-    names = [nested(numbered(task.node or "?", task.send), task.inside) for task in tasks]
+    names = [name for task in tasks for name in (task_name(task), _failed_name(task))]
     short = {name: name for name in names} if cells is None else short_names(names, max(cells // 3, _NODE))
     kinds = Counter((task.status, task.node) for task in tasks)
     counted = set()
@@ -212,9 +212,18 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
             ]
 
 
+def task_name(task: TaskView) -> str:
+    """The node of a task; of one that failed and asks nothing, with the nodes in its subgraph down to that failure."""
+    return _failed_name(task) if task.status != "waiting" else numbered(task.node or "?", task.send)
+
+
+def _failed_name(task: TaskView) -> str:
+    return nested(numbered(task.node or "?", task.send), task.inside)
+
+
 def _past_lines(task: TaskView, names: Mapping[str, str], cells: int | None) -> Iterator[Line]:
     """The questions or the error of a task of a call that the next run with the thread's id alone doesn't continue."""
-    name: Line = [("node", names[nested(numbered(task.node or "?", task.send), task.inside)])]
+    name: Line = [("node", names[task_name(task)])]
     did = "asked" if task.status == "waiting" else "asked and failed, in some order" if task.failed_too else "failed"
     yield [("muted", f"{DUE} "), *name, ("muted", f"  {did}; the thread's next run doesn't continue this call")]
     room = None if cells is None else max(cells - 4, 20)
@@ -245,7 +254,7 @@ def _due_word(due: str, task: TaskView) -> str:
 
 def _task_lines(task: TaskView, names: Mapping[str, str], cells: int | None, due: str) -> Iterable[Line]:
     """The lines about one task at a tip: its questions, error, answers or writes, or how it was left."""
-    name: Line = [("node", names[nested(numbered(task.node or "?", task.send), task.inside)])]
+    name: Line = [("node", names[task_name(task)])]
     room = None if cells is None else max(cells - line_len(name) - 4, 20)
     name += argument(beside_questions(task.send, task.interrupts), room and room // 2)
     room = None if cells is None else max(cells - line_len(name) - 4, 20)
@@ -258,7 +267,8 @@ def _task_lines(task: TaskView, names: Mapping[str, str], cells: int | None, due
         if task.failed_too:
             when = f"  {FAILED_TOO}:  "
             shown = error(task.error, room and max(room - cell_len(when), 20))
-            yield [("bad", f"{FAILED} "), *name, ("muted", when), ("bad", shown)]
+            failed: Line = [("node", names[_failed_name(task)]), *name[1:]]
+            yield [("bad", f"{FAILED} "), *failed, ("muted", when), ("bad", shown)]
     elif task.status == "failed":
         handled = f"  its error handler: {task.handler}" if task.handler else ""
         room = room and max(room - cell_len(handled), 20)

@@ -19,12 +19,17 @@ _ANSWER_CELLS = 24
 _ANSWERED = len("answered")
 
 
+def name_of(task: TaskLine, unknown: str = "") -> str:
+    """The node of a task; of one that failed and asks nothing, with the nodes in its subgraph down to that failure."""
+    return nested(numbered(task.node or unknown, task.send), () if task.status == "waiting" else task.inside)
+
+
 def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full: bool = False) -> Iterator[Line]:
     """The lines of a task: error, Send, questions, called subgraphs; the node takes at least `column` cells.
 
     At a `consumed` checkpoint, no question is open and no task is due any more.
     """
-    node = nested(numbered(task.node or "unknown node", task.send), task.inside)
+    node = name_of(task, "unknown node")
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
     line.append(task_look(task.status, consumed=consumed).span)
     if task.answers and task.status == "answered":
@@ -32,7 +37,8 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
     if task.answers and task.status == "failed":
         line += [("muted", " with the answer "), ("value", _brief(task.answers, page))]
     if task.error is not None and task.status != "failed":
-        when = FAILED_BEFORE if task.status == "finished" else FAILED_TOO
+        where = f" (in {nested(task.inside[0], task.inside[1:])})" if task.inside and task.status == "waiting" else ""
+        when = FAILED_BEFORE if task.status == "finished" else f"{FAILED_TOO}{where}"
         line.append(("muted", f"  {when}:"))
     is_stored = task.status not in ("due", "left")  # other ids are computed, without triggers that never fired
     shown_id: Line = [("muted", f"  {task.id}")] if is_stored and task.error is None and task.id is not None else []

@@ -230,7 +230,7 @@ def _shortened(checkpoint_id: str | None) -> str:
 def _halted(head: StepView, status: str) -> Line:
     """The nodes whose tasks wait or failed at the head, as in `threads`: not those that have an error handler."""
     tasks = (task for task in head.tasks if status in task.statuses)
-    nodes = counted(nested(task.node or "?", task.inside) for task in tasks)
+    nodes = counted(nested(task.node or "?", task.inside if status == "failed" else ()) for task in tasks)
     return [(thread_style(status), f"{_HALTED[status]}: {nodes}")] if nodes else []
 
 
