@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ckpt_cli.copying.one_spelling import OneSpelling
 from ckpt_cli.copying.parts import Divided, inline_values, is_mark, payload_of, raw_msgpack
 from ckpt_cli.copying.payload_changes import ChangedRecords
 from ckpt_cli.copying.redis_losses import find_loss
@@ -41,6 +42,7 @@ class Recast:
         self._codec, self._target, self._changes = codec, target, changes
         self._versions = VersionMap(target.versions) if source.versions != target.versions else None
         self._json = JsonWire("")
+        self._spelling = OneSpelling(codec.decode)
         self._before: dict[str, Mapping[str, Raw]] = {}  # namespace to the encoded channels of the last checkpoint
 
     @property
@@ -126,6 +128,7 @@ class Recast:
         own = divided.parts()
         inline = inline_values(own, self._codec) if self._target.inline else {}
         apart = {name: payload_of(payload, self._codec) for name, payload in own.items() if name not in inline}
+        apart = self._spelling.of(stored.row.ns, body, apart)
         marked = self._target.marks_snapshots
         marks = {name: True for name, one in apart.items() if marked and is_mark(one, self._codec)}
         values = {"channel_values": inline | marks} if self._target.inline else {}

@@ -3,6 +3,9 @@
 import json
 import math
 import os
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -171,6 +174,45 @@ def test_a_value_that_was_changed_in_place(request: pytest.FixtureRequest, kind:
         "t",
         True,
     )
+
+
+_ONE_RUN = """
+import sys
+from operator import or_
+from typing import Annotated, TypedDict
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+
+class State(TypedDict, total=False):
+    tags: Annotated[set, or_]
+    n: int
+
+with SqliteSaver.from_conn_string(sys.argv[1]) as saver:
+    graph = StateGraph(State).add_node("a", lambda state: {"n": state.get("n", 0) + 1}).add_edge(START, "a")
+    given = {"tags": {"urgent", "vip", "fraud", "new", "paid"}} if sys.argv[2] == "0" else {"n": 5}
+    graph.compile(checkpointer=saver).invoke(given, {"configurable": {"thread_id": "t"}})
+"""
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+def test_a_set_that_each_process_writes_in_its_own_order(
+    request: pytest.FixtureRequest, kind: str, tmp_path: Path, capsys: Any
+) -> None:
+    """Equal sets are one value of their version, also where a copy is brought up to date; the agent goes on."""
+    source, target = tmp_path / "t.sqlite", places(request, kind)()
+    for number in range(4):
+        words = [sys.executable, "-c", _ONE_RUN, str(source), str(number)]
+        subprocess.run(words, check=True, env={**os.environ, "PYTHONHASHSEED": str(number)})
+        if number:
+            assert run(["copy", str(source), target.url, "--yes"]) == 0, capsys.readouterr()
+    with closing(sqlite3.connect(source)) as connection, target.official() as there:
+        bodies = {bytes(row[0]) for row in connection.execute("SELECT checkpoint FROM checkpoints")}
+        orders = {body[body.index(b"tags") :][:80] for body in bodies if b"urgent" in body}
+        own, copied = (
+            {one.checkpoint["id"]: one.checkpoint["channel_values"] for one in saver.list(on("t"))}
+            for saver in (SqliteSaver(connection), there)
+        )
+        assert own == copied and len(orders) > 1
 
 
 @pytest.mark.slow
