@@ -16,6 +16,7 @@ from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import ERROR_SOURCE
 from ckpt_cli.history.tasks.branch_writes import BranchWrites
+from ckpt_cli.history.tasks.first_command import first_writes
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
@@ -123,7 +124,8 @@ class StepWalk:
             else Inspection(self._reader, ref).taken(self._parent, stored)
         )
         after = self.line.at(state, taken.writes, grown=made_by_run, lost=taken.lost, credited=step_writes)
-        writes = self._writes(step_nodes, ref, step_writes)
+        first = [RecordedWrite("", None, channel, value, True) for channel, value in first_writes(state)]
+        writes = first or self._writes(step_nodes, ref, step_writes)
         damage = state.damage or (parent.damage if parent is not None else "")
         doubt = doubt or (f"a part can't be read: {damage}" if damage else doubt_of(attribution, ref, step_writes))
         older = self._parent.versions if self._parent is not None else {}
@@ -161,7 +163,7 @@ class StepWalk:
     def _early_of(self, step: WalkedStep, attribution: WriteAttribution) -> dict[str, list[Any]]:
         if step.source not in _IN_RUNS or not has_grown(step.began, step.made):
             return {}
-        written = {} if step.source == "input" else step.written
+        written = step.by_command if step.source == "input" else step.written
         return without_later_items(step.began, step.made, written, partial(self._later_steps, attribution, step.ref))
 
     def _later_steps(self, attribution: WriteAttribution, ref: Ref) -> Iterator[LaterStep]:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
@@ -17,6 +19,7 @@ from ckpt_cli.commands.log import log
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.commands.tree import tree
 from tests.commands.asking import at, look
+from tests.commands.test_verify_honest import verified
 
 ON: Any = {"configurable": {"thread_id": "t"}}
 
@@ -212,3 +215,32 @@ def test_delete_after_a_command_says_what_runs_without_it(
         assert (list(after.next), after.config) == (due, before.config)
     assert f"are deleted; {'next: last' if due else 'nothing runs next'}\n" in said
     assert "deleted with these writes: the values of a Command (log), the goto of a Command (first)" in said
+
+
+class Begun(TypedDict, total=False):
+    """Channels of several kinds that a Command writes to."""
+
+    jobs: list[Any]
+    prefs: dict[str, Any]
+    n: int
+    log: Annotated[list[Any], operator.add]
+    messages: Annotated[list[Any], add_messages]
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_command_may_begin_a_thread(durability: Any, tmp_path: Path) -> None:
+    """LangGraph applies it before it stores the first checkpoint, and once more by the task that takes the input."""
+    path, config = tmp_path / "c.sqlite", {"configurable": {"thread_id": "t"}}
+    builder = StateGraph(Begun)
+    builder.add_node("prep", lambda state: {"n": state.get("n", 0) + 1, "log": ["p"], "messages": [HumanMessage("x")]})
+    builder.add_edge(START, "prep")
+    update = {"jobs": [1, 2], "prefs": {"a": 1}, "log": ["c"], "messages": [HumanMessage("hey", id="1")]}
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(checkpointer=saver)
+        app.invoke(Command(update=update, goto="prep"), config, durability=durability)
+        for number in range(10):
+            app.invoke({"jobs": [number, 8, 6], "messages": [HumanMessage("more")]}, config, durability=durability)
+    [thread] = verified(str(path))[1]
+    assert {one.verdict for one in thread.findings} <= {"unknown"}
+    assert durability == "exit" or {one.kind for one in thread.findings} == {"writes-alone"}
+    assert {step.verdict for step in at(path, replay, "t", to="@").steps} <= {"agrees", "unknown"}
