@@ -204,12 +204,15 @@ class Origins:
     def _of_several_steps(self, reads: StepReads, checkpoint_id: str, ran: Sequence[str], explains: Explains) -> Credit:
         """The one task whose write has the part. The writes of a run's inner steps are stored for delta channels only.
 
-        See `WriteAttribution.spans_steps`; the paths of these writes begin with their step.
+        See `WriteAttribution.spans_steps`; the paths of these writes begin with their step. A ``Command`` that is given
+        as input leaves nothing in ``versions_seen``.
         """
         inner = [w for w in self._own(reads, checkpoint_id) if w.row.task_path.startswith("~~")]
         fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if explains(one.values or ())]
-        why = "only the last of several steps is stored, without their writes"
-        return credit(Writers(fitting), explains) if len(fitting) == 1 else candidates_of(ran, why)
+        if len(fitting) == 1:
+            return credit(Writers(fitting), explains)
+        why = "only the last of several steps is stored, without their writes and the names of what Sends called"
+        return candidates_of(ran if START in ran else [*ran, START], why)
 
     def _begins_late(self, reads: StepReads, checkpoint_id: str) -> bool:
         """Whether the first checkpoint of a thread was made by more than one step."""

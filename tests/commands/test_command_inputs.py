@@ -15,6 +15,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.blame import blame
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.commands.tree import tree
@@ -244,3 +245,15 @@ def test_a_command_may_begin_a_thread(durability: Any, tmp_path: Path) -> None:
     assert {one.verdict for one in thread.findings} <= {"unknown"}
     assert durability == "exit" or {one.kind for one in thread.findings} == {"writes-alone"}
     assert {step.verdict for step in at(path, replay, "t", to="@").steps} <= {"agrees", "unknown"}
+
+
+def test_a_command_may_have_given_what_only_the_last_step_has(tmp_path: Path) -> None:
+    """Under "exit" nothing shows a Command: `blame` has the input among the candidates, beside the nodes that ran."""
+    path = tmp_path / "c.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph(saver)
+        app.invoke(Command(goto="last", update={"log": ["first"]}), ON, durability="exit")
+        app.invoke(Command(goto="last", update={"log": ["second"]}), ON, durability="exit")
+    by_value = {one.value: one.since for one in at(path, blame, "t", "log").lines}
+    assert {"first", "second"} <= by_value.keys()
+    assert all("input" in one.candidates and "last" in one.candidates for one in by_value.values())
