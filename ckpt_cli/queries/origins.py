@@ -14,7 +14,7 @@ from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_next
-from ckpt_cli.history.tasks.write_makers import is_of_run, path
+from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
@@ -31,7 +31,13 @@ from ckpt_cli.views.blame import Origin
 
 _Made = list[tuple[Credit, str | None]]
 _AT_ONCE = 100
+_BY_COMMAND = "a Command wrote to it where the step began, and may have been given to another run from there"
 _COPIES = 50  # siblings that are read to find the original of a copy
+
+
+def _with_input(ran: Sequence[str]) -> Sequence[str]:
+    """The nodes that ran, and the input: a ``Command`` that is given as one leaves nothing in ``versions_seen``."""
+    return ran if START in ran else [*ran, START]
 
 
 class Origins:
@@ -180,11 +186,14 @@ class Origins:
             return credit(writers, explains, partial(self._proved.made, reads.reader, number))
         if attribution.takes_input(checkpoint_id):
             return Credit("input")
+        if given := self._by_command(reads, checkpoint_id):
+            return Credit("input") if explains([w.value for w in given if w.read]) else candidates_of(ran, _BY_COMMAND)
         if attribution.credited(checkpoint_id) is not None:
             if self._proved.emptied_itself(reads.reader, number):
                 return Credit("channel")
             return candidates_of(ran, "no stored write of this step went to the channel", is_unwritten=True)
-        return candidates_of(ran, "the writes of this step aren't stored")
+        may_be_command = source == "loop" and attribution.note(checkpoint_id).outputs is None
+        return candidates_of(_with_input(ran) if may_be_command else ran, "the writes of this step aren't stored")
 
     def _edited(self, reads: StepReads, checkpoint_id: str) -> State | None:
         """The sibling that an update was made from and beside; None for others."""
@@ -204,15 +213,14 @@ class Origins:
     def _of_several_steps(self, reads: StepReads, checkpoint_id: str, ran: Sequence[str], explains: Explains) -> Credit:
         """The one task whose write has the part. The writes of a run's inner steps are stored for delta channels only.
 
-        See `WriteAttribution.spans_steps`; the paths of these writes begin with their step. A ``Command`` that is given
-        as input leaves nothing in ``versions_seen``.
+        See `WriteAttribution.spans_steps`; the paths of these writes begin with their step.
         """
         inner = [w for w in self._own(reads, checkpoint_id) if w.row.task_path.startswith("~~")]
         fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if explains(one.values or ())]
         if len(fitting) == 1:
             return credit(Writers(fitting), explains)
         why = "only the last of several steps is stored, without their writes and the names of what Sends called"
-        return candidates_of(ran if START in ran else [*ran, START], why)
+        return candidates_of(_with_input(ran), why)
 
     def _begins_late(self, reads: StepReads, checkpoint_id: str) -> bool:
         """Whether the first checkpoint of a thread was made by more than one step."""
@@ -238,6 +246,12 @@ class Origins:
         writes = reads.attribution.credited(checkpoint_id) or ()
         return [write for write in writes if write.channel == self._channel and caller(path(write)) is None]
 
+    def _by_command(self, reads: StepReads, checkpoint_id: str) -> list[TaskWrite]:
+        """The writes of a Command to the channel on the parent, which each run from there applies."""
+        parent = reads.lineage.parent(checkpoint_id) or ""
+        stored = reads.attribution.writes.get(parent, ())
+        return [write for write in stored if write.channel == self._channel and is_command(write)]
+
     def _has_writes_of_run(self, reads: StepReads, checkpoint_id: str) -> bool:
         """Whether a run under "exit" stored what went to the channel: then it is a delta channel, and all is stored."""
         return any(map(is_of_run, self._own(reads, checkpoint_id)))
@@ -251,7 +265,9 @@ class Origins:
 
     def _needs_values(self, reads: StepReads, checkpoint_id: str) -> bool:
         """Whether the values of the writes can show who made the change."""
-        return reads.attribution.note(checkpoint_id).source == "fork" or bool(self._own(reads, checkpoint_id))
+        return reads.attribution.note(checkpoint_id).source == "fork" or bool(
+            self._own(reads, checkpoint_id) or self._by_command(reads, checkpoint_id)
+        )
 
     def _read_values(self, reads: StepReads, checkpoint_ids: Sequence[str]) -> None:
         if checkpoint_ids:

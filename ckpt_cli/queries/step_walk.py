@@ -16,7 +16,7 @@ from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import ERROR_SOURCE
 from ckpt_cli.history.tasks.branch_writes import BranchWrites
-from ckpt_cli.history.tasks.first_command import first_writes
+from ckpt_cli.history.tasks.command_inputs import first_writes, with_command
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
@@ -114,7 +114,7 @@ class StepWalk:
             self._early = {}
             self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
             return WalkedStep(ref, None, before, None, doubt=error.message)
-        step_writes = attribution.credited(ref.checkpoint_id)
+        step_writes = with_command(state, parent, attribution.credited(ref.checkpoint_id), stored)
         made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
         if made_by_run and (unstored := step_nodes.unstored_results.between(self._parent, state)):
             made_by_run, doubt = False, doubt or unstored_words(unstored)

@@ -250,10 +250,29 @@ def test_a_command_may_begin_a_thread(durability: Any, tmp_path: Path) -> None:
 def test_a_command_may_have_given_what_only_the_last_step_has(tmp_path: Path) -> None:
     """Under "exit" nothing shows a Command: `blame` has the input among the candidates, beside the nodes that ran."""
     path = tmp_path / "c.sqlite"
+    builder = StateGraph(State).add_node("a", lambda _: {"log": ["a"]}).add_edge(START, "a")
     with SqliteSaver.from_conn_string(str(path)) as saver:
-        app = graph(saver)
-        app.invoke(Command(goto="last", update={"log": ["first"]}), ON, durability="exit")
-        app.invoke(Command(goto="last", update={"log": ["second"]}), ON, durability="exit")
+        app = builder.compile(checkpointer=saver)
+        app.invoke({"log": ["in"]}, ON, durability="exit")
+        app.invoke(Command(goto="a", update={"log": ["given"]}), ON, durability="exit")
     by_value = {one.value: one.since for one in at(path, blame, "t", "log").lines}
-    assert {"first", "second"} <= by_value.keys()
-    assert all("input" in one.candidates and "last" in one.candidates for one in by_value.values())
+    assert "given" in by_value and all({"input", "a"} <= {*one.candidates} for one in by_value.values())
+
+
+@pytest.mark.parametrize("second", [{"log": ["new"]}, None], ids=["an input", "again"])
+def test_each_run_from_a_checkpoint_applies_the_command_there(second: Any, tmp_path: Path) -> None:
+    """A time travel to where a Command was given: both children have what it wrote, and none of both differs."""
+    path = tmp_path / "c.sqlite"
+    builder = StateGraph(State).add_node("a", lambda s: {"log": [f"a{len(s['log'])}"]}).add_edge(START, "a")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(checkpointer=saver)
+        app.invoke({"name": "none", "log": []}, ON)
+        before = app.get_state(ON).config
+        app.invoke(Command(goto="a", update={"name": "z"}), ON)
+        app.invoke(second, before)
+        heads = [one.values.get("name") for one in app.get_state_history(ON)]
+    assert heads.count("z") >= 3
+    [thread] = verified(str(path))[1]
+    assert {(one.kind, one.verdict) for one in thread.findings} <= {("not-compared", "unknown")}
+    [one] = at(path, blame, "t", "name", at="branch:1").lines
+    assert (one.value, one.since.by) == ("z", "input")

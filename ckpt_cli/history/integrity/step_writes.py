@@ -47,9 +47,10 @@ def check_writes(step: MadeStep) -> Iterator[Fault]:
         yield from _tasks(step)
         yield from _gone(step)
         yield from _triggers(step)
+    by_command = {write.channel for write in step.stored if is_command(write)}  # each run from the parent applies them
     written = {write.channel for write in step.writes}
-    yield from _counters(step, written)
-    if not any(is_command(write) for write in step.writes):
+    yield from _counters(step, written | by_command)
+    if not by_command:
         yield from _updated(step, written)
 
 
