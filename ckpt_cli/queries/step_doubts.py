@@ -6,7 +6,7 @@ from functools import lru_cache
 from ckpt_cli.history.state.channels import ERROR, ERROR_SOURCE, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.task_ids import Place
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
-from ckpt_cli.history.tasks.write_makers import is_update
+from ckpt_cli.history.tasks.write_makers import is_command, is_update
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.values.state import TaskWrite
 
@@ -20,8 +20,10 @@ def why_incomplete(step_writes: Sequence[TaskWrite], step: int | None) -> str:
     """A reason why these can't be all writes of a step that was finished; "" if there is none.
 
     With ``durability="exit"`` a run stores its last state, and of the writes only those to delta channels. What an
-    earlier run stored stays: the question that a task asked.
+    earlier run stored stays: the question that a task asked, what a ``Command`` wrote.
     """
+    if step_writes and all(map(is_command, step_writes)):
+        return "of its tasks no writes are stored"
     if step is not None and any(write.task_id.startswith(_synthetic(step)) for write in step_writes):
         return "the run stored its last state, and writes to delta channels alone"
     tasks: dict[str, bool] = {}

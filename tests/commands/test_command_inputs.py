@@ -276,3 +276,25 @@ def test_each_run_from_a_checkpoint_applies_the_command_there(second: Any, tmp_p
     assert {(one.kind, one.verdict) for one in thread.findings} <= {("not-compared", "unknown")}
     [one] = at(path, blame, "t", "name", at="branch:1").lines
     assert (one.value, one.since.by) == ("z", "input")
+
+
+def test_a_command_that_led_nowhere_and_a_run_that_stored_no_step(tmp_path: Path) -> None:
+    """The first one's write stays at the checkpoint; it isn't all that the step of a failed "exit" run wrote."""
+    path, fails = tmp_path / "c.sqlite", list[bool]()
+
+    def end(_: Any) -> Any:
+        if fails:
+            raise OSError("down")
+        return {"log": ["end"]}
+
+    builder = StateGraph(State).add_node("a", lambda _: {"log": ["a"]}).add_node("end", end)
+    builder.add_edge(START, "a").add_edge("a", "end")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(checkpointer=saver)
+        app.invoke({"name": "x", "log": []}, ON)
+        app.invoke(Command(update={"log": ["u"]}), ON)
+        fails.append(True)
+        with pytest.raises(OSError, match="down"):
+            app.invoke(Command(update={"name": "z"}, goto="a"), ON, durability="exit")
+    [thread] = verified(str(path))[1]
+    assert {one.verdict for one in thread.findings} == {"unknown"}

@@ -1,4 +1,4 @@
-"""What a ``Command`` that a run got as its input wrote, where `write_attribution` gives it to no checkpoint.
+"""What a ``Command`` that a run got as its input wrote, where `write_attribution` doesn't know.
 
 A run applies it before its step, and stores its writes on the checkpoint from which it runs; a run that begins a thread
 stores them on a checkpoint that it never stores, and the first one has the Command itself as its input (langgraph 1.2
