@@ -17,6 +17,7 @@ from ckpt_cli.fast_start import prepare
 from ckpt_cli.lock_waits import announced
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.parameters.options import DryRun, Reason, Remember, RememberReducers, WithTriggers, Yes
+from ckpt_cli.parameters.repeated_options import refuse_two_values
 from ckpt_cli.session import KEY_ENV, ChangeOptions, Session
 from ckpt_cli.views.base import View
 
@@ -108,6 +109,13 @@ class VerbCommand(TyperCommand):
         params: list[Any] = super().get_params(ctx)
         prepare(params)
         return params
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Typer's parser, which here refuses two values for one option; at TAB a line is parsed as far as it goes."""
+        parser = super().make_parser(ctx)
+        if not ctx.resilient_parsing:
+            refuse_two_values(parser)
+        return parser
 
 
 def wire(name: str, function: Callable[..., View], *, reads: bool = True) -> "Command":
