@@ -24,6 +24,7 @@ from ckpt_cli.history.reducers.reducers import (
     ChannelStep,
     Evidence,
     Reducer,
+    TooManyWrites,
     Unfit,
 )
 from ckpt_cli.history.reducers.shown_cases import size_of
@@ -211,7 +212,8 @@ class Reducers(GraphEvidence):
         """Why the recorded steps of a channel don't decide what these writes make."""
         if candidates and not outcomes:
             kinds = ", ".join(one.reducer.name for one in candidates)
-            return UsageError(f"channel {channel!r} can't take several writes in one step: its reducer is {kinds}")
+            message = f"channel {channel!r} can't take several writes in one step: its reducer is {kinds}"
+            return UsageError(message, hint=self._ways_with_one_write(channel))
         hint = self.ways_without_proof(channel)
         if outcomes:
             return ambiguous(channel, tally, [one.reducer for one, _ in outcomes], hint)
@@ -226,7 +228,8 @@ class Reducers(GraphEvidence):
         except Unfit as error:
             option = command("ckpt operations", options=("--forget-reducer", channel))
             forget = f"it was remembered for this database; `{option}` forgets it"
-            hint = forget if is_remembered else self.ways_without_proof(channel)
+            ways = self._ways_with_one_write if isinstance(error, TooManyWrites) else self.ways_without_proof
+            hint = forget if is_remembered else ways(channel)
             message = f"reducer {reducer.name} can't apply that to channel {channel!r}: {error}"
             raise UsageError(message, hint=hint) from error
         self.used[channel] = f"{reducer.name} ({'remembered' if is_remembered else 'as you say'})"
@@ -234,11 +237,32 @@ class Reducers(GraphEvidence):
 
     def ways_without_proof(self, channel: str) -> str:
         """The hint for a channel whose reducer isn't proven: name it, for once or for this database, or `edit`."""
-        thread_id, ns, checkpoint_id = self._ref
-        is_head = self._reader.head(thread_id, ns).checkpoint_id == checkpoint_id
-        words = [thread_id] if is_head else [thread_id, self._reader.short(thread_id)(checkpoint_id)]
-        options = ["--set", f"{spell([channel])}=JSON", *ns_option(ns)]
+        revision = self._revision()
+        words = [self._ref.thread_id, *([] if revision == "@" else [revision])]
+        options = ["--set", f"{spell([channel])}=JSON", *ns_option(self._ref.ns)]
         return (
             f"--reducer {argument(channel + '=NAME')} names it, and --remember keeps that for this database; "
             f"`{command('ckpt edit', *words, options=options)}` needs no reducer; NAME is one of {', '.join(names())}"
         )
+
+    def _ways_with_one_write(self, channel: str) -> str:
+        """The hint for several writes in a step to a channel that takes one.
+
+        If finished tasks made them, LangGraph raises the same error in every run, also after the nodes are changed, as
+        it applies the stored writes first. Below a new checkpoint it runs the tasks again.
+        """
+        other = f"--reducer {argument(channel + '=NAME')} names the reducer, if your graph has another one; "
+        tasks = {write.task_id for write in self._reader.writes(self._ref) if write.channel == channel}
+        if len(tasks) < 2:
+            return f"{other}else only one update of a step may write to it"
+        options = ["--at", self._revision(), *ns_option(self._ref.ns)]
+        return (
+            f"{other}else every run ends with an error here: let only one of the nodes write to it, and then "
+            f"`{command('ckpt rollback', self._ref.thread_id, options=options)}` lets them run again"
+        )
+
+    def _revision(self) -> str:
+        """A revision that names the checkpoint where the change starts."""
+        thread_id, ns, checkpoint_id = self._ref
+        is_head = self._reader.head(thread_id, ns).checkpoint_id == checkpoint_id
+        return "@" if is_head else self._reader.short(thread_id)(checkpoint_id)
