@@ -45,7 +45,15 @@ class DatabaseUnreachable(CkptError):
 
 
 class NoCheckpoints(DatabaseUnreachable):
-    """The database can be opened, but it doesn't have LangGraph's tables."""
+    """The database can be opened, but it doesn't have LangGraph's tables.
+
+    Attributes:
+        maker: what of LangGraph's own saver makes them; "" if nothing does, as something else is in their place.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", maker: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.maker = maker
 
 
 class DatabaseDamaged(DatabaseUnreachable):

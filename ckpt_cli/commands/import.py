@@ -9,6 +9,7 @@ from ckpt_cli.completion.names import complete_thread
 from ckpt_cli.errors import NotFound
 from ckpt_cli.parameters.options import Threads
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
+from ckpt_cli.queries.copy_target import open_target
 from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.session import Session
 from ckpt_cli.views.bulk import BulkView
@@ -59,4 +60,5 @@ def import_(
         ids = [thread.thread_id for thread in heads]
         if not ids:
             raise NotFound("no thread is selected; nothing was written")
+        open_target(session)
         return import_threads(origin, session, ids, rename or (), skip_refused=skip_refused)

@@ -100,9 +100,12 @@ def no_database(location: str, what: str = "database", hint: str = "") -> Databa
     return DatabaseUnreachable(f"{location}: no such {what}", hint=hint or "check the name behind the last /")
 
 
-def no_checkpoints(location: str, hint: str) -> NoCheckpoints:
-    """The database exists but isn't LangGraph's; the hint lists its contents or other places to look."""
-    return NoCheckpoints(f"{location}: no LangGraph checkpoints in it", hint=hint)
+def no_checkpoints(location: str, hint: str, maker: str = "") -> NoCheckpoints:
+    """The database exists but isn't LangGraph's; the hint lists its contents or other places to look.
+
+    `maker` is what of LangGraph's own saver makes its tables in such a database.
+    """
+    return NoCheckpoints(f"{location}: no LangGraph checkpoints in it", hint=hint, maker=maker)
 
 
 def no_table(location: str, name: str, what: str) -> DatabaseUnreachable:

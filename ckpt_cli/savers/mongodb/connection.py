@@ -75,7 +75,8 @@ class Connection:
                 self.address = self.address._replace(collection=collection, writes=writes)
                 return sorted(types), self.address
         hint = "the URL's path names the database, ?collection= and ?writes_collection= the collections"
-        raise faults.no_checkpoints(self.address.location, f"it has no collection {pairs[0][0]!r}: {hint}")
+        hint = f"it has no collection {pairs[0][0]!r}: {hint}"
+        raise faults.no_checkpoints(self.address.location, hint, "MongoDBSaver(client, database)")
 
     def marks(self) -> tuple[str, str]:
         """The collections' UUIDs, and an id of the running server; "" where there is none.

@@ -66,7 +66,7 @@ def detect(connection: Connection, keys: Keys, index: Index | None) -> Schema:
     documents = [fields for fields in _documents(connection, sample) if any(fields.values())]
     if not documents and index is None and not _has_index(connection, keys):
         hint = "the URL's path is the number of the database, ?checkpoint_prefix= the start of its keys"
-        raise no_checkpoints(connection.address.location, hint)
+        raise no_checkpoints(connection.address.location, hint, "RedisSaver.setup()")
     shallow = bool(documents) and not any(fields["$.parent_checkpoint_id"] for fields in documents)
     misnamed = any(not fields["$.checkpoint_ts"] and _is_misnamed(fields) for fields in documents)
     facts = {} if (connection.is_cluster or index is not None) else {"note": "each command scans the database's keys"}

@@ -82,7 +82,7 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultR
     letter = _letter(checkpoints, writes)
     if not letter:
         hint = f"its tables: {', '.join(own)}" if own else "it has no tables"
-        raise NotCheckpoints(f"{path} holds no LangGraph checkpoints", hint=hint)
+        raise NotCheckpoints(f"{path} holds no LangGraph checkpoints", hint=hint, maker="SqliteSaver.setup()")
     return Schema(
         letter=letter,
         columns=_expressions(checkpoints, writes),
