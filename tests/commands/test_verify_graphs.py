@@ -604,3 +604,17 @@ def test_sends_of_a_command_that_is_the_input_were_sent(recorded: Recorded) -> N
     graph.invoke(Command(goto=[Send("work", {"q": "1"}), Send("work", {"q": "2"})]), CONFIG)
     assert graph.invoke(Command(goto=Send("work", {"q": "3"})), CONFIG)["log"][-1] == "3"
     assert recorded.findings() == []
+
+
+def test_questions_that_langgraph_adds_to_what_an_entrypoint_returned(recorded: Recorded) -> None:
+    """A run under "exit" that asks stores the output of the run before with its own questions in it."""
+
+    @entrypoint(checkpointer=recorded.saver)
+    def flow(given: dict[str, Any]) -> Any:
+        return {"a": interrupt("?")} if given["ask"] else {"n": 1}
+
+    flow.invoke({"ask": False}, CONFIG, durability="exit")
+    returned = flow.invoke({"ask": True}, CONFIG, durability="exit")
+    assert "__interrupt__" in flow.get_state(CONFIG).values and returned["n"] == 1
+    found = {(one.kind, one.verdict) for one in recorded.findings()}
+    assert ("changed-without-version", "unknown") in found and {verdict for _, verdict in found} == {"unknown"}

@@ -15,6 +15,7 @@ from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.oddities import Oddity, oddity
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Reducer
+from ckpt_cli.history.state.channels import INTERRUPT
 from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same, sort_key
@@ -36,6 +37,12 @@ class Change(StrEnum):
     """The same of a set that has more elements: a barrier gives its own set to a checkpoint that is stored late.
 
     langgraph 1.2 ``channels/named_barrier_value.py: checkpoint``.
+    """
+    ASKED = "asked"
+    """The same of a dict that has, or no longer has, the questions of a run that began with it and was interrupted.
+
+    LangGraph adds them to the output of that run, which is what an entrypoint returned before (1.2 ``pregel/_loop.py:
+    _suppress_interrupt``); the checkpoint is stored with ``durability="exit"`` after that.
     """
     UNVERSIONED = "unversioned"
     """The same, and the value is one that code can't change in place."""
@@ -143,8 +150,16 @@ def channel_facts(
         return ChannelFacts(Change.CAME_BACK, empties)
     if _is_grown_set(step.before, step.after):
         return ChannelFacts(Change.GREW, empties)
+    if _differ_in_questions(step.before, step.after):
+        return ChannelFacts(Change.ASKED, empties)
     is_mutable = any(isinstance(value, MUTABLE) for value in (step.before, step.after))
     return ChannelFacts(Change.IN_PLACE if is_mutable else Change.UNVERSIONED, empties)
+
+
+def _differ_in_questions(before: Any, after: Any) -> bool:
+    if not isinstance(before, dict) or not isinstance(after, dict) or (INTERRUPT in before) == (INTERRUPT in after):
+        return False
+    return same(*({key: value for key, value in one.items() if key != INTERRUPT} for one in (before, after)))
 
 
 def _is_grown_set(before: Any, after: Any) -> bool:

@@ -194,6 +194,10 @@ _UNWRITTEN = {
         Verdict.UNKNOWN,
         "its set has more elements without a new version, as that of a NamedBarrierValue has that is stored late",
     ),
+    Change.ASKED: (
+        Verdict.UNKNOWN,
+        "it differs in __interrupt__ alone, which LangGraph adds to what an entrypoint returned when the next run asks",
+    ),
     Change.STORED_WHOLE: (
         Verdict.UNKNOWN,
         "its value is stored whole here, and no reducer is proven that makes it of the writes before",
