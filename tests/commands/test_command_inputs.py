@@ -228,8 +228,9 @@ class Begun(TypedDict, total=False):
     messages: Annotated[list[Any], add_messages]
 
 
+@pytest.mark.parametrize("as_pairs", [False, True], ids=["a dict", "pairs"])
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_a_command_may_begin_a_thread(durability: Any, tmp_path: Path) -> None:
+def test_a_command_may_begin_a_thread(durability: Any, as_pairs: bool, tmp_path: Path) -> None:
     """LangGraph applies it before it stores the first checkpoint, and once more by the task that takes the input."""
     path, config = tmp_path / "c.sqlite", {"configurable": {"thread_id": "t"}}
     builder = StateGraph(Begun)
@@ -238,7 +239,8 @@ def test_a_command_may_begin_a_thread(durability: Any, tmp_path: Path) -> None:
     update = {"jobs": [1, 2], "prefs": {"a": 1}, "log": ["c"], "messages": [HumanMessage("hey", id="1")]}
     with SqliteSaver.from_conn_string(str(path)) as saver:
         app = builder.compile(checkpointer=saver)
-        app.invoke(Command(update=update, goto="prep"), config, durability=durability)
+        given = [*update.items()] if as_pairs else update
+        app.invoke(Command(update=given, goto="prep"), config, durability=durability)
         for number in range(10):
             app.invoke({"jobs": [number, 8, 6], "messages": [HumanMessage("more")]}, config, durability=durability)
     [thread] = verified(str(path))[1]

@@ -26,7 +26,8 @@ def first_writes(state: State) -> Iterator[tuple[str, Any]]:
         return
     update = (given.fields or {}).get("update")
     pairs = update if isinstance(update, list) else fields(update).items()
-    yield from ((pair[0], pair[1]) for pair in pairs if len(pair) == 2 and isinstance(pair[0], str))
+    named = (pair for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2)
+    yield from ((channel, value) for channel, value in named if isinstance(channel, str))
 
 
 def with_command(
