@@ -70,7 +70,7 @@ class Doubtful:
                 return f"the operation log {path} belongs to another database that was at this address"
             case Doubt.DONE_ELSEWHERE:
                 elsewhere = f"it was done to {shown}, which had the same rows, or this one was restored since"
-                return f"nothing that the operation log {path} has is in this database: {elsewhere}"
+                return f"nothing of the last changes in the operation log {path} is in this database: {elsewhere}"
         return f"nothing proves that the operation log {path} belongs to this database: none of its rows is here"
 
     @property
@@ -98,13 +98,15 @@ class Doubtful:
             case Doubt.OTHER:
                 return contradicted(self.log, self.ref)
             case Doubt.DONE_ELSEWHERE:
-                return Refused(f"{self.note}; nothing was written")
+                return Refused(
+                    f"{self.note}; nothing was written", hint="if it belongs to this database, add --same-database"
+                )
         return unproven(self.log)
 
     @property
     def may_be_trusted(self) -> bool:
         """Whether ckpt uses this log if a person adds `--same-database`."""
-        return self.doubt in (Doubt.UNPROVEN, Doubt.CLONE)
+        return self.doubt in (Doubt.UNPROVEN, Doubt.CLONE, Doubt.DONE_ELSEWHERE)
 
 
 @dataclass(slots=True)

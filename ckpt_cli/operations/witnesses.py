@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ckpt_cli.errors import Failed, Refused
-from ckpt_cli.model import Checkpoint, Ref, Row, WriteKey
+from ckpt_cli.model import Checkpoint, Ref, Row, RowChange, WriteKey
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.operation import Evidence, Phase
 from ckpt_cli.operations.proofs import RowKeys
@@ -215,20 +215,29 @@ def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
 def is_as_before(saver: Saver, log: OperationLog) -> bool:
     """Whether the newest rows that a log's finished operations changed are all as they were before.
 
-    Then the operations were done to a copy of the database, or it was restored since; False if there is no such row.
+    Then the operations were done to a copy of the database, or it was restored since. A row that an operation added,
+    and whose thread is gone, shows neither: an application may have deleted the thread. False if no row shows anything.
     """
     done = (one.number for one in log.operations_and_parts() if one.phase is Phase.DONE)
     changes = (change for number in done for change in log.changes(number) if change.before != change.after)
-    compared = 0
+    shown = False
     with suppress(Refused):  # the bundle of its rows is gone
-        while some := list(islice(changes, min(_ROWS, _COMPARED - compared))):
+        compared = islice(changes, _COMPARED)
+        while some := list(islice(compared, _ROWS)):
             now = saver.currents([(change.relation, change.key) for change in some])
             for change, row in zip(some, now, strict=True):
                 if not is_image(saver, change.relation, row, change.before):
                     return False
-            compared += len(some)
-        return compared > 0
+                shown = shown or change.before is not None or _has_thread(saver, change)
+        return shown
     return False
+
+
+def _has_thread(saver: Saver, change: RowChange) -> bool:
+    """Whether the thread of a row has checkpoints."""
+    record = saver.record_of(change.relation, change.key)
+    ref = record.ref if isinstance(record, WriteKey) else record
+    return isinstance(ref, Ref) and saver.thread(ref.thread_id) is not None
 
 
 def confirm(saver: Saver, log: OperationLog) -> None:

@@ -170,7 +170,7 @@ def test_an_original_does_not_inherit_from_a_copy(words: tuple[str, ...], tmp_pa
     before = dump(path)
     said = ckpt(capsys, path, "operations")
     assert f"it was done to {copy}, which had the same rows" in said and "done\t" not in said
-    assert "nothing that the operation log" in ckpt(capsys, path, "undo", "--yes", code=7)
+    assert "nothing of the last changes in the operation log" in ckpt(capsys, path, "undo", "--yes", code=7)
     assert dump(path) == before
     ckpt(capsys, moved, "undo", "--yes")
     assert dump(moved) == before
@@ -178,6 +178,20 @@ def test_an_original_does_not_inherit_from_a_copy(words: tuple[str, ...], tmp_pa
     assert "1\t" in ckpt(capsys, path, "operations").partition("done")[0]
     ckpt(capsys, path, "undo", "--yes")
     assert dump(path) == before
+
+
+def test_a_moved_database_whose_changed_thread_is_gone_keeps_its_log(tmp_path: Path, capsys: Say) -> None:
+    """An application deleted the thread that ckpt had changed: that shows no copy."""
+    path, moved = tmp_path / "path.sqlite", tmp_path / "moved.sqlite"
+    assert run(["demo", str(path)]) == 0
+    ckpt(capsys, path, "tag", "support-39", "@", "keep")
+    ckpt(capsys, path, "edit", "support-40", "--set", "route=1", "--yes")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table in ("checkpoints", "writes"):
+            connection.execute(f"DELETE FROM {table} WHERE thread_id = 'support-40'")
+    path.rename(moved)
+    assert "keep" in ckpt(capsys, moved, "tag", "--list")
+    assert "edit" in ckpt(capsys, moved, "operations")
 
 
 @pytest.mark.parametrize("number", [0, 7], ids=["other threads", "the same threads"])
