@@ -8,30 +8,26 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.values.forms import Form
 from ckpt_cli.values.node import Node, Opened
-from ckpt_cli.values.well_known_types import arguments, text
+from ckpt_cli.values.well_known_types import arguments
 
 
 class _Kind(NamedTuple):
-    """How a type's objects are made of nodes, and recorded again (langgraph-checkpoint 4.3 ``serde/jsonplus.py``)."""
+    """How a type's objects are made, and recorded again (langgraph-checkpoint 4.3 ``serde/jsonplus.py``)."""
 
-    make: Callable[[Node], Any]
+    make: Callable[..., Any]
     form: Form
     state: Callable[[Any], Any]
 
 
-def _decimal(node: Node) -> Any:
+def _decimal(*args: Any, **kwargs: Any) -> Any:
     from decimal import Decimal
 
-    return Decimal(text(node) or "")
+    return Decimal(*args, **kwargs)
 
 
 _KINDS = {
     "decimal.Decimal": _Kind(_decimal, Form.VALUE, str),
-    "datetime.timedelta": _Kind(
-        lambda node: timedelta(*arguments(node)[0]),
-        Form.ARGS,
-        lambda span: [span.days, span.seconds, span.microseconds],
-    ),
+    "datetime.timedelta": _Kind(timedelta, Form.ARGS, lambda span: [span.days, span.seconds, span.microseconds]),
 }
 
 
@@ -40,8 +36,13 @@ def is_summable(value: Any) -> bool:
     return isinstance(value, Node) and value.type in _KINDS
 
 
-def sum_of(parts: Sequence[Node]) -> Node:
+def sum_of(parts: Sequence[Node], *, begins: bool = False) -> Node:
     """The sum of objects of one type.
+
+    Args:
+        parts: the objects, at least one.
+        begins: whether they are added to what Python makes of the type without arguments, as where a channel begins
+            (langgraph 1.2 ``channels/binop.py: __init__``); a Decimal may look otherwise then.
 
     Raises:
         ValueError: they are of several types, or can't be read, or Python has no sum of them.
@@ -51,7 +52,14 @@ def sum_of(parts: Sequence[Node]) -> Node:
         raise ValueError("objects of several types")
     kind = _KINDS[first.type]
     try:
-        total = reduce(add, map(kind.make, parts))
+        total = reduce(add, [*([kind.make()] if begins else []), *(_made(kind, part) for part in parts)])
     except (ArithmeticError, TypeError, IndexError) as error:
         raise ValueError("no sum of these values") from error
     return Node(Opened(first.module, first.name, kind.form, kind.state(total)))
+
+
+def _made(kind: _Kind, node: Node) -> Any:
+    args, kwargs = arguments(node)
+    if not args and not kwargs:
+        raise ValueError("a value that can't be read")
+    return kind.make(*args, **kwargs)

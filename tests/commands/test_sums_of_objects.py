@@ -15,6 +15,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 
 from ckpt_cli.app import run
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.sums import sum_of
 from tests.commands.test_verify_honest import verified
 from tests.graphs.building import on
 
@@ -89,3 +91,22 @@ def test_first_values_show_no_reducer(made: Made, channel: str, capsys: pytest.C
     assert made.graph.get_state(on("t3")).values[channel] == SPENT[channel]
     made.graph.update_state(on("t3"), {channel: MORE[channel]}, as_node="spend")
     assert made.graph.get_state(on("t3")).values[channel] != MORE[channel]
+
+
+@pytest.mark.parametrize("first", ["1E+2", "1.50", "123456789012345678901234567890.12345"])
+def test_a_channel_of_decimals_begins_with_zero(made: Made, first: str) -> None:
+    """LangGraph adds the first write to `Decimal()`, which spells and rounds it: each step is explained by a sum."""
+    for number in range(10):
+        made.graph.invoke({"q": "more", "fee": Decimal(first if number == 0 else number)}, on("t"))
+    [thread] = verified(str(made.path), threads=["t"])[1]
+    reducers = {one.channel: one.evidence for one in thread.channels}
+    assert reducers["fee"].startswith("sum (") and "fee" not in {one.channel for one in thread.findings}
+
+
+def test_a_span_that_cannot_be_read_has_no_sum() -> None:
+    """It isn't taken for a span of nothing."""
+    span = Node(Opened("datetime", "timedelta", Form.ARGS, [0, 5, 0]))
+    assert sum_of([span, Node(Opened("datetime", "timedelta", Form.KWARGS, {"seconds": 9}))]).state == [0, 14, 0]
+    for other in (Form.BROKEN, Form.OPAQUE):
+        with pytest.raises(ValueError, match="can't be read"):
+            sum_of([span, Node(Opened("datetime", "timedelta", other, None))])

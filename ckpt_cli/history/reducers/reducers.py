@@ -126,7 +126,7 @@ def _sum(before: Any, writes: Sequence[Any]) -> Any:
     parts = [part for part in (before, *writes) if part is not ABSENT]
     if parts and all(map(is_summable, parts)):
         try:
-            return sum_of(parts)
+            return sum_of(parts, begins=before is ABSENT)
         except ValueError as error:
             raise Unfit(str(error)) from error
     if not parts or not all(isinstance(part, int | float) for part in parts):
