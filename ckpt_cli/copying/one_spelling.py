@@ -10,6 +10,7 @@ from typing import Any
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Payload
 from ckpt_cli.values.same import same
+from ckpt_cli.values.state import Version
 
 _VERSIONS = 4  # of each channel; branches of a thread may have different ones in turn
 
@@ -23,15 +24,23 @@ class OneSpelling:
 
     def __init__(self, decode: Callable[[Payload], Any]) -> None:
         self._decode = decode
-        self._first: dict[tuple[str, str], dict[Any, Payload]] = {}
+        self._ns: str | None = None
+        self._first: dict[str, dict[Version, Payload]] = {}
 
     def of(self, ns: str, body: Mapping[str, Any], channels: Mapping[str, Payload]) -> dict[str, Payload]:
-        """The channels of a checkpoint, each as the first checkpoint with the same version of it has an equal value."""
-        versions = named(body.get("channel_versions"))
-        return {name: self._spelled((ns, name), versions.get(name), one) for name, one in channels.items()}
+        """The channels of a checkpoint, each as the first checkpoint with the same version of it has an equal value.
 
-    def _spelled(self, place: tuple[str, str], version: Any, payload: Payload) -> Payload:
-        known = self._first.setdefault(place, {})
+        The checkpoints of a namespace come one after the other.
+        """
+        if ns != self._ns:
+            self._ns, self._first = ns, {}
+        versions = named(body.get("channel_versions"))
+        return {name: self._spelled(name, versions.get(name), one) for name, one in channels.items()}
+
+    def _spelled(self, channel: str, version: Any, payload: Payload) -> Payload:
+        if not isinstance(version, Version):  # none, or damaged
+            return payload
+        known = self._first.setdefault(channel, {})
         if (first := known.get(version)) is None:
             known[version] = payload
             if len(known) > _VERSIONS:
