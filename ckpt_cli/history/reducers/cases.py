@@ -41,6 +41,7 @@ _KEY = "a key under which it has already"
 _OBJECT = "an object that it has already"
 HELD, REPLACED = "a value that it has already", "another value than it has"
 _FIELDS = 20  # fields of an object under a key that are compared
+_MOST = 200  # cases of a channel that are kept, if each step has fields of other names; the rest counts as not met
 _TEXTS = "these two texts, of which it keeps one"
 PAIRS = 8
 """A `max` that is right about so many pairs of texts goes by the alphabet; of fewer, each must have been shown."""
@@ -104,12 +105,15 @@ def unmet(
     found = cases(reducers, before, writes) | (empty_cases(reducers, before, writes) if empty else set())
     if len(_pairs_of(met)) >= PAIRS:
         found = {case for case in found if not _pairs_of(case)}
-    return min((case[0].partition("\0")[0] for case in found if {*met}.isdisjoint(case)), default="")
+    known = {*met}
+    return min((case[0].partition("\0")[0] for case in found if known.isdisjoint(case)), default="")
 
 
 def add_met(met: set[str], found: Collection[Case]) -> None:
-    """Add the cases of a step to those that were met; of pairs of texts only as many as `unmet` asks for."""
-    is_full = len(found) and len(_pairs_of(met)) >= PAIRS
+    """Add the cases of a step to those that were met, up to a bound; of pairs of texts only those `unmet` asks for."""
+    if not found or len(met) >= _MOST:
+        return
+    is_full = len(_pairs_of(met)) >= PAIRS
     met.update(case[0] for case in found if not (is_full and _pairs_of(case)))
 
 

@@ -25,9 +25,9 @@ def first_writes(state: State) -> Iterator[tuple[str, Any]]:
     if given.type != "langgraph.types.Command":
         return
     update = (given.fields or {}).get("update")
-    pairs = update if isinstance(update, list) else fields(update).items()
-    named = (pair for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2)
-    yield from ((channel, value) for channel, value in named if isinstance(channel, str))
+    pairs = update if isinstance(update, list) else [*fields(update).items()]
+    if all(isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
+        yield from ((channel, value) for channel, value in pairs)
 
 
 def with_command(

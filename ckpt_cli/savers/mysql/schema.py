@@ -112,7 +112,8 @@ def detect(location: str, query: Query) -> Schema:
     names = list(kinds)
     if missing_parts(columns):
         hint = f"its tables: {', '.join(names)}" if names else "it has no tables that this user may see"
-        raise no_checkpoints(location, hint, "PyMySQLSaver.setup()")
+        maker = "PyMySQLSaver.setup()" if not {*TABLES}.intersection(names) else ""
+        raise no_checkpoints(location, hint, maker)
     version = _version(query) if MIGRATIONS in names else None
     others = tuple(name for name in names if name not in (*TABLES, MIGRATIONS))
     return Schema(layout_of(columns, version), collations, computed, others)

@@ -120,7 +120,8 @@ def detect(connection: Connection) -> Schema:
 def _no_checkpoints(connection: Connection, missing: list[str]) -> DatabaseUnreachable:
     location = connection.address.location
     if CHECKPOINTS in missing or len(missing) > 1:
-        return no_checkpoints(location, _hint_what_exists(connection), "PostgresSaver.setup()")
+        maker = "PostgresSaver.setup()" if {*TABLES} <= {*missing} else ""
+        return no_checkpoints(location, _hint_what_exists(connection), maker)
     return no_checkpoints(location, f"LangGraph's tables have a {missing[0]}, these don't")
 
 

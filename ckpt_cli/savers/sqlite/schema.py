@@ -82,7 +82,8 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultR
     letter = _letter(checkpoints, writes)
     if not letter:
         hint = f"its tables: {', '.join(own)}" if own else "it has no tables"
-        raise NotCheckpoints(f"{path} holds no LangGraph checkpoints", hint=hint, maker="SqliteSaver.setup()")
+        maker = "SqliteSaver.setup()" if _OWN_TABLES.isdisjoint(own) else ""
+        raise NotCheckpoints(f"{path} holds no LangGraph checkpoints", hint=hint, maker=maker)
     return Schema(
         letter=letter,
         columns=_expressions(checkpoints, writes),
