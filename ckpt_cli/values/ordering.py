@@ -46,7 +46,7 @@ def is_less(a: Any, b: Any, *, supposing: bool = False) -> bool:
             return len(ours) < len(theirs)
         a, b = pair
     try:
-        return bool(_made(a) < _made(b))
+        return bool(python_value(a) < python_value(b))
     except (TypeError, ValueError, ArithmeticError) as error:
         raise Unordered from error
 
@@ -58,7 +58,7 @@ def is_equal(a: Any, b: Any) -> bool:
     if not (isinstance(a, Node) and isinstance(b, Node)):
         return False
     try:
-        return bool(_made(a) == _made(b))
+        return bool(python_value(a) == python_value(b))
     except Unordered:
         return False
 
@@ -70,7 +70,7 @@ def is_ordered(value: Any) -> bool:
             return True
         value = parts[0][0]
     try:
-        _made(value)
+        python_value(value)
     except Unordered:
         return False
     return True
@@ -106,7 +106,7 @@ def sign(value: Any) -> int | None:
     if isinstance(value, list | tuple):
         return 1 if value else 0
     try:
-        made = _made(value)
+        made = python_value(value)
         start = type(made)()
         return int(made > start) - int(made < start)
     except (TypeError, ArithmeticError, Unordered):
@@ -146,11 +146,11 @@ _PYTHON_MODULES = frozenset({"builtins", "datetime", "zoneinfo", "re", "collecti
 _WITHOUT_ORDER = ("langgraph.", "langchain", "pydantic")
 
 
-def _made(value: Any) -> Any:
-    """The value as one that Python compares.
+def python_value(value: Any) -> Any:
+    """The value as one that Python compares, and that it adds up.
 
     Raises:
-        Unordered: it has no order, or isn't of Python's own types.
+        Unordered: it has no order, can't be read, or isn't of Python's own types.
     """
     if isinstance(value, PLAIN):
         return value
@@ -172,6 +172,8 @@ def _of_text(make: Callable[[str], Any]) -> Callable[[Node], Any]:
 
 def _timedelta(node: Node) -> timedelta:
     args, kwargs = arguments(node)
+    if not args and not kwargs:
+        raise ValueError("nothing shows the span")
     return timedelta(*args, **kwargs)
 
 

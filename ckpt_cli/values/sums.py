@@ -1,33 +1,25 @@
 """Sums of Decimals and of time spans, as Python adds them; no agent's class is asked."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
 
 from ckpt_cli.values.forms import Form
 from ckpt_cli.values.node import Node, Opened
-from ckpt_cli.values.well_known_types import arguments
+from ckpt_cli.values.ordering import Unordered, python_value
 
 
 class _Kind(NamedTuple):
-    """How a type's objects are made, and recorded again (langgraph-checkpoint 4.3 ``serde/jsonplus.py``)."""
+    """How a type's objects are recorded (langgraph-checkpoint 4.3 ``serde/jsonplus.py``)."""
 
-    make: Callable[..., Any]
     form: Form
     state: Callable[[Any], Any]
 
 
-def _decimal(*args: Any, **kwargs: Any) -> Any:
-    from decimal import Decimal
-
-    return Decimal(*args, **kwargs)
-
-
 _KINDS = {
-    "decimal.Decimal": _Kind(_decimal, Form.VALUE, str),
-    "datetime.timedelta": _Kind(timedelta, Form.ARGS, lambda span: [span.days, span.seconds, span.microseconds]),
+    "decimal.Decimal": _Kind(Form.VALUE, str),
+    "datetime.timedelta": _Kind(Form.ARGS, lambda span: [span.days, span.seconds, span.microseconds]),
 }
 
 
@@ -50,16 +42,10 @@ def sum_of(parts: Sequence[Node], *, begins: bool = False) -> Node:
     first = parts[0]
     if any(part.type != first.type for part in parts):
         raise ValueError("objects of several types")
-    kind = _KINDS[first.type]
     try:
-        total = reduce(add, [*([kind.make()] if begins else []), *(_made(kind, part) for part in parts)])
-    except (ArithmeticError, TypeError, IndexError) as error:
+        values = [python_value(part) for part in parts]
+        total = reduce(add, values, type(values[0])()) if begins else reduce(add, values)
+    except (Unordered, ArithmeticError) as error:
         raise ValueError("no sum of these values") from error
+    kind = _KINDS[first.type]
     return Node(Opened(first.module, first.name, kind.form, kind.state(total)))
-
-
-def _made(kind: _Kind, node: Node) -> Any:
-    args, kwargs = arguments(node)
-    if not args and not kwargs:
-        raise ValueError("a value that can't be read")
-    return kind.make(*args, **kwargs)

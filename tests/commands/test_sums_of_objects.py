@@ -108,5 +108,5 @@ def test_a_span_that_cannot_be_read_has_no_sum() -> None:
     span = Node(Opened("datetime", "timedelta", Form.ARGS, [0, 5, 0]))
     assert sum_of([span, Node(Opened("datetime", "timedelta", Form.KWARGS, {"seconds": 9}))]).state == [0, 14, 0]
     for other in (Form.BROKEN, Form.OPAQUE):
-        with pytest.raises(ValueError, match="can't be read"):
+        with pytest.raises(ValueError, match="no sum"):
             sum_of([span, Node(Opened("datetime", "timedelta", other, None))])
