@@ -218,8 +218,8 @@ def is_as_before(saver: Saver, log: OperationLog) -> bool:
     Then the operations were done to a copy of the database, or it was restored since. A row that an operation added,
     and whose thread is gone, shows neither: an application may have deleted the thread. False if no row shows anything.
     """
-    done = (one.number for one in log.operations_and_parts() if one.phase is Phase.DONE)
-    changes = (change for number in done for change in log.changes(number) if change.before != change.after)
+    done = log.rows("SELECT number FROM operations WHERE state = ? ORDER BY number DESC", (Phase.DONE,))
+    changes = (change for (number,) in done for change in log.changes(number) if change.before != change.after)
     shown = False
     with suppress(Refused):  # the bundle of its rows is gone
         compared = islice(changes, _COMPARED)
