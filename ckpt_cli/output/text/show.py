@@ -13,7 +13,8 @@ from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.output.text.brief import UNCUT
 from ckpt_cli.output.text.config import config_lines
-from ckpt_cli.output.text.tasks import name_of, old_answers, task_lines
+from ckpt_cli.output.text.steps import task_name
+from ckpt_cli.output.text.tasks import old_answers, task_lines
 from ckpt_cli.output.text.values import block, brief, inline, value_after
 from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNKNOWN, UNREADABLE
 from ckpt_cli.shell_words import command, ns_option
@@ -234,7 +235,7 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield fit([("key", "goto"), ("", "  "), ("node", ", ".join(view.goto)), ("muted", f"  {about}")], page.width)
     if view.tasks:
         yield [("key", "tasks")]
-    column = max((cell_len(name_of(task)) for task in view.tasks), default=0)
+    column = max((cell_len(task_name(task, "")) for task in view.tasks), default=0)
     is_over = view.consumed or view.not_continued is not None
     for task in view.tasks:
         yield from task_lines(task, page, column, consumed=is_over, full=view.full)

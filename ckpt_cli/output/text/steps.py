@@ -12,6 +12,7 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import short_lines
 from ckpt_cli.output.text.sends import argument, beside_questions
 from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
+from ckpt_cli.views.show import TaskLine
 from ckpt_cli.views.steps import CommandView, HaltView, StepView, TaskView
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
@@ -212,13 +213,13 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
             ]
 
 
-def task_name(task: TaskView) -> str:
+def task_name(task: TaskView | TaskLine, unknown: str = "?") -> str:
     """The node of a task; of one that failed and asks nothing, with the nodes in its subgraph down to that failure."""
-    return _failed_name(task) if task.status != "waiting" else numbered(task.node or "?", task.send)
+    return numbered(task.node or unknown, task.send) if task.status == "waiting" else _failed_name(task, unknown)
 
 
-def _failed_name(task: TaskView) -> str:
-    return nested(numbered(task.node or "?", task.send), task.inside)
+def _failed_name(task: TaskView | TaskLine, unknown: str = "?") -> str:
+    return nested(numbered(task.node or unknown, task.send), task.inside)
 
 
 def _past_lines(task: TaskView, names: Mapping[str, str], cells: int | None) -> Iterator[Line]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ckpt_cli.history.tasks.task_names import nested, numbered
+from ckpt_cli.history.tasks.task_names import nested
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.questions import whole_lines
 from ckpt_cli.output.text.sends import argument_lines, beside_questions
-from ckpt_cli.output.text.steps import FAILED_BEFORE, FAILED_TOO
+from ckpt_cli.output.text.steps import FAILED_BEFORE, FAILED_TOO, task_name
 from ckpt_cli.output.text.values import brief, value_after
 from ckpt_cli.output.theme import task_look
 from ckpt_cli.shell_words import argument
@@ -19,17 +19,12 @@ _ANSWER_CELLS = 24
 _ANSWERED = len("answered")
 
 
-def name_of(task: TaskLine, unknown: str = "") -> str:
-    """The node of a task; of one that failed and asks nothing, with the nodes in its subgraph down to that failure."""
-    return nested(numbered(task.node or unknown, task.send), () if task.status == "waiting" else task.inside)
-
-
 def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full: bool = False) -> Iterator[Line]:
     """The lines of a task: error, Send, questions, called subgraphs; the node takes at least `column` cells.
 
     At a `consumed` checkpoint, no question is open and no task is due any more.
     """
-    node = name_of(task, "unknown node")
+    node = task_name(task, "unknown node")
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
     line.append(task_look(task.status, consumed=consumed).span)
     if task.answers and task.status == "answered":
