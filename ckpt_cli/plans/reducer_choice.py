@@ -196,15 +196,19 @@ class Reducers(GraphEvidence):
         is_counted = is_open_to_others or channel in self.history.tallies
         if is_counted and (case := unmet(evidence.all, tally.met, before, writes, empty=True)):
             raise unmet_case(channel, case, self.ways_without_proof(channel))
-        is_kept = LAST in evidence.all and not is_nothing(before) and REPLACED not in tally.met
-        if (evidence.steps < learning.ENOUGH or is_kept) and channel not in self.used:
-            self._weak.append(channel)
-        elif tally.steps and channel not in self.used and not tally.shows_kinds_of(ChannelStep(before, writes, ABSENT)):
-            self._unseen.append(channel)
-        elif channel not in self.used:
-            self._learned[channel] = not tally.threads and evidence.names in (LAST.name, APPEND.name)
+        if channel not in self.used:
+            self._note_doubt(channel, evidence, tally, before, writes)
         self.used[channel] = evidence.words
         return value
+
+    def _note_doubt(self, channel: str, evidence: Evidence, tally: Tally, before: Any, writes: Sequence[Any]) -> None:
+        is_kept = LAST in evidence.all and not is_nothing(before) and REPLACED not in tally.met
+        if evidence.steps < learning.ENOUGH or is_kept:
+            self._weak.append(channel)
+        elif tally.steps and not tally.shows_kinds_of(ChannelStep(before, writes, ABSENT)):
+            self._unseen.append(channel)
+        else:
+            self._learned[channel] = not tally.threads and evidence.names in (LAST.name, APPEND.name)
 
     def _unproven(
         self, channel: str, tally: Tally, candidates: Sequence[Evidence], outcomes: Sequence[tuple[Evidence, Any]]

@@ -39,12 +39,11 @@ Case = tuple[str, ...]
 _DICTS, _LISTS = frozenset({UNION, WITHOUT_NULLS}), frozenset({APPEND, COLLECT, GATHER, NEW})
 _KEY = "a key under which it has already"
 _OBJECT = "an object that it has already"
-HELD, REPLACED = "a value that it has already", "another value than it has"
+_HELD, REPLACED = "a value that it has already", "another value than it has"
 _FIELDS = 20  # fields of an object under a key that are compared
 _MOST = 200  # cases of a channel that are kept, if each step has fields of other names; the rest counts as not met
 _TEXTS = "these two texts, of which it keeps one"
-PAIRS = 8
-"""A `max` that is right about so many pairs of texts goes by the alphabet; of fewer, each must have been shown."""
+_PAIRS = 8  # a `max` that is right about so many pairs of texts goes by the alphabet; else each must have been shown
 
 
 def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, proving: bool = False) -> set[Case]:
@@ -69,7 +68,7 @@ def cases(reducers: Collection[Reducer], before: Any, writes: Sequence[Any], *, 
         for reducer in {MAX, MIN}.intersection(reducers):
             found.update(_pairs(reducer, before, writes))
     if not proving and LAST in reducers and not is_nothing(before):
-        found.add((HELD,))
+        found.add((_HELD,))
     return found
 
 
@@ -79,7 +78,7 @@ def add_kept(met: set[str], before: Any, write: Any) -> None:
     Whatever the reducer, a channel that holds nothing takes the first write as it is.
     """
     if REPLACED not in met and not is_nothing(before):
-        met.update([HELD] if same(before, write) else [HELD, REPLACED])
+        met.update([_HELD] if same(before, write) else [_HELD, REPLACED])
 
 
 def is_nothing(value: Any) -> bool:
@@ -103,7 +102,7 @@ def unmet(
     `empty`: whether `empty_cases` count.
     """
     found = cases(reducers, before, writes) | (empty_cases(reducers, before, writes) if empty else set())
-    if len(_pairs_of(met)) >= PAIRS:
+    if len(_pairs_of(met)) >= _PAIRS:
         found = {case for case in found if not _pairs_of(case)}
     known = {*met}
     return min((case[0].partition("\0")[0] for case in found if known.isdisjoint(case)), default="")
@@ -113,7 +112,7 @@ def add_met(met: set[str], found: Collection[Case]) -> None:
     """Add the cases of a step to those that were met, up to a bound; of pairs of texts only those `unmet` asks for."""
     if not found or len(met) >= _MOST:
         return
-    is_full = len(_pairs_of(met)) >= PAIRS
+    is_full = len(_pairs_of(met)) >= _PAIRS
     met.update(case[0] for case in found if not (is_full and _pairs_of(case)))
 
 

@@ -38,8 +38,10 @@ def with_command(
     Each run from a checkpoint applies what a Command has left there; which runs came before it isn't recorded.
     """
     credited = step_writes or ()
+    if parent is None or state.source not in _RUNS or not any(map(is_command, stored)):
+        return step_writes
     commands = [write for write in stored if is_command(write) and not is_control(write.channel, state)]
-    if not commands or parent is None or any(map(is_command, credited)) or state.source not in _RUNS:
+    if not commands or any(map(is_command, credited)):
         return step_writes
     channels, own = {write.channel for write in commands}, {write.channel for write in credited}
     is_applied = all(state.versions.get(c) != parent.versions.get(c) for c in channels) and not channels <= own
