@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.tasks.steps import begins_with_update
 from ckpt_cli.history.tasks.value_credit import Credit, Writer
 from ckpt_cli.history.tasks.write_makers import is_command, is_update
 from ckpt_cli.queries.line_moments import Moment
 from ckpt_cli.queries.step_reads import StepReads
-from ckpt_cli.values.state import TaskWrite
+from ckpt_cli.values.state import State, TaskWrite
 
 
 def gap_before(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_late: bool) -> str:
@@ -19,6 +20,21 @@ def gap_before(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_l
     if moment.unknown_before:
         return f"the value at the checkpoint before it is unknown: {moment.unknown_before}"
     return "no checkpoint before it is recorded" if begins_late else ""
+
+
+def begins_late(reads: StepReads, checkpoint_id: str, channel: str) -> bool:
+    """Whether more than one step may have made a channel of a thread's first checkpoint, as those before it are gone.
+
+    A channel without a version was never written: releases before 0.3 store its default value too.
+    """
+    note = reads.attribution.note(checkpoint_id)
+    if reads.lineage.parent(checkpoint_id) is not None or note.step is None or note.step < 0:
+        return False
+    if note.source != "update":
+        return True
+    states = (state for _, state, _ in reads.reader.readable([reads.ref(checkpoint_id)]))
+    own = [state for state in states if isinstance(state, State)]
+    return not any(channel in state.versions and begins_with_update(state) for state in own)
 
 
 def writer_of(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:

@@ -20,7 +20,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings
 from ckpt_cli.queries.line_moments import Moment
-from ckpt_cli.queries.origin_signs import candidates_of, gap_before, writer_of
+from ckpt_cli.queries.origin_signs import begins_late, candidates_of, gap_before, writer_of
 from ckpt_cli.queries.proved_steps import ProvedSteps
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
@@ -160,8 +160,8 @@ class Origins:
     ) -> Credit:
         attribution, moment = reads.attribution, self._moments[number]
         source, ran = attribution.note(checkpoint_id).source, moment.ran or ()
-        begins_late = self._begins_late(reads, checkpoint_id)
-        if why := gap_before(reads, checkpoint_id, moment, begins_late=begins_late and source != "loop"):
+        is_late = begins_late(reads, checkpoint_id, self._channel)
+        if why := gap_before(reads, checkpoint_id, moment, begins_late=is_late and source != "loop"):
             known = self._writers_of(checkpoint_id).all if moment.unknown_before else ()
             fitting = [one for one in known if explains(one.values or ())]
             return Credit(candidates=[name_of(one.by, one.node) for one in fitting], why=why)
@@ -177,7 +177,7 @@ class Origins:
             return Credit("update", nodes[0] if len(nodes) == 1 else None)
         if source == "input":
             return Credit("input")
-        if begins_late or attribution.spans_steps(checkpoint_id):
+        if is_late or attribution.spans_steps(checkpoint_id):
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
         writers = self._writers_of(checkpoint_id)
         if not self._is_delta(checkpoint_id) and (unstored := reads.step_nodes.unstored_results.of(checkpoint_id, ran)):
@@ -221,11 +221,6 @@ class Origins:
             return credit(Writers(fitting), explains)
         why = "only the last of several steps is stored, without their writes and the names of what Sends called"
         return candidates_of(_with_input(ran), why)
-
-    def _begins_late(self, reads: StepReads, checkpoint_id: str) -> bool:
-        """Whether the first checkpoint of a thread was made by more than one step."""
-        step = reads.attribution.note(checkpoint_id).step
-        return reads.lineage.parent(checkpoint_id) is None and step is not None and step > -1
 
     def _writers(self, reads: StepReads, checkpoint_id: str) -> Writers:
         """The tasks of the step that wrote the channel; else what old metadata records."""

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ckpt_cli.history.state import channels
-from ckpt_cli.history.state.channels import START, TASKS, deltas, unwrapped
+from ckpt_cli.history.state.channels import START, TASKS, counter, deltas, unwrapped
 from ckpt_cli.history.tasks.branch_writes import BranchWrites
 from ckpt_cli.history.tasks.corrections import corrections
 from ckpt_cli.history.tasks.step_changes import (
@@ -123,9 +123,9 @@ class Steps:
         is_first: bool,
         touched: Collection[str] = (),
     ) -> list[Change] | None:
-        """The changes that no writes explain, of channels not `touched`; None if the state before can't be read."""
+        """The changes that no writes explain, of channels not `touched`; None if it isn't known what was before."""
         if parent is None:
-            return None
+            return _first_values(state)
         # sorted, because not every database keeps the order in which channels were stored
         own = [channel for channel in sorted(channels.user_channels(state)) if channel not in touched]
         changed = [channel for channel in own if state.versions.get(channel) != parent.versions.get(channel)]
@@ -136,6 +136,27 @@ class Steps:
         real += _unwritten(own, state, parent)
         is_update = self._attribution.note(state.ref.checkpoint_id).source == "update"
         return [*corrections(state, parent), *real] if is_update else real
+
+
+def begins_with_update(state: State) -> bool:
+    """Whether ``update_state`` made a thread's first checkpoint, so that all that is in it is the update's.
+
+    Then no writes are stored (langgraph 1.2 ``pregel/main.py: update_state`` stores them on the checkpoint before). A
+    checkpoint that lost those before it has channels that changed since the first, so that their versions are higher.
+    """
+    is_update = state.source == "update" and state.parent_id is None and not state.damage
+    return is_update and bool(state.versions) and all(counter(version) == 1 for version in state.versions.values())
+
+
+def _first_values(state: State) -> list[Change] | None:
+    """What an update that began a thread gave to the channels; None for another checkpoint."""
+    if not begins_with_update(state):
+        return None
+    written = [channel for channel in sorted(channels.user_channels(state)) if channel in state.versions]
+    sides = {channel: Sides(NOTHING, _value(channel, state)) for channel in written}
+    changes = [state_change(channel, (), own) for channel, own in sides.items()]
+    unstored = [channel for channel, own in sides.items() if own.after is UNKNOWN and channel in deltas(state)]
+    return [change for change in changes if change is not None] + _delta_changes(unstored, BranchWrites([]))
 
 
 def _unwritten(own: Sequence[str], state: State, parent: State) -> list[Change]:
