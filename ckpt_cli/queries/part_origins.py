@@ -79,6 +79,6 @@ def _joined(some: Sequence[Origin], others: Alternatives) -> Origin:
     at = f"{', '.join(steps[-_NAMED:-1])} or {steps[-1]}{older}"
     whens = {one.when for one in others.values()}
     reason = next((words for when, words in _REASONS.items() if when in whens), _EQUAL)
-    why = f"{reason}: it is of step {at}"
+    why = f"{reason}: it came at step {at}"
     or_at = [one.checkpoint_id for one in some[:-1]]
     return newest._replace(by="", node=None, task=None, candidates=[*names], why=why, copied_from=None, or_at=or_at)

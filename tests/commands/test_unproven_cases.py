@@ -16,6 +16,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.blame import blame
+from tests import golden
+from tests.commands.asking import at
 
 ON: Any = {"configurable": {"thread_id": "t"}}
 STEPS = 9
@@ -175,6 +178,21 @@ def test_the_step_that_wrote_an_element_is_named(tmp_path: Path, capsys: pytest.
         assert since["node"] == "work" or since["candidates"] == ["work"]
         assert "aren't stored" not in since["why"]
     assert any("isn't known at the checkpoints in between" in line["since"]["why"] for line in lines)
+
+
+def test_a_narrow_terminal_shows_what_blame_could_not_read(tmp_path: Path) -> None:
+    """At 80 columns each row says how many checkpoints weren't read, and a reason that many share is said once."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph(saver, steps=4 * FREQUENCY + 2).invoke({"n": 0}, ON)
+    view = at(path, blame, "t", "recent", at=f"step:{4 * FREQUENCY}")
+    shown = golden.lines(view, 80)
+    assert [f"? not read: {one.unread_before} before it" in line for one, line in zip(view.lines, shown[1:])] == [
+        bool(one.unread_before) for one in view.lines
+    ]
+    assert not any(line.endswith("…") for line in shown)
+    reasons = {one.problem for one in view.unread}
+    assert len(view.unread) > len(reasons) == len([line for line in shown if line.startswith("not read: ")])
 
 
 def test_an_unproven_value_isnt_called_damaged(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

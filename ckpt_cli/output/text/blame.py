@@ -10,7 +10,7 @@ from ckpt_cli.output.text.steps import pad_line
 from ckpt_cli.output.text.time_column import Clock
 from ckpt_cli.output.theme import LEADS_TO
 from ckpt_cli.values.counts import count_text
-from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, Origin, PastValue, PastView
+from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, Origin, PastValue, PastView, Unread
 
 _UNKNOWN = "?"
 _THERE = "still there"
@@ -18,6 +18,7 @@ _EQUAL = "equal parts: the values don't show which of them went"
 _WHO = (18, 32)  # cells for who made it, on a narrow terminal and on a wide one
 _PATH = (16, 40)
 _NARROW = 100
+_SHOWN = 20  # checkpoints that can't be read, for one reason; --json has all
 _AT_ONCE = 200  # rows whose columns are aligned together
 
 Row = BlameLine | GoneLine | PastValue
@@ -39,8 +40,18 @@ def render(view: BlameView | GoneView | PastView, page: Page) -> Iterator[Line]:
     if not number:
         yield [("muted", "nothing was removed or replaced")]
     yield from (line for why in reasons for line in _wrapped(f"{_UNKNOWN} {why}", page))
-    for one in view.unread:
-        yield from _wrapped(f"not read: {one.short}: {one.problem}", page, "bad")
+    for text in _not_read(view.unread):
+        yield from _wrapped(text, page, "bad")
+
+
+def _not_read(unread: Sequence[Unread]) -> Iterator[str]:
+    """A sentence for each problem, with the checkpoints that have it."""
+    by_problem: dict[str, list[str]] = {}
+    for one in unread:
+        by_problem.setdefault(one.problem, []).append(one.short)
+    for problem, shorts in by_problem.items():
+        more = f" and {len(shorts) - _SHOWN:,} more" if len(shorts) > _SHOWN else ""
+        yield f"not read: {', '.join(shorts[:_SHOWN])}{more}: {problem}"
 
 
 def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -125,8 +136,8 @@ class _Table:
             return [("removed", old), ("muted", f" {LEADS_TO} "), ("added", after)]
         if isinstance(one, GoneLine):
             return [("removed" if one.gone is not None else "value", brief(one.value, room, reveal=reveal))]
-        unread = f"  {_UNKNOWN} {one.unread} not read since" if one.unread else ""
-        unread += f"  {_UNKNOWN} {one.unread_before} before it not read" if one.unread_before else ""
+        sides = [f"{one.unread_before} before it"] * bool(one.unread_before) + [f"{one.unread} since"] * bool(one.unread)
+        unread = f"  {_UNKNOWN} not read: {', '.join(sides)}" if sides else ""
         return [("value", brief(one.value, max(room - len(unread), 8), reveal=reveal)), ("bad", unread)]
 
 
