@@ -3,15 +3,19 @@
 import json
 import sys
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time, timedelta
 from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from random import Random
 from typing import Any, Literal
+from uuid import UUID
 
 import pytest
 from langgraph.types import Command
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from ckpt_cli.history.tasks.answer_formats import CHECKS
 from tests.commands.test_answers import EACH, THREAD, Asked, asked
 from tests.graphs.human_in_the_loop import DELETE, RAN, agent, asking, on
 
@@ -48,6 +52,11 @@ FITS: list[tuple[Any, Any]] = [
     (int | None, None),
     (float, 5),
     ({"type": "string"}, "x"),
+    (date, "2026-11-01T00:00:00"),
+    (datetime, "2026-11-01 10:00"),
+    (datetime, "1760000000"),
+    (timedelta, "1 day, 2:03:04"),
+    (UUID, "urn:uuid:12345678-1234-5678-1234-567812345678"),
 ]
 CONVERTED: list[tuple[Any, Any]] = [
     (Review, {"approved": "yes"}),
@@ -57,6 +66,7 @@ CONVERTED: list[tuple[Any, Any]] = [
     (int | None, "7"),
     (list[int], [1, "2"]),
     (dict[str, bool], {"a": "off"}),
+    (set[int], [1, 1]),
     (Plain, {"day": 86400}),
 ]
 REFUSED: list[tuple[Any, Any]] = [
@@ -71,6 +81,13 @@ REFUSED: list[tuple[Any, Any]] = [
     (int, "five"),
     (int, None),
     (int | None, [1]),
+    (Plain, {"day": "tomorrow"}),
+    (datetime, "soon"),
+    (time, "noon"),
+    (timedelta, "a while"),
+    (UUID, "abc"),
+    (date | None, "never"),
+    (IPv4Address, "localhost"),
 ]
 
 
@@ -98,6 +115,37 @@ def test_what_langgraph_refuses_is_refused(schema: Any, answer: Any, asked: Aske
     if answer is not None:
         with pytest.raises(ValidationError):
             graph.invoke(Command(resume=answer), on(THREAD))
+
+
+FORMATS: dict[str, tuple[Any, list[str]]] = {
+    "date": (date, ["2026-11-01", "2026-11-01T00:00", "1760000000", "-.5"]),
+    "date-time": (datetime, ["2026-11-01T10:00:00Z", "2026-11-01 10:00:00,5+01:00", "2026-11-01", ".5"]),
+    "time": (time, ["10:00", "10:00:00.5Z", "10:00:00-0100"]),
+    "duration": (timedelta, ["PT5S", "-P1D", "1 day, 2:03:04", "3 d 04:05", "5.5"]),
+    "uuid": (UUID, ["12345678-1234-5678-1234-567812345678", "{12345678123456781234567812345678}"]),
+    "ipv4": (IPv4Address, ["192.0.2.1"]),
+    "ipv6": (IPv6Address, ["2001:db8::1", "fe80::1%eth0"]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+def test_a_text_that_pydantic_takes_has_its_format(name: str) -> None:
+    """No text that the type takes is refused, also of texts with characters exchanged, left out or put in."""
+    kind, texts = FORMATS[name]
+    adapter, dice, taken = TypeAdapter(kind), Random(1), 0
+    assert adapter.json_schema() == {"type": "string", "format": name}
+    for _ in range(4000):
+        text = list(dice.choice(texts))
+        for _ in range(dice.randrange(3)):
+            at = dice.randrange(len(text))
+            text[at : at + dice.randrange(2)] = dice.choice(["", *"0123456789:+-Tz. dys,"])
+        try:
+            adapter.validate_python("".join(text))
+        except ValidationError:
+            continue
+        assert CHECKS[name]("".join(text)), text
+        taken += 1
+    assert taken > 500
 
 
 def test_no_schema_records_it(asked: Asked) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.errors import MissingExtra, UsageError
 from ckpt_cli.history.search.match_watch import MatchWatch
+from ckpt_cli.history.tasks.answer_formats import CHECKS
 from ckpt_cli.values.jsonform import to_json
 
 _BOOLEAN_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "1", "0"})
@@ -40,7 +41,7 @@ def mismatches(schema: dict[str, Any], answer: Any) -> list[Mismatch]:
         UsageError: the schema is damaged, refers to another document, or takes too long.
     """
     try:
-        from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+        from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
         from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]
         from referencing import Registry
         from referencing.exceptions import Unresolvable
@@ -55,13 +56,21 @@ def mismatches(schema: dict[str, Any], answer: Any) -> list[Mismatch]:
         with watch.running():
             Draft202012Validator.check_schema(schema)
             # A registry of its own: without one, the library would fetch a schema from any URL that this one names.
-            found = Draft202012Validator(schema, registry=Registry()).iter_errors(data)
+            checker = _with_formats(FormatChecker(formats=()))
+            found = Draft202012Validator(schema, registry=Registry(), format_checker=checker).iter_errors(data)
             return [_described(error) for error in found]
     except (SchemaError, Unresolvable, RecursionError, UsageError, TypeError, ValueError) as error:
         raise UsageError(
             f"the question's schema can't be used: {type(error).__name__}",
             hint="--no-schema records the answer unchecked",
         ) from error
+
+
+def _with_formats(checker: Any) -> Any:
+    """The checker with the formats of Pydantic's types alone; the library's own depend on what is installed."""
+    for name, fits in CHECKS.items():
+        checker.checks(name, raises=ValueError)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
+    return checker
 
 
 def _described(error: Any) -> Mismatch:
@@ -86,6 +95,8 @@ def _is_convertible(error: Any) -> bool:
     """Whether Pydantic may take a value that JSON schema refuses ("lax" mode, the conversion table of pydantic 2)."""
     if error.validator in ("anyOf", "oneOf") and error.context:
         return any(all(map(_is_convertible, branch)) for branch in _branches(error.context))
+    if error.validator == "uniqueItems":  # only a set's schema has it, and a set takes equal elements
+        return True
     if error.validator != "type":
         return False
     expected = error.validator_value
