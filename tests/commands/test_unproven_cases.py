@@ -187,9 +187,9 @@ def test_a_narrow_terminal_shows_what_blame_could_not_read(tmp_path: Path) -> No
         graph(saver, steps=4 * FREQUENCY + 2).invoke({"n": 0}, ON)
     view = at(path, blame, "t", "recent", at=f"step:{4 * FREQUENCY}")
     shown = golden.lines(view, 80)
-    assert [f"? not read: {one.unread_before} before it" in line for one, line in zip(view.lines, shown[1:])] == [
-        bool(one.unread_before) for one in view.lines
-    ]
+    assert [
+        f"? not read: {one.unread_before} before it" in line for one, line in zip(view.lines, shown[1:], strict=False)
+    ] == [bool(one.unread_before) for one in view.lines]
     assert not any(line.endswith("…") for line in shown)
     reasons = {one.problem for one in view.unread}
     assert len(view.unread) > len(reasons) == len([line for line in shown if line.startswith("not read: ")])

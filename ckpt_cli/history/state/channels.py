@@ -75,17 +75,32 @@ def newer(version: Version | None, seen: Version | None) -> bool:
 
 
 def sources(channel: str) -> list[str]:
-    """The nodes that a join waits for, as the join's name lists them; [] for other channels.
+    """The nodes that a join waits for, as the join's name lists them, each once; [] for other channels.
 
-    Node names are joined by ``+``, so a node name that contains ``+`` is split too.
+    Node names are joined by ``+``, so a node name that contains ``+`` is split too. ``add_edge(["a", "a"], …)`` names a
+    node twice (langgraph 1.2 ``graph/state.py: attach_edge``).
     """
     head, _, rest = channel.partition(":")
-    return rest.rpartition(":")[0].split("+") if head == "join" and ":" in rest else []
+    return list(dict.fromkeys(rest.rpartition(":")[0].split("+"))) if head == "join" and ":" in rest else []
+
+
+def target(channel: str) -> str | None:
+    """The node that a channel triggers, from its name alone; None for all other channels.
+
+    From format 3 on a StateGraph gives only ``branch:to:…`` and ``join:…`` a meaning, so that a user's own channel may
+    have a name such as ``mail:inbox`` (langgraph 1.2 ``graph/state.py: attach_node, attach_edge``).
+    """
+    return any_target(channel) if channel.startswith((BRANCH_TO, "join:")) else None
+
+
+def target_in(channel: str, v: int) -> str | None:
+    """The node that a channel of a checkpoint of format `v` triggers, from its name alone."""
+    return any_target(channel) if v < 3 else target(channel)
 
 
 @lru_cache(maxsize=1000)
-def target(channel: str) -> str | None:
-    """The node that a channel triggers, from its name alone; None for plain edges of v < 3 and all other channels.
+def any_target(channel: str) -> str | None:
+    """The node that a channel triggers by its name in any format; None for plain edges of v < 3 and all others.
 
     A graph has few channels, and each of its checkpoints is asked about all of them.
     """
@@ -121,7 +136,7 @@ def _is_control(channel: str, has_previous: bool, is_old: bool) -> bool | None:
     if channel.startswith((BRANCH_TO, "join:")):
         return True
     if is_old:
-        return True if target(channel) is not None or channel == "is_last_step" else None
+        return True if any_target(channel) is not None or channel == "is_last_step" else None
     return False  # only old formats have plain edges
 
 

@@ -12,7 +12,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state import channels
-from ckpt_cli.history.state.channels import BRANCH_TO, NOT_NODES, START, TASKS, newer, target, without_bumps
+from ckpt_cli.history.state.channels import BRANCH_TO, NOT_NODES, START, TASKS, newer, target_in, without_bumps
 from ckpt_cli.history.tasks.availability import Availability
 from ckpt_cli.history.tasks.task_ids import PUSH
 from ckpt_cli.values.langgraph_values import Send, items, js_send
@@ -78,14 +78,14 @@ class Wiring:
         for node, seen in without_bumps(state.seen).items():
             if node not in NOT_NODES and not node.endswith(":edges"):
                 self._add(node, seen)
-        self.learn_names({*state.versions, *state.values})
+        self.learn_names({*state.versions, *state.values}, state.v)
         self._learn_deferred(state)
         self.availability.learn(state)
 
-    def learn_names(self, names: Iterable[str]) -> None:
-        """Learn from the names of channels."""
+    def learn_names(self, names: Iterable[str], v: int) -> None:
+        """Learn from the names of channels of a checkpoint of format `v`."""
         for channel in names:
-            if (listener := target(channel)) is not None:
+            if (listener := target_in(channel, v)) is not None:
                 self._add(listener, (channel,))
                 if channel.startswith(BRANCH_TO):  # only a StateGraph has these; its ``__start__`` takes the input
                     self._add(START, (START,))
@@ -195,7 +195,7 @@ def _edges(state: State) -> Iterator[str]:
     """The channels that hold a value and may trigger nodes that their names don't contain."""
     bare = state.v >= 3 and _bare(state)
     for channel in state.values:
-        if target(channel) is None and channel not in (START, TASKS):
+        if target_in(channel, state.v) is None and channel not in (START, TASKS):
             if state.v >= 3:
                 edge = bare and channel in state.versions
             else:
@@ -208,7 +208,7 @@ def _bare(state: State) -> bool:
     """Whether a graph of bare Pregel nodes wrote this: no ``__start__``, and nodes listen to channels with any name."""
     if START in state.versions or state.source not in ("input", "loop"):
         return False
-    return not any(target(channel) for channel in state.versions)
+    return not any(target_in(channel, state.v) for channel in state.versions)
 
 
 def due_tasks(state: State, wiring: Wiring) -> list[Due]:
@@ -223,7 +223,7 @@ def due_tasks(state: State, wiring: Wiring) -> list[Due]:
 
 
 def _triggered(channel: str, state: State, wiring: Wiring) -> Iterable[str]:
-    node = target(channel)
+    node = target_in(channel, state.v)
     if node is None:
         return (wiring.listeners(channel) or ()) if channel != TASKS else ()
     return [node] if ready(channel, state.values[channel]) else ()
@@ -240,7 +240,7 @@ def ready(channel: str, value: Any) -> bool:
     if not channel.startswith("join:"):
         return True
     names, arrived = channel[len("join:") :].rpartition(":")[0], arrived_nodes(channel, value)
-    return bool(arrived) and len("+".join(arrived)) == len(names)
+    return bool(arrived) and (len("+".join(arrived)) == len(names) or {*arrived} == {*channels.sources(channel)})
 
 
 def held_back(value: Any) -> bool | None:

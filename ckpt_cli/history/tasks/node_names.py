@@ -177,7 +177,7 @@ class Names:
         triggers = set(self._wiring.triggers.get(node, ()))
         if self._state.v < 2 or START in triggers or (self._place is not None and self._place.javascript):
             return sorted(triggers)
-        of_state_graph = self._state.v == 2 or any(map(channels.target, triggers))
+        of_state_graph = self._state.v == 2 or any(map(channels.any_target, triggers))
         return sorted(triggers | ({f"branch:to:{node}"} if of_state_graph else set()))
 
     @cached_property
@@ -221,7 +221,7 @@ class Names:
         if place.javascript or self._state.v < 2 or all(i in found or self._is_call(i) for i in unnamed):
             return
         named = {pulled(self._paths[i]) for i in self._of_this_step} | {*found.values(), *self._by_mark.values()}
-        written = filter(None, (channels.target(w.channel) for own in self._writes.values() for w in own))
+        written = filter(None, (channels.any_target(w.channel) for own in self._writes.values() for w in own))
         names = {*self._nodes(), *written} - {START, END}
         for due in due_tasks(self._state, self._wiring):
             if due.packet is None and due.node is not None and due.node not in {START, *named}:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ckpt_cli.history.state.channels import END, NOT_NODES, START, target, without_bumps
+from ckpt_cli.history.state.channels import END, NOT_NODES, START, target_in, without_bumps
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.observed_edges import Edge, EdgeKind, Proof, ways_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
@@ -76,7 +76,7 @@ class ObservedGraph:
 
     def add_state(self, state: State) -> None:
         """Add the nodes that a checkpoint names, and what kind of graph wrote it."""
-        triggered = [name for name in map(target, state.versions) if name is not None]
+        triggered = [name for channel in state.versions if (name := target_in(channel, state.v)) is not None]
         self.state_graph = self.state_graph or bool(triggered)
         for name, seen in without_bumps(state.seen).items():
             if seen and name not in NOT_NODES and not name.endswith(":edges"):

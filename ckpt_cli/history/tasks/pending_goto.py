@@ -9,7 +9,7 @@ its next one. Each run from there first applies them, and only then finds its ta
 from collections.abc import Iterable
 from itertools import repeat
 
-from ckpt_cli.history.state.channels import END, START, TASKS, order, target
+from ckpt_cli.history.state.channels import END, START, TASKS, any_target, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks, held_back
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import js_send
@@ -21,14 +21,19 @@ _FIRST_DEFERRED = 3  # the oldest checkpoint format whose graphs may have deferr
 def goto_writes(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
     """The writes that a Command's ``goto`` made: to a node's trigger, or a Send; a goto of END does nothing."""
     null = (write for write in writes if write.task_id == NULL_TASK and not write.row.task_path)
-    return [write for write in null if write.channel == TASKS or target(write.channel) not in (None, END)]
+    return [write for write in null if write.channel == TASKS or _target(write.channel) not in (None, END)]
+
+
+def _target(channel: str) -> str | None:
+    """The node of a trigger that a goto writes to; formats below 3 have ``branch:__start__:__self__:NODE``."""
+    return any_target(channel) if channel.startswith("branch:") else None
 
 
 def goto_nodes(writes: Iterable[TaskWrite]) -> list[str]:
     """The nodes to which the goto of a Command leads, each once."""
     made = goto_writes(writes)
     sends = (js_send(write.value) for write in made if write.channel == TASKS and write.read)
-    return list(dict.fromkeys([*filter(None, (target(w.channel) for w in made)), *(s.node for s in sends if s)]))
+    return list(dict.fromkeys([*filter(None, (_target(w.channel) for w in made)), *(s.node for s in sends if s)]))
 
 
 def has_unread_sends(writes: Iterable[TaskWrite]) -> bool:

@@ -62,7 +62,7 @@ class PossibleNodes:
     def _triggers(self) -> dict[str, set[str]]:
         triggers: dict[str, set[str]] = {}
         for channel in self._channels():
-            if (node := channels.target(channel)) is not None:
+            if (node := channels.any_target(channel)) is not None:
                 triggers.setdefault(node, {f"branch:to:{node}"}).add(channel)
         for node, seen in self.seen.items():
             triggers.setdefault(node, {f"branch:to:{node}"}).update(seen)

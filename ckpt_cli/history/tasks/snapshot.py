@@ -140,7 +140,7 @@ def snapshot(
         goto: whether the tasks that a Command's pending ``goto`` starts are among them; ``get_state`` lacks these.
     """
     stored, state = state, with_goto(state, writes) if goto else state
-    (wiring := Wiring(stored, history)).learn_names(state.values)
+    (wiring := Wiring(stored, history)).learn_names(state.values, state.v)
     complete = _learn_listeners(state, wiring) and not state.damage
     names, recorded = _name_tasks(state, writes, wiring, namespaces, joins, below), _by_task(writes)
     found = zip(_due(state, wiring, names, recorded, earlier), due_by_goto(stored, state, wiring), strict=False)

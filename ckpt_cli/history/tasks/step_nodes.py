@@ -241,7 +241,7 @@ class StepNodes:
 
     def _read_called_by_edges(self, checkpoint_id: str) -> list[str]:
         """The nodes that the previous step called through edges; the channel of an edge contains the node's name."""
-        targets = (channels.target(write.channel) for write in self.sends.starting_writes(checkpoint_id))
+        targets = (channels.any_target(write.channel) for write in self.sends.starting_writes(checkpoint_id))
         return list(dict.fromkeys(target for target in targets if target is not None))
 
 
