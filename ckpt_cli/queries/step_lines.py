@@ -194,7 +194,7 @@ class StepLines:
     def _task(self, checkpoint_id: str, task: Task) -> TaskView:
         waiting = task.open if task.status is Status.WAITING else []
         questions = [interrupt_view(one.id, one.value, one.response_schema) for one in waiting]
-        error, failed_too = task.error if task.has_failed else None, task.has_failed and bool(waiting)
+        error, failed_too = task.error if task.has_failed else None, task.has_failed and task.status != Status.FAILED
         written = self._written(task.writes) if task.status is Status.FINISHED else []
         send = send_view(task.packet)
         inside = failed_inside(self.reader, Ref(self.thread_id, self.ns, checkpoint_id), task)

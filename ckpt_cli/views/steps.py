@@ -67,7 +67,8 @@ class TaskView(NamedTuple):
             no failure of the thread: the handler's own task says how it went on.
         unseen: for the task of a Send, whether no task of its node is recorded in this namespace. Then the graph may
             lack the node; LangGraph ignores such a Send.
-        failed_too: for a waiting task, whether it ended with an error too; nothing stored shows which came first.
+        failed_too: for a waiting or answered task, whether it ended with an error too; nothing stored shows which came
+            first.
     """
 
     id: str | None

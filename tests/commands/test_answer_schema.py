@@ -15,6 +15,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from ckpt_cli.app import run
 from ckpt_cli.history.tasks.answer_formats import CHECKS
 from tests.commands.test_answers import EACH, THREAD, Asked, asked
 from tests.graphs.human_in_the_loop import DELETE, RAN, agent, asking, on
@@ -201,3 +202,23 @@ def test_a_decision_needs_no_extra(asked: Asked, monkeypatch: pytest.MonkeyPatch
     asked.answer("--approve")
     asked.go_on()
     assert RAN == [DELETE]
+
+
+def test_a_run_that_fails_with_a_recorded_answer_is_a_failure(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    """`threads`, `stats` and `tree` have the failure of a task that didn't take its answer, as ``get_state`` has it."""
+    graph = asked.start(lambda saver: asking(saver, "?", schema=Review), {"answers": []})
+    asked.answer("--value", '{"nope": 1}', "--no-schema")
+
+    def said(*words: str) -> Any:
+        assert run([*words, "--json", "-d", str(asked.path)]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert said("threads", "--status", "failed")["threads"] == []
+    with pytest.raises(ValidationError):
+        asked.go_on()
+    (task,) = graph.get_state(on(THREAD)).tasks
+    (thread,) = said("threads", "--status", "failed")["threads"]
+    assert task.error and [one["error"] for one in thread["errors"]] == [task.error]
+    assert (thread["statuses"], thread["answered"], said("stats")["failed"]) == (["failed"], ["ask"], 1)
+    (shown,) = said("tree", THREAD)["rows"][-1]["step"]["tasks"]
+    assert (shown["status"], shown["failed_too"], shown["error"]) == ("answered", True, task.error)

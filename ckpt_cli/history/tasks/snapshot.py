@@ -70,7 +70,7 @@ class Snapshot(NamedTuple):
 
     @property
     def with_error(self) -> list[Task]:
-        """The tasks of `failed`, and those that wait and ended with an error too."""
+        """The tasks of `failed`, and those that asked and ended with an error too."""
         return [task for task in self.all_tasks if task.has_failed and task.id not in self.handlers]
 
     def only(self, tasks: Iterable[Task]) -> "Snapshot":

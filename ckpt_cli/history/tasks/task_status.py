@@ -67,9 +67,12 @@ class Task(NamedTuple):
 
     @property
     def has_failed(self) -> bool:
-        """Whether the task ended with an error and hasn't finished; it may wait too, for a question before or since."""
+        """Whether the task ended with an error and hasn't finished; it may have asked too, before or since.
+
+        Nothing shows which came first, nor whether a run with a recorded answer failed. ``get_state`` has the error.
+        """
         has_error = any(write.channel == ERROR for write in self.writes)
-        return self.status is Status.FAILED or (self.status is Status.WAITING and has_error)
+        return self.status is Status.FAILED or (self.status in (Status.WAITING, Status.ANSWERED) and has_error)
 
     @property
     def answers(self) -> list[Any]:

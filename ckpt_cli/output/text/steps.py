@@ -265,11 +265,6 @@ def _task_lines(task: TaskView, names: Mapping[str, str], cells: int | None, due
                 yield [("waiting", f"{WAITING} "), *name, ("", "  "), *line]
         if not task.interrupts:
             yield [("waiting", f"{WAITING} "), *name, ("muted", "  waits")]
-        if task.failed_too:
-            when = f"  {FAILED_TOO}:  "
-            shown = error(task.error, room and max(room - cell_len(when), 20))
-            failed: Line = [("node", names[_failed_name(task)]), *name[1:]]
-            yield [("bad", f"{FAILED} "), *failed, ("muted", when), ("bad", shown)]
     elif task.status == "failed":
         handled = f"  its error handler: {task.handler}" if task.handler else ""
         room = room and max(room - cell_len(handled), 20)
@@ -283,6 +278,11 @@ def _task_lines(task: TaskView, names: Mapping[str, str], cells: int | None, due
         yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", answers)]
     else:
         yield [("muted", f"{DUE} "), *name, ("muted", f"  {_COUNTED.get(task.status, due)}")]
+    if task.failed_too:
+        when = f"  {FAILED_TOO}:  "
+        shown = error(task.error, room and max(room - cell_len(when), 20))
+        failed: Line = [("node", names[_failed_name(task)]), *name[1:]]
+        yield [("bad", f"{FAILED} "), *failed, ("muted", when), ("bad", shown)]
 
 
 def error(value: Any, cells: int | None) -> str:
