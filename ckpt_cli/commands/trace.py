@@ -76,9 +76,9 @@ def trace(
 
     It goes along the ancestors of REV, with the subgraphs that their tasks called. The time of a superstep lies between
     two checkpoints; writes bear no times, so the nodes of one superstep share it. The wait for an answer, the time
-    until a failed task ran again, and the time between runs are counted apart; so is a step that a run began at an
-    update, a fork or with a Command, as nothing shows when. Tokens are those of messages with usage_metadata, each
-    message once.
+    until a failed task ran again, and the time between runs are counted apart; so is a step with which a run began at
+    an update, a fork, with a Command or after a breakpoint or a kill, as nothing shows when. Tokens are those of
+    messages with usage_metadata, each message once.
 
     A task ran again if its failure is stored and it finished later. What a run retries by itself leaves no trace.
 

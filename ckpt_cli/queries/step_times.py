@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.state.channels import INTERRUPT, RESUME
+from ckpt_cli.history.state.channels import INTERRUPT, RESUME, order
 from ckpt_cli.history.tasks.task_runs import TaskRun
 from ckpt_cli.history.tasks.write_attribution import LOOPS
 from ckpt_cli.history.tasks.write_makers import is_command
@@ -11,6 +11,7 @@ from ckpt_cli.model import NULL_TASK
 from ckpt_cli.queries.namespace_walk import NamespaceWalk
 from ckpt_cli.values.state import TaskWrite
 
+_PAUSE = 1.0  # seconds; the states around shorter steps aren't read
 _BY_HAND = frozenset({"update", "fork"})
 
 
@@ -53,8 +54,9 @@ def _began_later(walk: NamespaceWalk, checkpoint_id: str, made: str) -> bool:
     """Whether the run that made a checkpoint began at the checkpoint before it, at a time that isn't recorded.
 
     A run goes on at once from what it made itself. It began later at an update or a fork, where it got a Command or an
-    answer, and where it isn't the first that went on from there. ``durability="exit"`` stores no writes of its tasks,
-    and no checkpoint before its last one; releases without any writes have the outputs of tasks in metadata instead.
+    answer, where it isn't the first that went on from there, and where it noted so. ``durability="exit"`` stores no
+    writes of its tasks, and no checkpoint before its last one; releases without any writes have the outputs of tasks in
+    metadata instead.
     """
     attribution = walk.reads.attribution
     source = attribution.note(checkpoint_id).source
@@ -65,7 +67,22 @@ def _began_later(walk: NamespaceWalk, checkpoint_id: str, made: str) -> bool:
     if attribution.first_with_source(checkpoint_id, LOOPS) != made:
         return True
     is_old = attribution.note(made).outputs is not None or not ids.is_uuid6(made)
-    return source != "input" and not is_old and walk.is_unrecorded(made)
+    if source != "input" and not is_old and walk.is_unrecorded(made):
+        return True
+    return (seconds(checkpoint_id, made) or 0) >= _PAUSE and _went_on(walk, checkpoint_id, made)
+
+
+def _went_on(walk: NamespaceWalk, checkpoint_id: str, made: str) -> bool:
+    """Whether a run without input began at a checkpoint: after a breakpoint, the recursion limit, a kill.
+
+    Such a run notes that it has seen all versions of the checkpoint at which it begins (langgraph 1.2
+    ``pregel/_loop.py: _first``).
+    """
+    before, after = walk.reads.small_state(checkpoint_id), walk.reads.small_state(made)
+    if before is None or after is None or not before.versions:
+        return False
+    newest = max(before.versions.values(), key=order)
+    return newest in after.seen.get(INTERRUPT, {}).values() and newest not in before.seen.get(INTERRUPT, {}).values()
 
 
 def _is_given(write: TaskWrite) -> bool:
