@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ckpt_cli.errors import NotFound, Refused
 from ckpt_cli.history.state.channels import CONTROL_WRITES
-from ckpt_cli.model import Ref, RowChange, WriteKey
+from ckpt_cli.model import NULL_TASK, Ref, RowChange, WriteKey
 from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
 from ckpt_cli.operations.continuations import must_have_no_later_records, refuse_continued
@@ -275,7 +275,7 @@ def _must_be_unused(saver: Saver, log: OperationLog, answered: set[WriteKey], op
 
 
 def _must_not_have_finished(saver: Saver, answered: set[WriteKey], operation: Operation) -> None:
-    tasks = {(key.ref, key.task_id) for key in answered}
+    tasks = {(key.ref, key.task_id) for key in answered if key.task_id != NULL_TASK}  # a Command is no task
     for made in saver.writes_on(sorted({key.ref for key in answered}), values=0) if tasks else ():
         if (made.ref, made.task_id) in tasks and made.channel not in CONTROL_WRITES:
             *_, asked = _enclosing_heads(saver, made.ref)

@@ -63,7 +63,10 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     chosen = [(question, answer_value(question, answer, change.notes)) for question, answer in answered_by]
     for question, value in chosen:
         change.notes += _asked_and_answered(question, value)
-        changed = changed_subgraphs.find(question.id or "", question.source) if question.source else None
+        changed = None
+        if question.source is not None:
+            changed_subgraphs.must_be_recorded(question.id or "", question.source, describe_question(question))
+            changed = changed_subgraphs.find(question.id or "", question.source)
         _record(reader, head, question, value, changed, change)
     _remove_old_answers(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
     answered = {id(question) for question, _ in chosen}

@@ -59,6 +59,25 @@ class ChangedSubgraphs:
         last: str = max(subgraphs)
         return last
 
+    def must_be_recorded(self, asked_id: str, source: AskedQuestion, named: str) -> None:
+        """Check that a checkpoint of the graph that asked is stored; the task around it takes no answer for it.
+
+        A subgraph that is compiled with ``checkpointer=False`` stores none, and begins anew in each run.
+
+        Raises:
+            Refused: none is stored.
+        """
+        row = source.write.row
+        name, called = self._nodes(row.ref).get(row.task_id), self._called(row.ns)
+        if name is None or asked_id in _own_ids(row.ns, name, row.task_id, len(source.answers)):
+            return
+        if f":{row.task_id}" not in called and name not in called:
+            raise Refused(
+                f"{named} was asked inside a graph of which no checkpoint is stored, as with checkpointer=False: "
+                "no answer can be stored for it; nothing was written",
+                hint="graph.invoke(Command(resume=ANSWER), config) gives it to the first question of that run",
+            )
+
     def why_past(self, asked_id: str, ns: str) -> str:
         """Why the next run doesn't come to a question of this changed subgraph again; "" if it may."""
         asking = asking_checkpoints(self._reader, self._thread_id, ns, asked_id)

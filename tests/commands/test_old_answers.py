@@ -18,7 +18,10 @@ from ckpt_cli.output.printer import render
 from ckpt_cli.parameters.statuses import StatusOption
 from tests.commands.asking import look
 from tests.commands.listing import threads
+from tests.commands.test_answers import THREAD, Asked, asked
 from tests.graphs.building import Log, on
+
+__all__ = ["asked"]
 
 
 def asks_twice(state: Any) -> Any:
@@ -67,3 +70,42 @@ def test_the_next_question_takes_it(
     assert ["“A1” is stored for no particular question" in text for text in on_terminal] == [taken] * 2
     assert ('the answer "A1", which an earlier Command(resume=…) left, is removed' in plan) is taken
     assert ("“A1” is stored for no particular question" in texts[0]) is taken
+
+
+def test_undo_takes_back_what_replaced_a_commands_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An answer that took the place of a Command's, which had an update too, is taken back, row for row."""
+    path = tmp_path / "asks.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = build(SqliteSaver(connection), nested=True)
+        graph.invoke({"log": ["in"]}, on("t"))
+        graph.invoke(Command(resume="A1", update={"log": ["by the way"]}), on("t"))
+        rows = connection.execute("SELECT * FROM writes ORDER BY 1, 2, 3, 4, 5").fetchall()
+        assert run(["resume", "t", "--value", "A2", "--yes", "-d", str(path)]) == 0
+        assert "is removed" in capsys.readouterr().out
+        assert run(["undo", "--yes", "-d", str(path)]) == 0
+        assert connection.execute("SELECT * FROM writes ORDER BY 1, 2, 3, 4, 5").fetchall() == rows
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_question_of_a_graph_that_stores_nothing(calls: int, asked: Asked) -> None:
+    """Its answer would reach nobody: `resume` stores none, and names what the library takes."""
+
+    def build(saver: Any) -> Any:
+        inner, outer = StateGraph(Log), StateGraph(Log)
+        for number in range(calls):
+            inner.add_node(f"ask{number}", lambda _, number=number: {"log": [interrupt(f"{number}?")]})
+            inner.add_edge(START, f"ask{number}")
+        outer.add_node("desk", inner.compile(checkpointer=False))
+        outer.add_edge(START, "desk")
+        return outer.compile(checkpointer=saver)
+
+    graph = asked.start(build, {"log": []})
+    ids = asked.ids()
+    assert len(ids) == calls
+    before = asked.rows()
+    for words in (["--value", "yes", "-i", ids[0]], ["--value", "yes", "--answer-all"]):
+        error = asked.ckpt(*words, "--yes", code=7)
+        assert "no checkpoint is stored" in error["message"] and "Command(resume=" in error["hint"]
+    assert asked.rows() == before
+    if calls == 1:
+        assert graph.invoke(Command(resume="yes"), on(THREAD))["log"] == ["yes"]
