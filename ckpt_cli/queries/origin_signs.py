@@ -50,3 +50,8 @@ def candidates_of(ran: Sequence[str], why: str, *, is_unwritten: bool = False) -
     """A credit that names the nodes that ran there, as one of them may have done it."""
     names = ["input" if node == START else node for node in ran]
     return Credit(candidates=names, why=why, is_unwritten=is_unwritten)
+
+
+def with_input(ran: Sequence[str]) -> Sequence[str]:
+    """The nodes that ran, and the input: a ``Command`` that is given as one leaves nothing in ``versions_seen``."""
+    return ran if START in ran else [*ran, START]

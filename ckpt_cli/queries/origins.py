@@ -13,14 +13,14 @@ from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_next
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_later
 from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings
 from ckpt_cli.queries.line_moments import Moment
-from ckpt_cli.queries.origin_signs import begins_late, candidates_of, gap_before, writer_of
+from ckpt_cli.queries.origin_signs import begins_late, candidates_of, gap_before, with_input, writer_of
 from ckpt_cli.queries.proved_steps import ProvedSteps
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
@@ -32,12 +32,8 @@ from ckpt_cli.views.blame import Origin
 _Made = list[tuple[Credit, str | None]]
 _AT_ONCE = 100
 _BY_COMMAND = "a Command wrote to it where the step began, and may have been given to another run from there"
+_LATER = 20  # steps after one, whose writes may be in a value that came without a version
 _COPIES = 50  # siblings that are read to find the original of a copy
-
-
-def _with_input(ran: Sequence[str]) -> Sequence[str]:
-    """The nodes that ran, and the input: a ``Command`` that is given as one leaves nothing in ``versions_seen``."""
-    return ran if START in ran else [*ran, START]
 
 
 class Origins:
@@ -85,7 +81,7 @@ class Origins:
     ) -> list[tuple[int, list[Origin]]]:
         reads = self._filled(reader, page)
         made = {number: self._credits(reader, reads, number, wanted[number]) for number in page}
-        self._add_next(reader, made, wanted)
+        self._add_later(reader, made, wanted)
         found = [(n, [self._origin(reader, reads, n, *one) for one in made[n]]) for n in page]
         reads.step_nodes.forget()
         return found
@@ -122,17 +118,26 @@ class Origins:
             self._read_values(reads, [original])
         return [(self._copied(reads, original, explains), original) for explains in changes]
 
-    def _add_next(self, reader: Reader, made: dict[int, _Made], wanted: Mapping[int, Sequence[Explains]]) -> None:
-        """Add the tasks of the next step that wrote a value which no write of its own step explains."""
-        numbers = [n for n in made if n + 1 < len(self._refs) and any(one.is_unwritten for one, _ in made[n])]
-        if not numbers:
-            return
-        reads = self._filled(reader, [n + 1 for n in numbers])
-        for n in numbers:
-            next_id = self._refs[n + 1].checkpoint_id
-            if reads.attribution.note(next_id).source == "loop":
-                writers, pairs = self._writers_of(next_id), zip(made[n], wanted[n], strict=True)
-                made[n] = [(or_next(one, writers, explains), original) for (one, original), explains in pairs]
+    def _add_later(self, reader: Reader, made: dict[int, _Made], wanted: Mapping[int, Sequence[Explains]]) -> None:
+        """Add the tasks of a later step that wrote what no write of its own step explains."""
+        numbers = [n for n in made if any(one.is_unwritten for one, _ in made[n])]
+        for later in range(1, _LATER + 1):
+            if not (numbers := [n for n in numbers if n + later < len(self._refs)]):
+                return
+            reads = self._filled(reader, [n + later for n in numbers])
+            for n in numbers:
+                note = reads.attribution.note(next_id := self._refs[n + later].checkpoint_id)
+                if note.source == "loop":
+                    writers, when = self._writers_of(next_id), "the next step" if later == 1 else f"step {note.step}"
+                    pairs = zip(made[n], wanted[n], strict=True)
+                    made[n] = [
+                        (or_later(one, writers, explains, when), original) for (one, original), explains in pairs
+                    ]
+            numbers = [n for n in numbers if self._is_versionless(n) and any(one.is_unwritten for one, _ in made[n])]
+
+    def _is_versionless(self, number: int) -> bool:
+        """Whether the channel has no new version: a change may then be stored many steps too early."""
+        return number > 0 and self._moments[number].has_version_of(self._moments[number - 1])
 
     def _origin(
         self, reader: Reader, reads: StepReads, number: int, made: Credit, copied_from: str | None = None
@@ -167,7 +172,7 @@ class Origins:
             return Credit(candidates=[name_of(one.by, one.node) for one in fitting], why=why)
         if source == "input" and attribution.spans_steps(checkpoint_id):
             return Credit(why="the checkpoints between it and the one before it aren't stored")
-        if number and moment.has_version_of(self._moments[number - 1]):
+        if self._is_versionless(number):
             return candidates_of(ran, "the channel has no new version here, so no write made it", is_unwritten=True)
         if source == "update":
             if edited is not None and self._has_part(edited, moment, explains):
@@ -193,7 +198,7 @@ class Origins:
                 return Credit("channel")
             return candidates_of(ran, "no stored write of this step went to the channel", is_unwritten=True)
         may_be_command = source == "loop" and attribution.note(checkpoint_id).outputs is None
-        return candidates_of(_with_input(ran) if may_be_command else ran, "the writes of this step aren't stored")
+        return candidates_of(with_input(ran) if may_be_command else ran, "the writes of this step aren't stored")
 
     def _edited(self, reads: StepReads, checkpoint_id: str) -> State | None:
         """The sibling that an update was made from and beside; None for others."""
@@ -220,7 +225,7 @@ class Origins:
         if len(fitting) == 1:
             return credit(Writers(fitting), explains)
         why = "only the last of several steps is stored, without their writes and the names of what Sends called"
-        return candidates_of(_with_input(ran), why)
+        return candidates_of(with_input(ran), why)
 
     def _writers(self, reads: StepReads, checkpoint_id: str) -> Writers:
         """The tasks of the step that wrote the channel; else what old metadata records."""

@@ -1,6 +1,7 @@
 """``ckpt blame`` of a value that is stored before any write of it."""
 
 import operator
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -38,3 +39,26 @@ def test_who_wrote_it_in_the_next_step_is_among_the_candidates(writes: list[str]
     assert (line.value, line.since.step, line.since.by) == ("work", 1, "")
     assert "work" in line.since.candidates
     assert "the next step wrote it" in line.since.why
+
+
+def test_who_wrote_it_some_steps_later_is_among_the_candidates(tmp_path: Path) -> None:
+    """As above, with other nodes between: the checkpoint was encoded when a later step had extended the list."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(State)
+        names = ["begin", "one", "two", "three", "work", "last"]
+        for name in names:
+            written: Any = {"n": 1, **({"topic": name} if name in ("begin", "work") else {})}
+            builder.add_node(name, lambda _, written=written: written)
+        for one, other in pairwise([START, *names]):
+            builder.add_edge(one, other)
+        builder.compile(checkpointer=saver).invoke({"n": 0}, ON, durability="sync")
+    tables = Tables(path)
+    for early in [one for one in tables.steps() if one.metadata["step"] in (2, 3, 4)]:
+        early.body["channel_values"]["topic"] = ["begin", "work"]
+        tables.put(early)
+    tables.close()
+    line = at(path, blame, "t", "topic").lines[-1]
+    assert (line.value, line.since.step, line.since.by) == ("work", 2, "")
+    assert line.since.candidates == ["one", "work"]
+    assert "step 5 wrote it" in line.since.why

@@ -22,7 +22,7 @@ _MADE_OTHERWISE = (
 )
 _OTHERWISE = f"what it wrote isn't this; {_MADE_OTHERWISE}"
 _ALL_OTHERWISE = f"{_SEVERAL}, and what they wrote isn't this; {_MADE_OTHERWISE}"
-_STORED_EARLY = "the next step wrote it, and code that alters values in place may have stored it too early"
+_STORED_EARLY = "wrote it, and code that alters values in place may have stored it too early"
 
 
 class Writer(NamedTuple):
@@ -133,11 +133,11 @@ def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str])
     return Credit(candidates=tuple(dict.fromkeys([*writers.names, *unstored])), why=unstored_words(unstored))
 
 
-def or_next(made: Credit, writers: Writers, explains: Explains) -> Credit:
-    """The credit of a value that no write of its step explains, with those of the next step who wrote it.
+def or_later(made: Credit, writers: Writers, explains: Explains, when: str) -> Credit:
+    """The credit of a value that no write of its step explains, with those of a later step who wrote it.
 
-    LangGraph may encode a checkpoint when the next step has already altered a value in place (1.2
-    ``channels/topic.py``: a Topic that accumulates extends its list).
+    LangGraph may encode a checkpoint when a later step has already altered a value in place (1.2
+    ``channels/topic.py``: a Topic that accumulates extends its list). `when` names the step, as in "step 7".
     """
     if not made.is_unwritten or not isinstance(explains, Gives):
         return made
@@ -145,7 +145,7 @@ def or_next(made: Credit, writers: Writers, explains: Explains) -> Credit:
     if not fitting.all:
         return made
     names = dict.fromkeys([*made.candidates, *fitting.names])
-    return made._replace(candidates=[*names], why=f"{made.why}; {_STORED_EARLY}")
+    return made._replace(candidates=[*names], why=f"{made.why}; {when} {_STORED_EARLY}", is_unwritten=False)
 
 
 def _fitting(possible: Sequence[Writer], explains: Explains) -> list[Writer]:
