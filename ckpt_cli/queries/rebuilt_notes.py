@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 
 from ckpt_cli.errors import CkptError
 from ckpt_cli.history.reducers.rebuilt import Rebuilt
+from ckpt_cli.history.reducers.shown_cases import size_of
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -32,4 +33,5 @@ def note_on(reader: Reader, ref: Ref, channel: str, rebuilt: Rebuilt) -> str:
         return f"{place} is rebuilt by {rebuilt.supposed.name}, as is usual for messages; no stored value proves it"
     shown = f"{count_text(rebuilt.shown.steps, 'stored value')} show{'s' if rebuilt.shown.steps == 1 else ''}"
     name = "" if rebuilt.reducer is None else rebuilt.reducer.name
-    return f"{place} is rebuilt by {name}, as {shown}; none has so many elements, so it isn't proven"
+    bound = "none has so many elements" if size_of(rebuilt.value) >= 0 else "a reducer of yours may do more"
+    return f"{place} is rebuilt by {name}, as {shown}; {bound}, so it isn't proven"

@@ -161,10 +161,12 @@ class StepWalk:
         return step._replace(early=early) if early else step
 
     def _early_of(self, step: WalkedStep, attribution: WriteAttribution) -> dict[str, list[Any]]:
-        if step.source not in _IN_RUNS or not has_grown(step.began, step.made):
+        """Lists with later items; a delta channel's value is no list of the channel's own that a step extends."""
+        made = {c: v for c, v in step.made.items() if c not in self.line.deltas}
+        if step.source not in _IN_RUNS or not has_grown(step.began, made):
             return {}
         written = step.by_command if step.source == "input" else step.written
-        return without_later_items(step.began, step.made, written, partial(self._later_steps, attribution, step.ref))
+        return without_later_items(step.began, made, written, partial(self._later_steps, attribution, step.ref))
 
     def _later_steps(self, attribution: WriteAttribution, ref: Ref) -> Iterator[LaterStep]:
         """The next steps of a run; the writes of a later page are read for them."""

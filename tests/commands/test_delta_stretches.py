@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.errors import GraphRecursionError
 from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite, interrupt
 
@@ -222,12 +223,12 @@ OTHERS: dict[str, tuple[Any, Any, list[Any]]] = {
 }
 
 
-def recorded(saver: SqliteSaver, name: str, count: int) -> Any:
+def recorded(saver: SqliteSaver, given: tuple[Any, Any, list[Any]], count: int) -> Any:
     """A graph whose channel has this reducer, and takes so many of its writes; every third update stores it whole."""
-    kind, fold, writes = OTHERS[name]
+    kind, fold, writes = given
     state: Any = TypedDict("Other", {"audit": Annotated[kind, DeltaChannel(fold, snapshot_frequency=3)], "n": int})  # type: ignore[misc]
     graph = StateGraph(state)
-    graph.add_node("a", lambda state: {"audit": writes[state.get("n", 0) % 7], "n": state.get("n", 0) + 1})
+    graph.add_node("a", lambda state: {"audit": writes[state.get("n", 0) % len(writes)], "n": state.get("n", 0) + 1})
     graph.add_edge(START, "a")
     app = graph.compile(checkpointer=saver)
     for _ in range(count):
@@ -238,7 +239,7 @@ def recorded(saver: SqliteSaver, name: str, count: int) -> Any:
 @pytest.mark.parametrize("name", OTHERS)
 def test_more_reducers_are_learned(saver: SqliteSaver, capsys: Captured, name: str) -> None:
     """Where stored values prove one, each value is the library's, before and after a pruning that stores it whole."""
-    app = recorded(saver, name, 11)
+    app = recorded(saver, OTHERS[name], 11)
     evidence, found = of_audit(said(saver, capsys, "verify", "t"))
     assert evidence.startswith(f"{name} (") and not found
 
@@ -270,3 +271,34 @@ def test_what_two_reducers_leave_open_is_not_said(saver: SqliteSaver, capsys: Ca
     assert said(saver, capsys, "get", "t", "audit")["value"] == ["a", "b", "c", "d", "e", "f"]
     app.invoke({}, on("t"), durability="sync")
     assert said(saver, capsys, "get", "t", "audit")["value"] != ["a", "b", "c", "d", "e", "f", "a"]
+
+
+def test_numbers_are_summed(saver: SqliteSaver, capsys: Captured) -> None:
+    """A number has no elements, and nothing is appended to it: its reducer is a sum, and a note doesn't count any."""
+    app = recorded(saver, (int, lambda current, writes: current + sum(writes), [5, 2, 3, 4, 1]), 11)
+    evidence, found = of_audit(said(saver, capsys, "verify", "t"))
+    assert evidence.startswith("sum (") and not found
+    numbers = {one.metadata["step"]: one.values.get("audit") for one in app.get_state_history(on("t"))}
+    view = said(saver, capsys, "get", "t", "audit", "--at", "step:22")
+    assert view["value"] == numbers[22]
+    assert view["notes"] and all("by sum" in note and "elements" not in note for note in view["notes"])
+
+
+@pytest.mark.parametrize("frequency", [2, 3, 5])
+def test_a_list_of_the_last_items_is_no_topic(saver: SqliteSaver, capsys: Captured, frequency: int) -> None:
+    """Where each round writes the same items, the stored list looks as if it had those of the next round too."""
+
+    def last(current: list[str], writes: list[list[str]]) -> list[str]:
+        return [*current, *(item for write in writes for item in write)][-6:]
+
+    state: Any = TypedDict("Window", {"audit": Annotated[list[str], DeltaChannel(last, snapshot_frequency=frequency)]})  # type: ignore[misc]
+    graph = StateGraph(state)
+    for name, items in (("begin", None), ("act", ["act", "act"]), ("idle", ["idle"]), ("end", None)):
+        graph.add_node(name, lambda _, items=items: {} if items is None else {"audit": items})
+    for one, other in ((START, "begin"), ("begin", "act"), ("begin", "idle"), (["act", "idle"], "end")):
+        graph.add_edge(one, other)
+    graph.add_conditional_edges("end", lambda _: "begin", ["begin"])
+    with pytest.raises(GraphRecursionError):
+        graph.compile(checkpointer=saver).invoke({}, {**on("t"), "recursion_limit": 40}, durability="sync")
+    _, found = of_audit(said(saver, capsys, "verify", "t"))
+    assert "changed-without-version" not in {kind for kind, _, _ in found}

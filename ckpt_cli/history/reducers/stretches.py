@@ -19,6 +19,7 @@ from ckpt_cli.history.reducers.reducers import (
     MESSAGES,
     NEW,
     SETS,
+    SUM,
     UNION,
     WITHOUT_NULLS,
     ChannelStep,
@@ -30,7 +31,7 @@ from ckpt_cli.history.reducers.shown_cases import ShownCases
 from ckpt_cli.values.langgraph_values import items, message, overwrite
 from ckpt_cli.values.node import Node
 
-_REDUCERS = (MESSAGES, APPEND, COLLECT, UNION, WITHOUT_NULLS, NEW, SETS)
+_REDUCERS = (MESSAGES, SUM, APPEND, COLLECT, UNION, WITHOUT_NULLS, NEW, SETS)
 
 
 class Stretch(NamedTuple):

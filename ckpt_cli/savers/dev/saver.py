@@ -40,6 +40,8 @@ class DevSaver(ReadOnlySaver):
         key = (os.environ.get(_KEY) or "").encode()
         self._codec = Codec(key if len(key) in _KEY_SIZES else None)
         self._in_moment = False
+        if not files.served:
+            self.why_not = "a program holds everything in memory; `ckpt copy` takes its threads into a database"
         self._read()
 
     def _read(self) -> None:
