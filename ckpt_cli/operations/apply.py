@@ -165,9 +165,9 @@ def verify(saver: Saver, basis: Iterable[Seen]) -> None:
 def _describe_change(was: Seen) -> str:
     if was.head:
         where = f" (in {was.ref.ns})" if was.ref.ns else ""
-        return f"thread {was.ref.thread_id!r} continued while the plan was made{where}"
+        return f"thread {was.ref.thread_id!r} has continued since the plan was begun{where}"
     what = f"checkpoint {was.ref.checkpoint_id}" if was.ref.checkpoint_id else f"thread {was.ref.thread_id!r}"
-    return f"{what} changed while the plan was made"
+    return f"{what} has changed since the plan was begun"
 
 
 def basis_of_threads(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[ThreadSkeleton, Seen]]:

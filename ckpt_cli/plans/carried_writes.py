@@ -53,8 +53,8 @@ class Carrier:
         for write in reader.writes(origin.ref):
             self._by_task.setdefault(write.task_id, []).append(write)
 
-    def carry(self, keep: Sequence[str], *, rerun: bool) -> Carried:
-        """The writes of the siblings, and of the calls whose names are in `keep`."""
+    def carry(self, keep: Sequence[str], *, rerun: bool, is_same: bool) -> Carried:
+        """The writes of the siblings, and of the calls whose names are in `keep`; `is_same` is that of the argument."""
         started = self._started(rerun=rerun)
         ids = {task.id for task in started}
         siblings = [task for task in self._others if task.writes and task.id not in ids]
@@ -75,7 +75,7 @@ class Carrier:
             if w.channel not in (RESUME, INTERRUPT)
         ]
         again = describe_unfinished_again(self._reader, self._origin.stored.row, self._tasks.only(started))
-        return Carried(tuple(writes), (*self._notes(siblings, kept_calls, len(dropped)), *again))
+        return Carried(tuple(writes), (*self._notes(siblings, kept_calls, len(dropped), is_same=is_same), *again))
 
     @property
     def _id(self) -> str:
@@ -196,7 +196,9 @@ class Carrier:
             for number in range(len(self._by_task)):
                 yield self._changed, pull_path(self._changed.node or ""), number
 
-    def _notes(self, siblings: Iterable[Task], calls: Mapping[str, "_Call"], dropped: int) -> Iterator[str]:
+    def _notes(
+        self, siblings: Iterable[Task], calls: Mapping[str, "_Call"], dropped: int, *, is_same: bool
+    ) -> Iterator[str]:
         failed = [t for t in siblings if t.status is Status.FAILED and t.id not in self._tasks.handlers]
         if carried := task_names((task for task in siblings if task not in failed), lambda task: str(task.status)):
             yield f"kept: {', '.join(carried)}"
@@ -204,7 +206,8 @@ class Carrier:
             yield f"{', '.join(task_names(failed))} failed and {'runs' if len(failed) == 1 else 'run'} again"
         if calls:
             names = ", ".join(dict.fromkeys(call.name for call in calls.values()))
-            yield f"kept: the results of {_calls(len(calls))} ({names}), also those computed from the old argument"
+            also = "" if is_same else ", also those computed from the old argument"
+            yield f"kept: the results of {_calls(len(calls))} ({names}){also}"
         if dropped:
             yield f"dropped: {_results(dropped)} of {_calls(dropped)}; the run makes its calls anew"
 

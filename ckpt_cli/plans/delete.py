@@ -102,7 +102,8 @@ def after(
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete", hint=hint)
     new_head, due = max(set(lineage.rows) - chosen[row.ns]), continued_tasks(reader, row.ref)
     stored = stored_with(row.ref)
-    notes = [*describe_reset(reader, row.ref, stored, due, short(row.checkpoint_id))]
+    how = "becomes a tip again" if lineage.children.get(row.checkpoint_id) else "stays a tip"
+    notes = [*describe_reset(reader, row.ref, stored, due, f"{short(row.checkpoint_id)} {how}")]
     taken = [write for write in reader.writes(row.ref) if stored is None or key_of(write) not in stored.intact]
     if command_taken := list(describe_command_taken(taken)):
         notes.append(f"deleted with these writes: {', '.join(command_taken)}")
@@ -262,7 +263,7 @@ def _plan_for_part(
         recent=recently_written(reader, reader.rows(thread_id)),
         verb="delete",
         summary=f"{what} in {thread_id}: {count}",
-        notes=(*describe_tips(deletion, cleared, short), *describe_rest(deletion, chosen, changed)),
+        notes=(*describe_tips(deletion, cleared, short, changed), *describe_rest(deletion, chosen, changed)),
     )
 
 

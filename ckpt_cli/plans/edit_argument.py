@@ -192,10 +192,13 @@ def plan(
     origin = read_origin(reader, row.ref)
     own = snapshots_for_child(reader, mint, origin, set())
     made = _make_corrected(reader, mint, origin, own, argument, value, changes)
-    carried = Carrier(reader, origin, argument.tasks, argument.task, reader.decode(made)).carry(keep, rerun=rerun)
+    is_same, carrier = (
+        value is argument.value,
+        Carrier(reader, origin, argument.tasks, argument.task, reader.decode(made)),
+    )
+    carried = carrier.carry(keep, rerun=rerun, is_same=is_same)
     new, short = made.row.ref, short_ids(reader, row.ref, made.row.checkpoint_id)
     again = [task for task in argument.tasks.tasks if task.status is not Status.FINISHED or task is argument.task]
-    is_same = value is argument.value
     what, how = (argument.name, ", which starts again") if is_same else (f"the argument of {argument.name}", "")
     return Plan(
         reason="",

@@ -18,7 +18,7 @@ def key_of(write: TaskWrite) -> WriteKey:
     return WriteKey(write.row.ref, write.row.task_id, write.row.idx)
 
 
-def describe_reset(reader: Reader, ref: Ref, stored: Stored | None, due: Snapshot, short: str) -> Iterator[str]:
+def describe_reset(reader: Reader, ref: Ref, stored: Stored | None, due: Snapshot, tip: str) -> Iterator[str]:
     """Lines about the checkpoint `ref`.
 
     Args:
@@ -26,18 +26,16 @@ def describe_reset(reader: Reader, ref: Ref, stored: Stored | None, due: Snapsho
         ref: the checkpoint.
         stored: what the operation that made it stored with it, if that is known.
         due: the tasks of the checkpoint.
-        short: the short id of the checkpoint.
+        tip: the beginning of the line: the checkpoint's short id, and that it is a tip.
     """
     writes = set() if stored is None else stored.writes_on(ref)
     if stored is None or not writes:
-        yield f"{short} becomes a tip again, and the writes of its tasks are deleted; {describe_next(due)}"
+        yield f"{tip}, and the writes of its tasks are deleted; {describe_next(due)}"
         return
     kept = writes & stored.intact
     results = [w for w in reader.writes(ref) if key_of(w) in kept and w.channel not in CONTROL_WRITES]
     finished = {write.task_id for write in results}
-    what = (
-        f"{short} becomes a tip again, with {count_text(len(kept), 'write')} that {stored.operation.name} stored there"
-    )
+    what = f"{tip}, with {count_text(len(kept), 'write')} that {stored.operation.name} stored there"
     left = due.only(task for task in due.tasks if task.id not in finished)
     yield f"{what}; the other writes of its tasks are deleted; {describe_next(left)}"
     if names := task_names([task for task in due.tasks if task.id in finished], lambda _: "finished"):

@@ -155,7 +155,7 @@ class Since:
                 view = resume(session, value='"mine"', selector=SelectorOptions(status=["waiting"]))
                 assert isinstance(view, BulkView)
                 [refused] = [line.problem for line in view.threads if line.problem]
-            assert refused.startswith(f"thread {MINE!r} continued while the plan was made")
+            assert refused.startswith(f"thread {MINE!r} has continued since the plan was begun")
             capsys.readouterr()
             assert run(["operations", "-d", backend.url, "--json"]) == 0
             [made] = json.loads(capsys.readouterr().out)["operations"]

@@ -25,7 +25,7 @@ def test_what_a_plan_was_made_from_must_not_change(log: OperationLog, saver: Mem
     for name, basis in bases.items():
         plan = Plan("", (checkpoint("new", name),), basis=(basis,))
         if name in ("thread", "writes"):
-            with pytest.raises(Refused, match="changed while the plan was made; nothing was written"):
+            with pytest.raises(Refused, match="has changed since the plan was begun; nothing was written"):
                 apply(saver, log, plan, at=1.0)
         else:
             apply(saver, log, plan, at=1.0)
@@ -47,7 +47,7 @@ def test_a_checkpoint_is_compared_in_all_its_parts(name: str, log: OperationLog,
     """A plan made from a checkpoint is refused where any part of it or of its writes is another by then."""
     plan = Plan("", (checkpoint("t", "3", parent_id="2"),), basis=(basis_of(saver, HEAD),))
     saver.apply(Plan("the application", replace=(CHANGES[name],)))
-    with pytest.raises(Refused, match="checkpoint 2 changed while the plan was made"):
+    with pytest.raises(Refused, match="checkpoint 2 has changed since the plan was begun"):
         apply(saver, log, plan, at=1.0)
 
 
@@ -65,7 +65,7 @@ def test_a_head_stays_where_it_was(name: str, ns: str, log: OperationLog, saver:
     saver.apply(Plan("", (checkpoint("t", "2", ns="sub:1"), checkpoint("t", "2", ns="sub:1|x:2"))))
     plan = Plan("", (checkpoint("t", "9", ns=ns),), basis=basis_of_heads(saver, "t", ns))
     saver.apply(LATER[name])
-    with pytest.raises(Refused, match="thread 't' continued while the plan was made; nothing was written"):
+    with pytest.raises(Refused, match="thread 't' has continued since the plan was begun; nothing was written"):
         apply(saver, log, plan, at=1.0)
     assert saver.row(Ref("t", ns, "9")) is None
 
@@ -86,5 +86,5 @@ def test_names_with_half_a_surrogate_pair_are_compared(log: OperationLog, saver:
     apply(saver, log, plan, at=1.0)
     plan = Plan("", (checkpoint("t", "4", parent_id="2"),), basis=(basis_of(saver, HEAD),))
     saver.apply(Plan("", replace=(write("t", "2", channel="\ude00"),)))
-    with pytest.raises(Refused, match="checkpoint 2 changed"):
+    with pytest.raises(Refused, match="checkpoint 2 has changed"):
         apply(saver, log, plan, at=2.0)

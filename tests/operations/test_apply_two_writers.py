@@ -151,7 +151,9 @@ def test_where_they_collide_ckpt_gives_way(path: Path, thread_id: str) -> None:
         assert application.answer() == "1"
         before = reader.saver.totals()
         if thread_id == "live":
-            with pytest.raises(Refused, match="thread 'live' changed while the plan was made; nothing was written"):
+            with pytest.raises(
+                Refused, match="thread 'live' has changed since the plan was begun; nothing was written"
+            ):
                 apply(reader.saver, log, plan, at=1.0)
             assert (reader.saver.totals(), log.operations()) == (before, [])
         else:

@@ -24,7 +24,8 @@ _NAMES = 24  # at most this many cells for the names of tasks beside their quest
 _WHOLE, _SHORT = 5, 3  # that share, beside whole questions and in lines
 _TITLE = 8  # a title is not cut to fewer cells, but left out
 _GAP = "  "
-_MORE = "--status waiting shows questions whole, each with the command that answers; ckpt show THREAD has the rest"
+_QUESTIONS = "--status waiting shows questions whole, each with the command that answers; "
+_REST = "ckpt show THREAD has the rest"
 
 
 def blocks(view: ThreadsView, page: Page, width: int, counts: Line) -> Iterator[Line]:
@@ -45,7 +46,8 @@ def blocks(view: ThreadsView, page: Page, width: int, counts: Line) -> Iterator[
             yield _heading(one, one.status or "?", page, width)
             yield from (fit([("", "    "), *line], width) for line in _reasons(one, page, width - 4, names))
         yield []
-        yield from ([("muted", part)] for part in flow(_MORE, width))
+        more = f"{_QUESTIONS}{_REST}" if any("waiting" in one.statuses for one in view.threads) else _REST
+        yield from ([("muted", part)] for part in flow(more, width))
     if view.more:
         yield []
         yield [("muted", f"{MORE} and more: --limit 0 shows all")]
