@@ -184,7 +184,7 @@ class Reducers(GraphEvidence):
         tally = self.all_steps(channel)
         candidates = tally.candidates if is_open_to_others else own
         outcomes, unfit = outcomes_or_error(candidates, before, writes)
-        if is_open_to_others and len(outcomes) == 1 and tally.threads < 2:
+        if is_open_to_others and len(outcomes) == 1:
             possible, evidence = self.possible_steps(channel), outcomes[0][0]
             if {evidence.reducer, *evidence.equals}.isdisjoint(one.reducer for one in possible.candidates):
                 raise excluded(channel, possible, self.ways_without_proof(channel))

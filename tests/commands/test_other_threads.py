@@ -107,6 +107,17 @@ def test_a_thread_counts_exactly_where_one_is_or_was_where_the_other_is(
     assert "score last value (from 2 threads, 3 steps)" in update(path, capsys)
 
 
+def test_a_thread_that_took_another_way_excludes_a_reducer(
+    path: Path, threads: Threads, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However many threads are exactly where this one is: one that failed first, or went further, may show more."""
+    for name in ("mine", "one", "two"):
+        threads(name, 0.5, 0.4)
+    assert "score last value (from 3 threads, 6 steps)" in update(path, capsys)
+    threads("another way", 0.5, 0.4, nodes="judge check", schema=Best)
+    assert "no reducer explains the 8 recorded steps of channel 'score' in 4 threads" in update(path, capsys)
+
+
 def test_a_copy_of_a_thread_is_no_further_evidence(
     path: Path, threads: Threads, capsys: pytest.CaptureFixture[str]
 ) -> None:
