@@ -8,11 +8,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from ckpt_cli.errors import NotFound, Refused
-from ckpt_cli.history.state.channels import CONTROL_WRITES
-from ckpt_cli.model import NULL_TASK, Ref, RowChange, WriteKey
+from ckpt_cli.model import Ref, RowChange, WriteKey
 from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
-from ckpt_cli.operations.continuations import must_have_no_later_records, refuse_continued
+from ckpt_cli.operations.continuations import must_have_no_later_records
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.operation import Heading, Operation, Phase
 from ckpt_cli.operations.restoring import ParentSearch, Restored, find_clash, find_restored, head_beside, removed_later
@@ -25,6 +24,7 @@ from ckpt_cli.operations.undo_hints import (
     hint_redo,
     hint_undo_first,
 )
+from ckpt_cli.operations.used_answers import head_before, must_be_unused
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
 
@@ -136,7 +136,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
             restored.add_row(name, was_there=change.before is not None, is_left=change.after is not None)
             yield rows.inverse(saver, change, now)
     must_have_no_later_records(saver, log, removed, restored, operation)
-    _must_be_unused(saver, log, answered, operation)
+    must_be_unused(saver, log, answered, operation)
     _must_fit(saver, log, operation, restored)
 
 
@@ -249,8 +249,7 @@ def _hint_changed(saver: Saver, operation: Operation, name: Ref | WriteKey | Non
         return ""
     if isinstance(name, Ref) or operation.verb != "resume":
         return hint_look(name if isinstance(name, Ref) else name.ref)
-    *_, asked = _enclosing_heads(saver, name.ref)
-    return hint_before_answer(asked)
+    return hint_before_answer(head_before(saver, operation, name.ref))
 
 
 def _describe_record(name: Ref | WriteKey | None) -> str:
@@ -258,38 +257,3 @@ def _describe_record(name: Ref | WriteKey | None) -> str:
         return "a row"
     ref = name if isinstance(name, Ref) else name.ref
     return f"{'' if isinstance(name, Ref) else 'a write on '}checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}"
-
-
-def _must_be_unused(saver: Saver, log: OperationLog, answered: set[WriteKey], operation: Operation) -> None:
-    """Refuse to remove an answer if its task has finished, or its checkpoint has a child: they have used the answer."""
-    for ref in sorted({key.ref for key in answered}):
-        for place in _enclosing_heads(saver, ref):
-            later = (row for row in saver.rows(ref.thread_id, place.ns) if row.parent_id == place.checkpoint_id)
-            ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
-            if ids:
-                later_hint = hint_later_operation(saver, log, operation, ref.thread_id, ids)
-                *_, asked = _enclosing_heads(saver, ref)
-                hint = later_hint or hint_before_answer(asked)
-                raise refuse_continued(operation, ref.thread_id, min(ids), hint)
-    _must_not_have_finished(saver, answered, operation)
-
-
-def _must_not_have_finished(saver: Saver, answered: set[WriteKey], operation: Operation) -> None:
-    tasks = {(key.ref, key.task_id) for key in answered if key.task_id != NULL_TASK}  # a Command is no task
-    for made in saver.writes_on(sorted({key.ref for key in answered}), values=0) if tasks else ():
-        if (made.ref, made.task_id) in tasks and made.channel not in CONTROL_WRITES:
-            *_, asked = _enclosing_heads(saver, made.ref)
-            what = f"a task of thread {made.ref.thread_id!r} has finished with the answer"
-            raise Refused(
-                f"{operation.name} can't be taken back: {what}; nothing was written", hint=hint_before_answer(asked)
-            )
-
-
-def _enclosing_heads(saver: Saver, ref: Ref) -> Iterator[Ref]:
-    """A checkpoint, then the heads that the graphs around it had when it was written; the root's head comes last."""
-    yield ref
-    parts = ref.ns.split("|") if ref.ns else []
-    for ns in ("|".join(parts[:depth]) for depth in range(len(parts) - 1, -1, -1)):
-        earlier = (row.checkpoint_id for row in saver.rows(ref.thread_id, ns))
-        if head := max((one for one in earlier if one < ref.checkpoint_id), default=None):
-            yield Ref(ref.thread_id, ns, head)

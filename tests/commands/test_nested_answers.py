@@ -126,3 +126,31 @@ def test_a_question_of_a_subgraph_with_its_own_memory_that_a_send_called(tmp_pat
         graph.invoke(Command(resume="here"), on("t"))
         logged = graph.get_state(on("t")).values["log"]
     assert [tuple(one) for one in logged[1:]] == [("refund", "yes"), ("address", "here")]
+
+
+def test_an_answer_below_an_update_is_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The update came before the answer, so nobody has used it; once a run has, `undo` refuses."""
+    path = tmp_path / "updated.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        inner, outer = StateGraph(Log), StateGraph(Log)
+        inner.add_node("ask", asks("refund"))
+        inner.add_edge(START, "ask")
+        outer.add_node("before", says("before"))
+        outer.add_node("desk", inner.compile(checkpointer=True))
+        outer.add_edge(START, "before")
+        outer.add_edge("before", "desk")
+        graph = outer.compile(checkpointer=SqliteSaver(connection))
+        graph.invoke({"log": []}, on("t"))
+        graph.update_state(on("t"), {"log": ["by hand"]}, as_node="before")
+        graph.invoke(None, on("t"))
+        rows = connection.execute("SELECT * FROM writes ORDER BY 1, 2, 3, 4, 5").fetchall()
+        for verb in (["resume", "t", "--value", "yes"], ["undo"], ["resume", "t", "--value", "yes"]):
+            assert run([*verb, "--yes", "-d", str(path)]) == 0
+            is_as_before = connection.execute("SELECT * FROM writes ORDER BY 1, 2, 3, 4, 5").fetchall() == rows
+            assert is_as_before == (verb == ["undo"])
+        updated = graph.get_state(on("t")).config["configurable"]["checkpoint_id"]
+        graph.invoke(None, on("t"))
+        capsys.readouterr()
+        assert run(["undo", "--yes", "-d", str(path)]) == 7
+        assert f"`ckpt rollback t {updated}`" in capsys.readouterr().err
+        assert tuple(graph.get_state(on("t")).values["log"][-1]) == ("refund", "yes")
