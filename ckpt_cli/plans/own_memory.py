@@ -24,6 +24,7 @@ from ckpt_cli.shell_words import argument
 
 SINCE = "langgraph 1.1 and later"
 """The releases that look for an older memory."""
+_CALLER = "a function that calls it runs again first"
 _CHANGES = ("update", "fork")  # sources of checkpoints that no step made
 
 
@@ -159,14 +160,13 @@ def _continued(reader: Reader, memory: OwnMemory, newest_id: str) -> str:
     """What the subgraph does if a run continues it: it ends at once, repeats its question, or goes on."""
     state = Inspection(reader, memory.newest).snapshot()
     if state.complete and not state.tasks:
-        ended = f"runs none of its nodes: it returns its state at {newest_id}, where it has finished"
-        return f"{ended} (a function that calls it runs again)"
+        return f"runs none of its nodes: it returns its state at {newest_id}, where it has finished ({_CALLER})"
     statuses = {task.status for task in state.tasks} if not memory.is_cleared else set[Status]()
     if Status.WAITING in statuses:
-        return f"continues it from {newest_id}, so it repeats its old question"
+        return f"continues it from {newest_id}, so it repeats its old question ({_CALLER})"
     if Status.ANSWERED in statuses:
-        return f"continues it from {newest_id}, with the answer that is recorded there"
-    return f"continues it from {newest_id}, without a new input"
+        return f"continues it from {newest_id}, with the answer that is recorded there ({_CALLER})"
+    return f"continues it from {newest_id}, without a new input ({_CALLER})"
 
 
 def _path(ns: str) -> str:
