@@ -184,6 +184,8 @@ class Reducers:
             return "by none that is proven" if one is None else f"{one.name} (supposed, as its values are messages)"
         tally = self.tallies.get(channel, _NO_STEPS)
         best = joined(tally.candidates or tally.suspected)
+        if best is None and not tally.steps:
+            return "no step shows its reducer"
         return best.words if best else f"by none that is known ({count_text(tally.steps, 'step')})"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ckpt_cli.app import run
@@ -81,6 +82,18 @@ def test_a_real_server(served: Path) -> None:
 
 def by_name(three: list[Any]) -> dict[str, Any]:
     return dict(zip(("storage", "writes", "blobs"), three, strict=True))
+
+
+def test_the_pickle_of_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines in ``docs/databases.md`` that save what an InMemorySaver holds make a file that is read."""
+    page = (Path(__file__).parents[3] / "docs" / "databases.md").read_text(encoding="utf-8")
+    [lines] = [block for block in page.split("```") if block.startswith("python\nstorage = ")]
+    monkeypatch.chdir(tmp_path)
+    saver = InMemorySaver()
+    asking(saver).invoke({"log": []}, on("t"))
+    exec(lines.removeprefix("python\n"), {"pickle": pickle, "saver": saver})
+    reader = Reader(open_path(tmp_path / "memory.pickle"), Codec())
+    assert Inspection(reader, reader.head("t").ref).values() == {"log": ["write"]}
 
 
 @pytest.mark.parametrize("pickled", [tuple, list, by_name])
