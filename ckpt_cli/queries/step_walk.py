@@ -162,7 +162,8 @@ class StepWalk:
 
     def _early_of(self, step: WalkedStep, attribution: WriteAttribution) -> dict[str, list[Any]]:
         """Lists with later items; a delta channel's value is no list of the channel's own that a step extends."""
-        made = {c: v for c, v in step.made.items() if c not in self.line.deltas}
+        deltas = self.line.deltas
+        made = {c: v for c, v in step.made.items() if c not in deltas} if deltas else step.made
         if step.source not in _IN_RUNS or not has_grown(step.began, made):
             return {}
         written = step.by_command if step.source == "input" else step.written
