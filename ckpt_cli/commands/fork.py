@@ -37,7 +37,10 @@ def fork(
     rev: Annotated[
         str | None,
         typer.Argument(
-            metavar="REV", help="The checkpoint to continue from.", autocompletion=complete_revision, show_default=False
+            metavar="REV",
+            help="The checkpoint to continue from; with --to the head, unless another one is given.",
+            autocompletion=complete_revision,
+            show_default=False,
         ),
     ] = None,
     selector: SelectorOptions = NOTHING_TYPED,
@@ -67,12 +70,13 @@ def fork(
       ckpt fork support-42 step:3 --reason "wrong route"
       ckpt fork --status failed --at failed --dry-run
       ckpt fork support-42 @~2 --to support-42-again
-      ckpt fork support-42 @ --to support-42-test --with-pending
-      ckpt fork support-42 @ --to snapshot --shallow --dry-run
-      ckpt fork support-42 @ --to trial --metadata user_id=test --metadata tenant=
+      ckpt fork support-42 --to support-42-test --with-pending
+      ckpt fork support-42 --to snapshot --shallow --dry-run
+      ckpt fork support-42 --to trial --metadata user_id=test --metadata tenant=
     """
     changes = metadata_changes(metadata)
-    target = parse_target(session, (thread, rev), selector, many, ns=ns)
+    whole_thread = rev is None and thread is not None and to is not None
+    target = parse_target(session, (thread, "@" if whole_thread else rev), selector, many, ns=ns)
     for_one(target, {"--to": to is not None, "--shallow": shallow, "--with-pending": pending})
     if to is not None:
         return _fork_to(session, target, to, changes, shallow=shallow, pending=pending)
