@@ -39,6 +39,7 @@ class ChangedSubgraphs:
         self._thread_id = thread_id
         self._asked_at_head = cache(self._read_asked_at_head)
         self._nodes = cache(self._read_nodes)
+        self._handled = cache(self._read_handled)
         self._called = cache(self._read_called)
 
     def find(self, asked_id: str, source: AskedQuestion) -> str | None:
@@ -69,7 +70,8 @@ class ChangedSubgraphs:
         """
         row = source.write.row
         name, called = self._nodes(row.ref).get(row.task_id), self._called(row.ns)
-        if name is None or asked_id in _own_ids(row.ns, name, row.task_id, len(source.answers)):
+        inside = self._handled(row.ref).get(row.task_id, row.ns)
+        if name is None or asked_id in _own_ids(inside, name, row.task_id, len(source.answers)):
             return
         if f":{row.task_id}" not in called and name not in called:
             raise Refused(
@@ -91,6 +93,12 @@ class ChangedSubgraphs:
 
     def _read_nodes(self, ref: Ref) -> dict[str | None, str | None]:
         return {task.id: task.node for task in Inspection(self._reader, ref).snapshot().all_tasks}
+
+    def _read_handled(self, ref: Ref) -> dict[str | None, str]:
+        """The id of an error handler's task to the namespace of the task that failed, inside which it runs."""
+        snapshot = Inspection(self._reader, ref).snapshot()
+        failed = {task.id: f"{ref.ns}|{task.node}:{task.id}".removeprefix("|") for task in snapshot.tasks}
+        return {handler.id: failed.get(i, ref.ns) for i, handler in snapshot.handlers.items()}
 
     def _read_called(self, ns: str) -> dict[str, list[str]]:
         """The subgraphs that tasks of a namespace called.
