@@ -179,9 +179,11 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
         given = "; ".join(
             f"{numbered(task.node or 'a task', task.packet)} has the answer "
             f"{', '.join(map(spell_value, task.answers)) or '(unreadable)'}"
+            f"{', and failed too, before or after it asked' * task.has_failed}"
             for task in answered
         )
-        hint = "graph.invoke(None, config) continues with it; to answer otherwise, `ckpt operations --thread "
+        goes_on = "runs it again" if any(task.has_failed for task in answered) else "continues"
+        hint = f"graph.invoke(None, config) {goes_on} with it; to answer otherwise, `ckpt operations --thread "
         hint += f"{argument(head.thread_id)}` has the number of the answer, and `ckpt undo N` takes it back"
         return NotFound(f"nothing waits for an answer there: {given}", hint=hint)
     if asking := [one for task in snapshot.unplaced for one in task.open if one.id not in (None, PLACEHOLDER)]:

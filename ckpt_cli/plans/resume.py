@@ -24,7 +24,7 @@ from ckpt_cli.plans.answer_values import Answer, answer_value, answered_question
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.next_questions import describe_next
 from ckpt_cli.plans.open_questions import Question, describe_question, name_of, nothing_waits, questions
-from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_first
+from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_alone, must_be_first
 from ckpt_cli.plans.wording import describe_handlers, recently_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -63,10 +63,10 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     chosen = [(question, answer_value(question, answer, change.notes)) for question, answer in answered_by]
     for question, value in chosen:
         change.notes += _asked_and_answered(question, value)
-        changed = None
-        if question.source is not None:
-            changed_subgraphs.must_be_recorded(question.id or "", question.source, describe_question(question))
-            changed = changed_subgraphs.find(question.id or "", question.source)
+        if question.source is not None and changed_subgraphs.is_unrecorded(question.id or "", question.source):
+            _record_for_anew(reader, head, question, value, len(waiting), change)
+            continue
+        changed = changed_subgraphs.find(question.id or "", question.source) if question.source else None
         _record(reader, head, question, value, changed, change)
     _remove_old_answers(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
     answered = {id(question) for question, _ in chosen}
@@ -177,6 +177,17 @@ def _record_first(reader: Reader, head: Ref, question: Question, value: Any, ns:
     goes_on = describe_next(reader, thread_id, ns)
     change.notes.append(
         f"its subgraph was changed after it asked: {goes_on}, and the first question that it asks gets this answer"
+    )
+
+
+def _record_for_anew(reader: Reader, head: Ref, question: Question, value: Any, waiting: int, change: _Change) -> None:
+    """Record the answer to a question of a graph that stores nothing, for the first question that the next run asks."""
+    if question.source is not None:
+        must_be_alone(reader, question.source.write.row.ref, describe_question(question), waiting)
+    _record_without_id(reader, head, value, change)
+    change.notes.append(
+        "it was asked inside a graph of which no checkpoint is stored, as with checkpointer=False: that graph begins "
+        "anew, and the first question that it asks gets this answer"
     )
 
 

@@ -60,25 +60,17 @@ class ChangedSubgraphs:
         last: str = max(subgraphs)
         return last
 
-    def must_be_recorded(self, asked_id: str, source: AskedQuestion, named: str) -> None:
-        """Check that a checkpoint of the graph that asked is stored; the task around it takes no answer for it.
+    def is_unrecorded(self, asked_id: str, source: AskedQuestion) -> bool:
+        """Whether no checkpoint of the graph that asked is stored; the task around it takes no answer for it.
 
         A subgraph that is compiled with ``checkpointer=False`` stores none, and begins anew in each run.
-
-        Raises:
-            Refused: none is stored.
         """
         row = source.write.row
         name, called = self._nodes(row.ref).get(row.task_id), self._called(row.ns)
         inside = self._handled(row.ref).get(row.task_id, row.ns)
         if name is None or asked_id in _own_ids(inside, name, row.task_id, len(source.answers)):
-            return
-        if f":{row.task_id}" not in called and name not in called:
-            raise Refused(
-                f"{named} was asked inside a graph of which no checkpoint is stored, as with checkpointer=False: "
-                "no answer can be stored for it; nothing was written",
-                hint="graph.invoke(Command(resume=ANSWER), config) gives it to the first question of that run",
-            )
+            return False
+        return f":{row.task_id}" not in called and name not in called
 
     def why_past(self, asked_id: str, ns: str) -> str:
         """Why the next run doesn't come to a question of this changed subgraph again; "" if it may."""
@@ -131,6 +123,22 @@ def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waitin
         raise Refused(
             f"{what}; that may be an earlier question, which was answered before; nothing was written", hint=hint
         )
+
+
+def must_be_alone(reader: Reader, ref: Ref, named: str, waiting: int) -> None:
+    """Check that the next run asks no question before this one, which a task of `ref` passed on and no graph recorded.
+
+    Raises:
+        Refused: another task may ask a question first, or an earlier question was answered.
+    """
+    what = f"{named} was asked inside a graph of which no checkpoint is stored, as with checkpointer=False, and"
+    if waiting > 1 or any(_count_unfinished(reader, ref.thread_id, ns) > 1 for ns in levels(ref.ns)):
+        hint = "LangGraph gives such a graph an answer only where one question waits: let it have a checkpointer"
+        raise Refused(f"{what} the next run may ask another question first; nothing was written", hint=hint)
+    head = reader.head(ref.thread_id).ref
+    if any(write.channel == RESUME for place in {head, ref} for write in reader.writes(place)):
+        hint = "graph.invoke(Command(resume=ANSWER), config) gives the answer to the first question of that run"
+        raise Refused(f"{what} the next run asks its earlier question again; nothing was written", hint=hint)
 
 
 def _count_unfinished(reader: Reader, thread_id: str, ns: str) -> int:

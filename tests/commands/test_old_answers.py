@@ -88,24 +88,27 @@ def test_undo_takes_back_what_replaced_a_commands_answer(tmp_path: Path, capsys:
 
 @pytest.mark.parametrize("calls", [1, 2])
 def test_a_question_of_a_graph_that_stores_nothing(calls: int, asked: Asked) -> None:
-    """Its answer would reach nobody: `resume` stores none, and names what the library takes."""
+    """The next run's first question takes its answer, as the plan says; where another may ask first, none is stored."""
 
     def build(saver: Any) -> Any:
         inner, outer = StateGraph(Log), StateGraph(Log)
         for number in range(calls):
             inner.add_node(f"ask{number}", lambda _, number=number: {"log": [interrupt(f"{number}?")]})
             inner.add_edge(START, f"ask{number}")
+        inner.add_node("again", lambda _: {"log": [interrupt("again?")]})
+        inner.add_edge("ask0", "again")
         outer.add_node("desk", inner.compile(checkpointer=False))
         outer.add_edge(START, "desk")
         return outer.compile(checkpointer=saver)
 
     graph = asked.start(build, {"log": []})
-    ids = asked.ids()
-    assert len(ids) == calls
+    assert len(asked.ids()) == calls
     before = asked.rows()
-    for words in (["--value", "yes", "-i", ids[0]], ["--value", "yes", "--answer-all"]):
-        error = asked.ckpt(*words, "--yes", code=7)
-        assert "no checkpoint is stored" in error["message"] and "Command(resume=" in error["hint"]
-    assert asked.rows() == before
     if calls == 1:
-        assert graph.invoke(Command(resume="yes"), on(THREAD))["log"] == ["yes"]
+        assert any("begins anew" in note for note in asked.answer("--value", "yes")["notes"])
+        assert [one.value for one in graph.invoke(None, on(THREAD))["__interrupt__"]] == ["again?"]
+        graph.invoke(Command(resume="no"), on(THREAD))
+        before = asked.rows()
+    for words in (["--value", "yes", "-i", asked.ids()[0]], ["--value", "yes", "--answer-all"]):
+        assert "no checkpoint is stored" in asked.ckpt(*words, "--yes", code=7)["message"]
+    assert asked.rows() == before
