@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
-from ckpt_cli.history.state.channels import TASKS, target
+from ckpt_cli.history.state.channels import TASKS, any_target
 from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.seen_nodes import ran_between
@@ -105,7 +105,7 @@ class NamespaceWalk:
         before, stored = self.reads.lineage.parent(checkpoint_id), attribution.unordered(checkpoint_id)
         if before is None or not stored or attribution.note(checkpoint_id).source not in LOOPS:
             return []
-        called = {target(write.channel) for write in attribution.unordered(before) or ()} - {None}
+        called = {any_target(write.channel) for write in attribution.unordered(before) or ()} - {None}
         named = {nodes.node(write) for write in stored if of_task(write)}
         found = called - named - {*nodes.unstored_results.of(checkpoint_id, ())}
         if not found or None in named or attribution.spans_steps(checkpoint_id):
@@ -127,7 +127,7 @@ class NamespaceWalk:
         if attribution.first_with_source(checkpoint_id, LOOPS) is not None:
             return []
         channels = {write.channel for write in attribution.writes.get(before, ())}
-        if TASKS not in channels and not any(map(target, channels)):
+        if TASKS not in channels and not any(map(any_target, channels)):
             return []  # nothing was to run here
         inspection = Inspection(self._reader, self.reads.ref(checkpoint_id))
         with suppress(CheckpointNotFound, PayloadCorrupt):

@@ -157,6 +157,11 @@ class StepReads:
         is_here = checkpoint_id in self.lineage.rows and self._is_small(checkpoint_id)
         return self.reader.state_if_readable(self.ref(checkpoint_id)) if is_here else None
 
+    def small_states(self, checkpoint_ids: Iterable[str]) -> Iterator[State]:
+        """These checkpoints, decoded, in one go; without the very large, the damaged and the missing ones."""
+        refs = [self.ref(i) for i in checkpoint_ids if i in self.lineage.rows and self._is_small(i)]
+        return (state for _, state, _ in self.reader.readable(refs) if isinstance(state, State))
+
     def _states(self, checkpoint_ids: Iterable[str]) -> tuple[dict[str, State], int]:
         """The decoded checkpoints, and the number of bytes that were read.
 

@@ -1,6 +1,6 @@
 """What the time between two checkpoints of a line went by with (``trace``): a step, a wait, a pause."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME, order
@@ -9,14 +9,34 @@ from ckpt_cli.history.tasks.write_attribution import LOOPS
 from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.queries.namespace_walk import NamespaceWalk
-from ckpt_cli.values.state import TaskWrite
+from ckpt_cli.values.state import TaskWrite, Version
 
 _PAUSE = 1.0  # seconds; the states around shorter steps aren't read
 _BY_HAND = frozenset({"update", "fork"})
 
 
-def spent(walk: NamespaceWalk, checkpoint_id: str, made: str | None, runs: Sequence[TaskRun]) -> str:
-    """What the time from a checkpoint to the next one of its line went by with; see `views.trace.TraceStep`."""
+def resumed_at(walk: NamespaceWalk, steps: Iterable[tuple[str, str | None]]) -> set[str]:
+    """The checkpoints at which a run without input began: after a breakpoint, the recursion limit, a kill.
+
+    Such a run notes that it has seen all versions of the checkpoint where it begins (langgraph 1.2 ``pregel/_loop.py:
+    _first``). `steps` are checkpoints, each with the next one of its line; only slow steps are looked at.
+    """
+    slow = [(one, made) for one, made in steps if made is not None and (seconds(one, made) or 0) >= _PAUSE]
+    newest, seen = dict[str, Version](), dict[str, set[Version]]()
+    for state in walk.reads.small_states(sorted({i for pair in slow for i in pair})):
+        newest[state.ref.checkpoint_id] = max(state.versions.values(), key=order, default="")
+        seen[state.ref.checkpoint_id] = {*state.seen.get(INTERRUPT, {}).values()}
+    known = [(one, made) for one, made in slow if one in newest and made in newest]
+    return {one for one, made in known if newest[one] in seen[made] and newest[one] not in seen[one]}
+
+
+def spent(
+    walk: NamespaceWalk, checkpoint_id: str, made: str | None, runs: Sequence[TaskRun], resumed: Collection[str]
+) -> str:
+    """What the time from a checkpoint to the next one of its line went by with; see `views.trace.TraceStep`.
+
+    `resumed` is what `resumed_at` gives.
+    """
     attribution = walk.reads.attribution
     if made is None:
         return "pending"
@@ -28,7 +48,7 @@ def spent(walk: NamespaceWalk, checkpoint_id: str, made: str | None, runs: Seque
     if any(run.has_failed and run.task_id not in handled for run in runs):
         return "stopped"
     is_run = attribution.note(made).source in LOOPS
-    return "running" if is_run and not _began_later(walk, checkpoint_id, made) else "between"
+    return "running" if is_run and not _began_later(walk, checkpoint_id, made, resumed) else "between"
 
 
 def seconds(checkpoint_id: str, made: str | None) -> float | None:
@@ -50,7 +70,7 @@ def is_unrecorded(walk: NamespaceWalk, made: str) -> bool:
     return walk.is_unrecorded(made) or (is_update and attribution.unordered(made) is None)
 
 
-def _began_later(walk: NamespaceWalk, checkpoint_id: str, made: str) -> bool:
+def _began_later(walk: NamespaceWalk, checkpoint_id: str, made: str, resumed: Collection[str]) -> bool:
     """Whether the run that made a checkpoint began at the checkpoint before it, at a time that isn't recorded.
 
     A run goes on at once from what it made itself. It began later at an update or a fork, where it got a Command or an
@@ -69,20 +89,7 @@ def _began_later(walk: NamespaceWalk, checkpoint_id: str, made: str) -> bool:
     is_old = attribution.note(made).outputs is not None or not ids.is_uuid6(made)
     if source != "input" and not is_old and walk.is_unrecorded(made):
         return True
-    return (seconds(checkpoint_id, made) or 0) >= _PAUSE and _went_on(walk, checkpoint_id, made)
-
-
-def _went_on(walk: NamespaceWalk, checkpoint_id: str, made: str) -> bool:
-    """Whether a run without input began at a checkpoint: after a breakpoint, the recursion limit, a kill.
-
-    Such a run notes that it has seen all versions of the checkpoint at which it begins (langgraph 1.2
-    ``pregel/_loop.py: _first``).
-    """
-    before, after = walk.reads.small_state(checkpoint_id), walk.reads.small_state(made)
-    if before is None or after is None or not before.versions:
-        return False
-    newest = max(before.versions.values(), key=order)
-    return newest in after.seen.get(INTERRUPT, {}).values() and newest not in before.seen.get(INTERRUPT, {}).values()
+    return checkpoint_id in resumed
 
 
 def _is_given(write: TaskWrite) -> bool:

@@ -1,8 +1,9 @@
 """What each node of a thread contributed (``trace``): the tasks of a line and of its subgraphs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
@@ -70,14 +71,15 @@ class ThreadTrace:
         self._progress("")
 
     def _add(self, ns: str, line: Sequence[str], depth: int) -> None:
-        walk, following = NamespaceWalk(self._reader, self._thread_id, ns), iter([*line[1:], None])
+        walk, next_of = NamespaceWalk(self._reader, self._thread_id, ns), dict(pairwise(line))
         for page in walk.pages(line):
             if page[0] == line[0]:
                 self.lost_starts += walk.is_unrecorded(line[0])
                 self._begin(walk, line[0])
+            resumed = step_times.resumed_at(walk, [(i, next_of.get(i)) for i in page])
             for checkpoint_id in page:
                 self._count(walk.reads.lineage.rows[checkpoint_id])
-                self._add_step(walk, checkpoint_id, next(following), depth)
+                self._add_step(walk, checkpoint_id, next_of.get(checkpoint_id), depth, resumed)
             if page[-1] == line[-1]:
                 self.left.update((graph_of(ns), node) for node in walk.left(line[-1]))
             self._progress(f"trace: {len(self.rows):,} checkpoints")
@@ -94,7 +96,9 @@ class ThreadTrace:
         if row.size is not None:
             self.state_bytes = (self.state_bytes or 0) + row.size
 
-    def _add_step(self, walk: NamespaceWalk, checkpoint_id: str, made: str | None, depth: int) -> None:
+    def _add_step(
+        self, walk: NamespaceWalk, checkpoint_id: str, made: str | None, depth: int, resumed: Collection[str]
+    ) -> None:
         ns, path = walk.reads.ns, graph_of(walk.reads.ns)
         stored = walk.stored(checkpoint_id, whole=True)
         runs = [run for run in walk.runs(checkpoint_id, stored) if _is_in_line(walk, run, checkpoint_id, made)]
@@ -115,7 +119,8 @@ class ThreadTrace:
         ] + rest
         if made is None and not tasks:
             return
-        spent, seconds = step_times.spent(walk, checkpoint_id, made, runs), step_times.seconds(checkpoint_id, made)
+        spent = step_times.spent(walk, checkpoint_id, made, runs, resumed)
+        seconds = step_times.seconds(checkpoint_id, made)
         if step_times.is_by_hand(walk, checkpoint_id, made):
             self._by_hand.add(checkpoint_id)
         if spent == "running" and any(step.checkpoint_id in self._by_hand for step in self.steps[place:]):
