@@ -1,11 +1,11 @@
 """What the recorded steps of a thread, and of others of its graph, show about channels and nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.learning import Tally
-from ckpt_cli.history.reducers.reducers import Evidence
+from ckpt_cli.history.reducers.reducers import Evidence, Reducer
 from ckpt_cli.history.reducers.shown_cases import ShownCases
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.delta_evidence import DeltaEvidence, delta_evidence
@@ -99,6 +99,14 @@ class GraphEvidence:
         if not self.may_learn_from_others(channel):
             return self.own_steps(channel)
         return self.others.evidence(channel, self.history.tallies.get(channel))
+
+    def contradicting(self, channel: str, reducers: Collection[Reducer]) -> int:
+        """In how many threads that nothing shows to be of another graph none of these reducers explains the steps."""
+        tallies = [one.tallies[channel] for one in self.others.with_same_nodes if channel in one.tallies]
+        return sum(
+            bool(one.steps) and not any(candidate.reducer in reducers for candidate in one.candidates)
+            for one in tallies
+        )
 
     def possible_steps(self, channel: str) -> Tally:
         """The steps of a channel in this thread and in those that nothing shows to be of another graph."""

@@ -185,9 +185,9 @@ class Reducers(GraphEvidence):
         candidates = tally.candidates if is_open_to_others else own
         outcomes, unfit = outcomes_or_error(candidates, before, writes)
         if is_open_to_others and len(outcomes) == 1:
-            possible, evidence = self.possible_steps(channel), outcomes[0][0]
-            if {evidence.reducer, *evidence.equals}.isdisjoint(one.reducer for one in possible.candidates):
-                raise excluded(channel, possible, self.ways_without_proof(channel))
+            reducers = {outcomes[0][0].reducer, *outcomes[0][0].equals}
+            if (against := self.contradicting(channel, reducers)) and against >= tally.threads - 1:
+                raise excluded(channel, self.possible_steps(channel), self.ways_without_proof(channel))
         if unfit is not None:
             raise unfit_write(channel, unfit, self.ways_without_proof(channel)) from unfit
         if len(outcomes) != 1:
