@@ -54,7 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "inspection": _GROUND | {"history", "reading", "lost_values"},
     "lost_values": _GROUND | {"history", "reading"},
     "demo": _GROUND | _LOGIC,
-    "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
+    "operations": _GROUND | {"savers", "views", "history", "serde"},  # ids and metadata tell what made a checkpoint
     "plans": _GROUND | _READING | {"history", "operations"},
     "copying": _GROUND | _READING | {"history", "savers", "serde"},  # encodes records anew for other savers
     "session": _GROUND | _LOGIC | {"reading", "operations", "output", "confirmation"},

@@ -20,6 +20,7 @@ from ckpt_cli.shell_words import command
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 
+_REV = "The checkpoint to continue from; with --to the head, unless another one is given."
 _To = Annotated[
     str | None,
     typer.Option("--to", metavar="NEW_THREAD", help="Make a new thread, with the checkpoint's ancestors."),
@@ -36,12 +37,7 @@ def fork(
     thread: OneThread = None,
     rev: Annotated[
         str | None,
-        typer.Argument(
-            metavar="REV",
-            help="The checkpoint to continue from; with --to the head, unless another one is given.",
-            autocompletion=complete_revision,
-            show_default=False,
-        ),
+        typer.Argument(metavar="REV", help=_REV, autocompletion=complete_revision, show_default=False),
     ] = None,
     selector: SelectorOptions = NOTHING_TYPED,
     many: ManyOptions = ONE_THREAD,
@@ -71,7 +67,7 @@ def fork(
       ckpt fork --status failed --at failed --dry-run
       ckpt fork support-42 @~2 --to support-42-again
       ckpt fork support-42 --to support-42-test --with-pending
-      ckpt fork support-42 --to snapshot --shallow --dry-run
+      ckpt fork support-42 --to snapshot --shallow
       ckpt fork support-42 --to trial --metadata user_id=test --metadata tenant=
     """
     changes = metadata_changes(metadata)

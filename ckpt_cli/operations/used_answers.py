@@ -1,6 +1,6 @@
 """Whether an answer that `resume` recorded was used since, so that `undo` can't take it back."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.lineage.ids import unix_time
@@ -11,6 +11,7 @@ from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.operation import Operation
 from ckpt_cli.operations.undo_hints import hint_before_answer, hint_later_operation
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.serde.codec import Codec
 
 
 def must_be_unused(saver: Saver, log: OperationLog, answered: set[WriteKey], operation: Operation) -> None:
@@ -19,13 +20,20 @@ def must_be_unused(saver: Saver, log: OperationLog, answered: set[WriteKey], ope
         for place in _enclosing_heads(saver, ref):
             later = (row for row in saver.rows(ref.thread_id, place.ns) if row.parent_id == place.checkpoint_id)
             ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
-            if place != ref:  # an update of the graph around a subgraph may have left the question as it was
-                ids = {i for i in ids if (unix_time(i) or operation.at) >= operation.at}
+            if place != ref:  # an update of the graph around a subgraph uses no answer, whether it came before or after
+                ids -= _by_hand(saver, place, ids)
             if ids:
                 later_hint = hint_later_operation(saver, log, operation, ref.thread_id, ids)
                 hint = later_hint or hint_before_answer(head_before(saver, operation, ref))
                 raise refuse_continued(operation, ref.thread_id, min(ids), hint)
     _must_not_have_finished(saver, answered, operation)
+
+
+def _by_hand(saver: Saver, place: Ref, ids: Collection[str]) -> set[str]:
+    """Those of these checkpoints that no run made; of metadata that can't be read nothing is known."""
+    codec, refs = Codec(), [place._replace(checkpoint_id=i) for i in sorted(ids)]
+    notes = ((ref.checkpoint_id, codec.decode(payload)) for ref, payload in (saver.metadata(refs) if refs else ()))
+    return {i for i, note in notes if isinstance(note, dict) and note.get("source") in ("update", "fork")}
 
 
 def _must_not_have_finished(saver: Saver, answered: set[WriteKey], operation: Operation) -> None:

@@ -192,10 +192,8 @@ def plan(
     origin = read_origin(reader, row.ref)
     own = snapshots_for_child(reader, mint, origin, set())
     made = _make_corrected(reader, mint, origin, own, argument, value, changes)
-    is_same, carrier = (
-        value is argument.value,
-        Carrier(reader, origin, argument.tasks, argument.task, reader.decode(made)),
-    )
+    is_same = value is argument.value
+    carrier = Carrier(reader, origin, argument.tasks, argument.task, reader.decode(made))
     carried = carrier.carry(keep, rerun=rerun, is_same=is_same)
     new, short = made.row.ref, short_ids(reader, row.ref, made.row.checkpoint_id)
     again = [task for task in argument.tasks.tasks if task.status is not Status.FINISHED or task is argument.task]

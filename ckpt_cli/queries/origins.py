@@ -133,6 +133,9 @@ class Origins:
                     made[n] = [
                         (or_later(one, writers, explains, when), original) for (one, original), explains in pairs
                     ]
+            numbers = [
+                n for n in numbers if reads.attribution.note(self._refs[n + later].checkpoint_id).source == "loop"
+            ]
             numbers = [n for n in numbers if self._is_versionless(n) and any(one.is_unwritten for one, _ in made[n])]
 
     def _is_versionless(self, number: int) -> bool:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?([Zz]|[+\u2212-]\d{2}:?(\d{2})?)?"
-_SECONDS = r"[+-]?(\d+\.?\d*|\.\d+)"
+_SECONDS = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _MOMENT = re.compile(rf"\s*(?:{_DAY}(?:[Tt _]{_TIME})?|{_SECONDS})\s*", re.ASCII)
 _CLOCK = re.compile(rf"\s*(?:{_TIME}|{_SECONDS})\s*", re.ASCII)
 _DIGIT = re.compile(r"\d", re.ASCII)

@@ -95,7 +95,7 @@ def _is_convertible(error: Any) -> bool:
     """Whether Pydantic may take a value that JSON schema refuses ("lax" mode, the conversion table of pydantic 2)."""
     if error.validator in ("anyOf", "oneOf") and error.context:
         return any(all(map(_is_convertible, branch)) for branch in _branches(error.context))
-    if error.validator == "uniqueItems":  # only a set's schema has it, and a set takes equal elements
+    if error.validator == "uniqueItems":  # of Pydantic's types only a set has it, and takes equal elements
         return True
     if error.validator != "type":
         return False

@@ -9,7 +9,7 @@ its next one. Each run from there first applies them, and only then finds its ta
 from collections.abc import Iterable
 from itertools import repeat
 
-from ckpt_cli.history.state.channels import END, START, TASKS, any_target, order
+from ckpt_cli.history.state.channels import BRANCH_TO, END, START, TASKS, any_target, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks, held_back
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import js_send
@@ -25,8 +25,8 @@ def goto_writes(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
 
 
 def _target(channel: str) -> str | None:
-    """The node of a trigger that a goto writes to; formats below 3 have ``branch:__start__:__self__:NODE``."""
-    return any_target(channel) if channel.startswith("branch:") else None
+    """The node of a trigger that a goto writes to; before format 3 ``branch:__start__:__self__:NODE``."""
+    return any_target(channel) if channel.startswith((BRANCH_TO, "branch:__start__:__self__:")) else None
 
 
 def goto_nodes(writes: Iterable[TaskWrite]) -> list[str]:
