@@ -198,8 +198,6 @@ def _delta_note(rebuilt: "Rebuilt") -> str:
 
 
 _STARTS = "LangGraph starts it empty"
-
-
 _MANY = 8  # stored values that show a reducer; if fewer do, their number is said
 
 
@@ -209,8 +207,9 @@ def _how_applied(rebuilt: "Rebuilt") -> str:
     if rebuilt.reducer is not None:
         shown = 0 if rebuilt.evidence is None else rebuilt.evidence.steps
         values = "1 value" if shown == 1 else f"{shown} values"
-        is_few = 0 < shown < _MANY or rebuilt.is_larger
-        return f" by {rebuilt.reducer.name}{f', shown by {values}' if is_few else ''}"
+        if rebuilt.is_larger:
+            return f" by {rebuilt.reducer.name}, not proven: shown by {values}, none so large"
+        return f" by {rebuilt.reducer.name}{f', shown by {values}' if 0 < shown < _MANY else ''}"
     if rebuilt.supposed is not None:
         return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot proves it"
     if rebuilt.unmet:

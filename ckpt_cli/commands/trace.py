@@ -80,7 +80,8 @@ def trace(
     an update, a fork, with a Command or after a breakpoint or a kill, as nothing shows when. Tokens are those of
     messages with usage_metadata, each message once.
 
-    A task ran again if its failure is stored and it finished later. What a run retries by itself leaves no trace.
+    A task counts as run again if its failure and its result are stored; a conditional edge that raises leaves both too.
+    What a run retries by itself leaves no trace.
 
     Examples:
       ckpt trace support-42

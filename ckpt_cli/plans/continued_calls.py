@@ -82,7 +82,7 @@ def _read_reason(reader: Reader, outer: OuterTasks, inner: Ref) -> str | None:
         return f"the call of {name} is over: its next call starts anew, with the input added to this state"
     if Inspection(reader, inner).returned():
         return f"the call of {name} is over, so the next run doesn't continue from there"
-    return f"the call of {name} is out of date: the thread's next run can only call it anew"
+    return f"the call of {name} is out of date: the thread's next run doesn't continue it"
 
 
 def _may_call(task: Task, ns: str) -> bool:

@@ -1,15 +1,17 @@
 """``bisect``: tests checkpoints of a line until the first bad one is found; no moment is open in a test."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ckpt_cli.errors import Failed, PayloadCorrupt, UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage.bisection import Bisection, Verdict, doubling
 from ckpt_cli.history.state.filters import Filter
+from ckpt_cli.history.state.paths import parse
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Ref, Thread
 from ckpt_cli.output import json
+from ckpt_cli.queries.rebuilt_notes import note_on, rebuilt_notes
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.queries.thread_status import ThreadStatus
 from ckpt_cli.reading import Reader
@@ -88,11 +90,11 @@ def by_command(session: Session, words: str) -> Test:
     """
     from ckpt_cli.output.state_command import StateCommand
 
-    runner = StateCommand(words)
+    runner, told = StateCommand(words), set[str]()
 
     def test(ref: Ref) -> Answer:
         try:
-            values = session.read(lambda reader: Inspection(reader, ref).values())
+            values = session.read(lambda reader: _values(session, reader, ref, told))
         except PayloadCorrupt as error:
             return Answer(Verdict.SKIP, why=error.message)
         code = runner.exit_code(json.text(json.form(values, session.reveal), indent=None))
@@ -103,6 +105,15 @@ def by_command(session: Session, words: str) -> Test:
         return Answer(Verdict.SKIP if code == _SKIP else _verdict(is_bad=code != 0), code)
 
     return test
+
+
+def _values(session: Session, reader: Reader, ref: Ref, told: set[str]) -> dict[str, Any]:
+    """The state for a command; of each delta channel whose value isn't proven it is said once."""
+    for channel, one in Inspection(reader, ref).deltas().items():
+        if one.is_unshown and channel not in told:
+            told.add(channel)
+            session.say(note_on(reader, ref, channel, one))
+    return Inspection(reader, ref).values()
 
 
 def _verdict(*, is_bad: bool) -> Verdict:
@@ -141,6 +152,8 @@ class Search:
                 f"not tested: the Command that waits at {end.short}; no checkpoint holds what it wrote yet"
             )
         changes = self._session.read(lambda reader: _changes(reader, refs, places[0])) if len(places) == 1 else []
+        for note in self._session.read(lambda reader: _notes(reader, refs, places[0], changes)):
+            self._session.say(note)
         return BisectView(
             refs[0].thread_id,
             refs[0].ns,
@@ -218,6 +231,13 @@ def _changes(reader: Reader, refs: Sequence[Ref], place: int) -> list[Difference
     except PayloadCorrupt:
         return []
     return differences(before, after)
+
+
+def _notes(reader: Reader, refs: Sequence[Ref], place: int, changes: Sequence[Difference]) -> list[str]:
+    """Which of the values in the changes aren't proven, before or after."""
+    channels = {str(parse(one.path)[0]) for one in changes if one.path}
+    both = refs[place - 1 : place + 1] if channels else []
+    return [note for ref in both for note in rebuilt_notes(reader, ref, channels)]
 
 
 def show_command(ref: Ref, short: str) -> str:

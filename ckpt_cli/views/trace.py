@@ -16,7 +16,8 @@ class TaskLine(NamedTuple):
         node: null for writes of no task: answers, Commands and updates, and if the node isn't known.
         kind: ``task``, ``handler`` (of errors), ``call`` (of a ``@task`` function), ``update``, ``command``, ``none``.
         bytes: of all its writes, as they are stored.
-        failed: whether a failure of it is recorded; `again`: it has finished since, so it ran again.
+        failed: whether a failure of it is recorded; `again`: a result is too, so it ran again, or
+            its conditional edge raised after its node had returned.
         kept: whether it didn't run here: ``edit --task`` stored again what it left at the checkpoint before.
         input_tokens, output_tokens: of messages that it was the first to write, where they carry ``usage_metadata``.
     """

@@ -166,7 +166,7 @@ def test_an_error_before_success_is_not_the_result(tmp_path: Path, capsys: pytes
         graph.invoke(None, ON)
     assert run(["show", "t", "-d", str(path)]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "ValueError" in line)
-    assert line.index("finished") < line.index("failed before:") < line.index("ValueError")
+    assert line.index("finished") < line.index("failed before, or in its conditional edge:") < line.index("ValueError")
 
 
 def test_the_end_has_one_name(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

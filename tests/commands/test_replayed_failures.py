@@ -4,14 +4,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.replay import replay
 from tests.commands.asking import at
 from tests.golden import lines
-from tests.graphs.building import Bag, on
+from tests.graphs.building import Bag, Log, on
 
 
 def test_a_task_that_failed_and_then_finished_is_said_to_have_failed_before(tmp_path: Path) -> None:
@@ -40,4 +42,26 @@ def test_a_task_that_failed_and_then_finished_is_said_to_have_failed_before(tmp_
         ("g", True, "ValueError('g')"),
     ]
     text = [one.strip() for one in lines(view, 100) if "ValueError" in one]
-    assert text == [f"{name}  ✓ finished  failed before:  ValueError('{name}')" for name in "fg"]
+    assert text == [
+        f"{name}  ✓ finished  failed before, or in its conditional edge:  ValueError('{name}')" for name in "fg"
+    ]
+
+
+def test_a_conditional_edge_that_raises_leaves_a_result_and_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The node ran once, so nothing says that it ran again; `trace` counts it, and its help says what that may be."""
+    path = tmp_path / "t.sqlite"
+
+    def route(_: Any) -> str:
+        raise KeyError("no route")
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Log).add_node("agent", lambda _: {"log": ["agent"]}).add_edge(START, "agent")
+        graph = builder.add_conditional_edges("agent", route, ["agent", END]).compile(checkpointer=saver)
+        with pytest.raises(KeyError):
+            graph.invoke({"log": []}, on("t"))
+        [task] = graph.get_state(on("t")).tasks
+    assert task.error and task.result == {"log": ["agent"]}
+    assert run(["show", "t", "-d", str(path)]) == 0
+    assert "agent  ✓ finished  failed before, or in its conditional edge:  KeyError" in capsys.readouterr().out

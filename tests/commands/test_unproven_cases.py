@@ -5,7 +5,9 @@ Each reducer here looks like one that ckpt knows as long as nothing of this come
 
 import csv
 import json
+import shlex
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -193,6 +195,18 @@ def test_a_narrow_terminal_shows_what_blame_could_not_read(tmp_path: Path) -> No
     assert not any(line.endswith("…") for line in shown)
     reasons = {one.problem for one in view.unread}
     assert len(view.unread) > len(reasons) == len([line for line in shown if line.startswith("not read: ")])
+
+
+def test_bisect_says_that_its_verdict_isnt_proven(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list that keeps its last items looks like an append; that none was seen to be so long is said with it."""
+    longest = max(len(real(path, step).get("recent", ())) for step in range(STEPS))
+    test = f"import json,sys; sys.exit(len(json.load(sys.stdin)['recent']) > {longest})"
+    for how in (["--where", f"len(recent) > {longest}"], ["--run", shlex.join([sys.executable, "-c", test])]):
+        assert run(["bisect", "t", "--good", "step:1", "-d", str(path), *how]) == 0
+        said = capsys.readouterr().err
+        assert "recent at " in said and "so it isn't proven" in said
+    assert run(["show", "t", "-c", "recent", "-d", str(path)]) == 0
+    assert "by append, not proven: " in capsys.readouterr().out
 
 
 def test_an_unproven_value_isnt_called_damaged(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,8 +19,8 @@ _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
 STOPPED = "running, stopped, killed or copied"
 """What a due task may be: a breakpoint, a kill and a copy leave the same data."""
-FAILED_BEFORE = "failed before"
-"""Of a task that ended with an error, ran again and finished."""
+FAILED_BEFORE = "failed before, or in its conditional edge"
+"""Of a task with a result and an error: it ran again and finished, or an edge raised after its node had returned."""
 FAILED_TOO = "failed too, before or after it asked"
 """Of a task that waits and ended with an error: nothing stored shows which came first."""
 _NOT_CONTINUED = "left nothing here; the thread's next run doesn't continue this call"
