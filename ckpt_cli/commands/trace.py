@@ -215,7 +215,7 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     if missing:
         of = f" ({_each(traced.silent)})" if traced.silent else ""
         steps = f"{missing:,} of {count_text(len(made) + traced.lost_starts, 'step')}{of}"
-        yield f"{steps} left no writes, as with {NO_WRITES} or a second run or update"
+        yield f"{steps} left no writes, or not all, as with {NO_WRITES} or a second run or update"
     if traced.traceless:
         yield f"{_each(traced.traceless)} {TRACELESS}"
     read, wrote = traced.tally.tokens.unplaced

@@ -132,7 +132,7 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
         yield "no channel names a node, so this is no StateGraph, and only some edges are known"
     if graph.unrecorded:
         steps = f"{graph.unrecorded:,} of {graph.steps:,} step{'' if graph.steps == 1 else 's'}"
-        yield f"{steps} left no writes, as with {NO_WRITES} or a second run"
+        yield f"{steps} left no writes, or not all, as with {NO_WRITES} or a second run"
     if graph.partly:
         of = _each(graph.partly)
         why = 'as with durability="exit" or nodes that wrote only an UntrackedValue'

@@ -163,7 +163,7 @@ def _who(step: TraceStep) -> str:
 
 
 def _mark(task: TaskLine) -> str:
-    words = ["kept"] * task.kept + ["asked"] * task.asked + ["failed"] * task.failed + ["ran again"] * task.again
+    words = ["kept"] * task.kept + ["asked"] * task.asked + ["failed"] * task.failed + ["finished too"] * task.again
     return f" ({', '.join(words)})" if words else ""
 
 
