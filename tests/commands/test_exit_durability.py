@@ -2,14 +2,15 @@
 
 import operator
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+import pytest
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
@@ -57,3 +58,32 @@ def test_a_run_that_left_a_question_behind_is_compared(tmp_path: Path) -> None:
         graph.invoke({"log": ["again"], "n": 1}, on("t"), durability="exit")
     newest = at(path, log, "t").steps[0]
     assert [(change.channel, change.after) for change in newest.changes] == [("log", ["again", "a", "b"]), ("n", 1)]
+
+
+@pytest.mark.parametrize("stop", ["asks", "fails"])
+@pytest.mark.parametrize("first", ["exit", "sync"])
+def test_what_had_finished_beside_a_question_is_counted(tmp_path: Path, stop: str, first: Any) -> None:
+    """The row of a run that was resumed has as many values of a delta channel as the library's list grew by."""
+    path, failures = tmp_path / "exit.sqlite", ["once"]
+
+    def stops(_: Both) -> Any:
+        if stop == "fails" and failures:
+            raise ValueError(failures.pop())
+        return {"story": [interrupt("?") if stop == "asks" else "mended"]}
+
+    builder = StateGraph(Both).add_node("stops", stops).add_node("last", lambda _: {"story": ["last"]})
+    for name in ("note", "other"):
+        builder.add_node(name, lambda _, name=name: {"story": [name]})
+    for name in ("note", "other", "stops"):
+        builder.add_edge(START, name).add_edge(name, "last")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = builder.compile(checkpointer=saver)
+        with suppress(ValueError):
+            graph.invoke({"story": ["in"], "n": 1}, on("t"), durability=first)
+        before = graph.get_state(on("t")).config
+        graph.invoke(Command(resume="yes") if stop == "asks" else None, on("t"), durability="exit")
+        steps = [len(one.values["story"]) for one in graph.get_state_history(on("t")) if "story" in one.values]
+    newest = at(path, log, "t").steps[0]
+    assert newest.parent_id == before["configurable"]["checkpoint_id"]
+    [change] = [one for one in newest.changes if one.channel == "story"]
+    assert (change.kind, change.added) == ("several", steps[0] - steps[1]) == ("several", 4)

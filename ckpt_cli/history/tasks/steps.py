@@ -21,7 +21,7 @@ from ckpt_cli.history.tasks.step_changes import (
 )
 from ckpt_cli.history.tasks.step_writes import StepWrites
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
-from ckpt_cli.history.tasks.write_makers import is_command
+from ckpt_cli.history.tasks.write_makers import is_command, is_of_run
 from ckpt_cli.values.same import alike
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -39,6 +39,7 @@ class Steps:
         self._writes = StepWrites(attribution)
         self._sides: dict[str, dict[str, Sides]] = {}
         self._unexplained: dict[str, list[Change]] = {}
+        self._of_whole_run: dict[str, list[TaskWrite]] = {}
 
     def changes(self, checkpoint_id: str) -> list[Change] | None:
         """The changes of a step; None if no data that was read shows them. A fork is compared with its parent."""
@@ -47,6 +48,9 @@ class Steps:
         if written is None:
             return self._unexplained.get(checkpoint_id)
         outputs, recorded = written
+        if whole := self._of_whole_run.get(checkpoint_id):
+            channels_of_run = {write.channel for write in whole}
+            outputs = [*whole, *(write for write in outputs if write.channel not in channels_of_run)]
         sides, given = self._sides.get(checkpoint_id, _NO_SIDES), note.source == "input"
         by_metadata = [
             channel_change(channel, values, sides.get(channel, Sides(UNKNOWN, UNKNOWN)), given=given)
@@ -81,14 +85,17 @@ class Steps:
         # with durability="exit", and after a delete, not all writes are stored
         differences = self._differences(state, parent, taken, is_first, touched) or []
         several = self._attribution.spans_steps(checkpoint_id)
+        if several and (run_wrote := {write.channel for write in written[0] if is_of_run(write)}):
+            # tasks that had finished where the run began wrote too; the library counts all (see `branch_writes`)
+            self._of_whole_run[checkpoint_id] = [write for write in taken().writes if write.channel in run_wrote]
         stored = [] if several or parent is None else deltas(parent)  # of one step, all writes to these are stored
         changes = _with_new(cleared, [change for change in differences if change.channel not in stored])
         self._unexplained[checkpoint_id] = [change for change in changes if change.channel not in touched]
 
     def forget(self, checkpoint_id: str) -> None:
         """Drop the values of a step that was shown."""
-        self._sides.pop(checkpoint_id, None)
-        self._unexplained.pop(checkpoint_id, None)
+        for kept in (self._sides, self._unexplained, self._of_whole_run):
+            kept.pop(checkpoint_id, None)
 
     def _written(self, checkpoint_id: str) -> tuple[list[TaskWrite], dict[str, list[Any]]] | None:
         """The writes that made a checkpoint, and the values by channel that only metadata records; None if neither is.
