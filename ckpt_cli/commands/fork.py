@@ -20,7 +20,7 @@ from ckpt_cli.shell_words import command
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
 
-_REV = "The checkpoint to continue from; with --to the head, unless another one is given."
+_REV = "The checkpoint to continue from; if it is left out with --to, the head."
 _To = Annotated[
     str | None,
     typer.Option("--to", metavar="NEW_THREAD", help="Make a new thread, with the checkpoint's ancestors."),
