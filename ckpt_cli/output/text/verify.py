@@ -85,7 +85,7 @@ def _rows(thread: VerifiedThread) -> Iterator[Line]:
     yield _row(thread.thread_id, thread.verdict, "steps", "", "", "", str(thread.steps), words)
     for one in thread.channels:
         counts = {"differs": one.differs, "suspect": one.suspect, "unknown": one.unknown, "agrees": one.agrees}
-        verdict, steps = next((v for v, count in counts.items() if count), "agrees"), str(sum(counts.values()))
+        verdict, steps = next((v for v, count in counts.items() if count), "unknown"), str(sum(counts.values()))
         yield _row(thread.thread_id, verdict, "channel", one.channel, one.graph, "", steps, one.evidence)
     for found in thread.findings:
         for at in found.checkpoints:
