@@ -11,6 +11,7 @@ from ckpt_cli.history.reducers.names import names
 from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.state.channels import END, INTERRUPT, START
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
+from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, Payload, Record, Write
 from ckpt_cli.plans.known_nodes import KnownNodes
@@ -30,6 +31,7 @@ from ckpt_cli.shell_words import argument
 from ckpt_cli.values.decisions import spell_value
 from ckpt_cli.values.langgraph_values import overwrite
 
+_LEFT_BEHIND = "as input, which no run takes in, as another superstep follows it"
 INPUT = "__input__"
 
 
@@ -96,8 +98,8 @@ class SuperstepWriter:
         self._is_superseded = head_id != at.origin.ref.checkpoint_id
         self._is_first = True
 
-    def run(self, updates: Sequence[Update]) -> None:
-        """Make one superstep.
+    def run(self, updates: Sequence[Update], *, is_last: bool) -> None:
+        """Make one superstep; no run takes in an input that isn't the last one.
 
         Raises:
             UsageError, Refused.
@@ -110,12 +112,12 @@ class SuperstepWriter:
             self._add_checkpoint(step)
         elif only.as_node == INPUT:
             _must_be_only(updates)
-            self._write_input(only)
+            self._write_input(only, is_last=is_last)
         else:
             self._write_nodes(updates)
         self._is_first = False
 
-    def _write_input(self, update: Update) -> None:
+    def _write_input(self, update: Update, *, is_last: bool) -> None:
         if not update.values:
             raise UsageError("an input needs values")
         for channel in update.values:
@@ -123,7 +125,7 @@ class SuperstepWriter:
         task_id, writes = str(uuid5(UUID(self.at.origin.ref.checkpoint_id), INPUT)), [(START, dict(update.values))]
         if not self.rules.follows_langgraph_0_6:
             self._store(task_id, "", writes)
-        self.notes.append("as input, which the next run takes into the state")
+        place = len(self.notes)
         if START in self.at.channels.values:
             self.notes.append(f"it replaces the input that waited: {spell_value(self.at.channels.values[START])}")
         updated = self.at.channels.apply([TaskOutput("", INPUT, writes)], self._next_version)
@@ -132,6 +134,15 @@ class SuperstepWriter:
         self._add_checkpoint(StepInfo("input", step, step, updated, stored_whole))
         if self.rules.follows_langgraph_0_6:
             self._store(task_id, "", writes)
+        self.notes.insert(place, self._describe_input() if is_last else _LEFT_BEHIND)
+
+    def _describe_input(self) -> str:
+        others = task_names(task for task in self.at.tasks.tasks if task.node != START)
+        taken = "as input, which the next run takes into the state"
+        if not others:
+            return taken
+        beside = f"in the step in which {', '.join(others)} {'runs' if len(others) == 1 else 'run'}"
+        return f"{taken}, {beside}; it may raise InvalidUpdateError where a channel is written twice"
 
     def _write_nodes(self, updates: Sequence[Update]) -> None:
         if self._is_first:

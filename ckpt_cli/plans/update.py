@@ -85,8 +85,8 @@ def plan(
     before = _users_channels(start.channels.values, origin.state)
     old_way = follows_old_update(reader, start, finished)
     writer = SuperstepWriter(UpdateRules(reader, mint, learned, finished, old_way, new_id, changes), start, head_id)
-    for updates in supersteps:
-        writer.run(updates)
+    for number, updates in enumerate(supersteps, 1):
+        writer.run(updates, is_last=number == len(supersteps))
     made = [record.row for record in writer.records if isinstance(record, Checkpoint)]
     short = short_ids(reader, row.ref, *(row.checkpoint_id for row in made))
     made_changes = differences(before, _users_channels(writer.at.channels.values, origin.state))
