@@ -245,11 +245,15 @@ class OperationLog(LogFile):
         return [Place(from_sqlite(address), *marks) for address, *marks in rows]
 
     def later_operations(self, number: int) -> list[Operation]:
-        """Later operations that changed a row of this operation and are not undone, newest first."""
+        """Later operations that changed a row of this operation and are not undone, newest first.
+
+        Left out are undos of this one and of later ones. An undo of an earlier one leaves other rows than this did.
+        """
         rows = self.rows(
             "SELECT DISTINCT o.number FROM changes c JOIN changes l USING (relation, key)"
             " JOIN operations o ON o.number = l.operation LEFT JOIN operations u ON u.number = o.undoes"
-            " WHERE c.operation = ? AND o.number > c.operation AND o.state IN (?, ?) AND u.number IS NULL"
+            " WHERE c.operation = ? AND o.number > c.operation AND o.state IN (?, ?)"
+            " AND coalesce(u.number, 0) < c.operation"
             " ORDER BY o.number DESC",
             (number, Phase.DONE, Phase.PLANNED),
         )

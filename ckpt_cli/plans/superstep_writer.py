@@ -138,7 +138,7 @@ class SuperstepWriter:
 
     def _describe_input(self) -> str:
         others = task_names(task for task in self.at.tasks.tasks if task.node != START)
-        taken = "as input, which the next run takes into the state"
+        taken = "as input, which graph.invoke(None, config) takes into the state"
         if not others:
             return taken
         beside = f"in the step in which {', '.join(others)} {'runs' if len(others) == 1 else 'run'}"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli.app import run
 from ckpt_cli.operations.log_paths import default_path
 from tests.commands.changes import THREAD, Json, row_changes, values
 from tests.operations.databases import dump
@@ -64,3 +65,20 @@ def test_pending_writes_are_named(ckpt: Callable[..., Json]) -> None:
     assert done["notes"][-1] == "nothing is pending at that checkpoint"
     for words in (["--with-pending"], ["--to", "x", "--with-pending", "--shallow"]):
         ckpt("fork", THREAD, "@", *words, code=2)
+
+
+def test_what_an_earlier_operations_undo_removed_is_no_agents_doing(
+    ckpt: Callable[..., Json], capsys: pytest.CaptureFixture[str], path: Path
+) -> None:
+    """A thread that ckpt's own undo took away again is not said to be deleted by an agent; the hint brings it back."""
+    ckpt("fork", THREAD, "--to", "new", "--yes")  # operation 1
+    for number in ([], ["2"], ["1"]):  # operations 2 to 4: away, back, away
+        ckpt("undo", *number, "--yes")
+    assert run(["undo", "3", "--yes", "-d", str(path)]) == 7
+    assert "operation 4 changed the same rows later" in capsys.readouterr().err
+    ckpt("undo", "4", "--yes")
+    assert ckpt("log", "new")["steps"]
+    before = dump(path)
+    ckpt("undo", "3", "--yes")
+    ckpt("undo", "--yes", "6")
+    assert dump(path) == before
