@@ -64,7 +64,8 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     for question, value in chosen:
         change.notes += _asked_and_answered(question, value)
         if question.source is not None and changed_subgraphs.is_unrecorded(question.id or "", question.source):
-            _record_for_anew(reader, head, question, value, len(waiting), change)
+            must_be_alone(reader, question.source.write.row.ref, describe_question(question), len(waiting))
+            _record_for_anew(reader, head, value, change)
             continue
         changed = changed_subgraphs.find(question.id or "", question.source) if question.source else None
         _record(reader, head, question, value, changed, change)
@@ -180,10 +181,8 @@ def _record_first(reader: Reader, head: Ref, question: Question, value: Any, ns:
     )
 
 
-def _record_for_anew(reader: Reader, head: Ref, question: Question, value: Any, waiting: int, change: _Change) -> None:
+def _record_for_anew(reader: Reader, head: Ref, value: Any, change: _Change) -> None:
     """Record the answer to a question of a graph that stores nothing, for the first question that the next run asks."""
-    if question.source is not None:
-        must_be_alone(reader, question.source.write.row.ref, describe_question(question), waiting)
     _record_without_id(reader, head, value, change)
     change.notes.append(
         "it was asked inside a graph of which no checkpoint is stored, as with checkpointer=False: that graph begins "

@@ -38,8 +38,7 @@ class ChangedSubgraphs:
         self._reader = reader
         self._thread_id = thread_id
         self._asked_at_head = cache(self._read_asked_at_head)
-        self._nodes = cache(self._read_nodes)
-        self._handled = cache(self._read_handled)
+        self._callers = cache(self._read_callers)
         self._called = cache(self._read_called)
 
     def find(self, asked_id: str, source: AskedQuestion) -> str | None:
@@ -49,10 +48,10 @@ class ChangedSubgraphs:
             asked = self._asked_at_head(ns)
             if asked is not None and asked_id not in asked:
                 return ns
-        name = self._nodes(row.ref).get(row.task_id)
+        name, inside = self._callers(row.ref).get(row.task_id, (None, row.ns))
         called = self._called(row.ns)
         subgraphs = [*called.get(f":{row.task_id}", ()), *(called.get(name, ()) if name is not None else ())]
-        if not subgraphs or (name is not None and asked_id in _own_ids(row.ns, name, row.task_id, len(source.answers))):
+        if not subgraphs or (name is not None and asked_id in _own_ids(inside, name, row.task_id, len(source.answers))):
             return None
         asking = (ns for ns in subgraphs if asking_checkpoints(self._reader, self._thread_id, ns, asked_id))
         if name is None and next(asking, None) is None:
@@ -66,8 +65,7 @@ class ChangedSubgraphs:
         A subgraph that is compiled with ``checkpointer=False`` stores none, and begins anew in each run.
         """
         row = source.write.row
-        name, called = self._nodes(row.ref).get(row.task_id), self._called(row.ns)
-        inside = self._handled(row.ref).get(row.task_id, row.ns)
+        (name, inside), called = self._callers(row.ref).get(row.task_id, (None, row.ns)), self._called(row.ns)
         if name is None or asked_id in _own_ids(inside, name, row.task_id, len(source.answers)):
             return False
         return f":{row.task_id}" not in called and name not in called
@@ -83,14 +81,12 @@ class ChangedSubgraphs:
         written = self._reader.writes(newest[0].ref) if newest else []
         return {asked_id for write in written for asked_id in _asked(write)} if newest else None
 
-    def _read_nodes(self, ref: Ref) -> dict[str | None, str | None]:
-        return {task.id: task.node for task in Inspection(self._reader, ref).snapshot().all_tasks}
-
-    def _read_handled(self, ref: Ref) -> dict[str | None, str]:
-        """The id of an error handler's task to the namespace of the task that failed, inside which it runs."""
+    def _read_callers(self, ref: Ref) -> dict[str | None, tuple[str | None, str]]:
+        """The id of each task to its node and the namespace in which it runs: an error handler in the failed task's."""
         snapshot = Inspection(self._reader, ref).snapshot()
-        failed = {task.id: f"{ref.ns}|{task.node}:{task.id}".removeprefix("|") for task in snapshot.tasks}
-        return {handler.id: failed.get(i, ref.ns) for i, handler in snapshot.handlers.items()}
+        spaces = {task.id: f"{ref.ns}|{task.node}:{task.id}".removeprefix("|") for task in snapshot.tasks}
+        handlers = {task.id: (task.node, spaces.get(i, ref.ns)) for i, task in snapshot.handlers.items()}
+        return {**{task.id: (task.node, ref.ns) for task in snapshot.tasks}, **handlers}
 
     def _read_called(self, ns: str) -> dict[str, list[str]]:
         """The subgraphs that tasks of a namespace called.

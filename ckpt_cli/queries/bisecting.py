@@ -109,11 +109,12 @@ def by_command(session: Session, words: str) -> Test:
 
 def _values(session: Session, reader: Reader, ref: Ref, told: set[str]) -> dict[str, Any]:
     """The state for a command; of each delta channel whose value isn't proven it is said once."""
-    for channel, one in Inspection(reader, ref).deltas().items():
+    inspection = Inspection(reader, ref)
+    for channel, one in inspection.deltas().items():
         if one.is_unshown and channel not in told:
             told.add(channel)
             session.say(note_on(reader, ref, channel, one))
-    return Inspection(reader, ref).values()
+    return inspection.values()
 
 
 def _verdict(*, is_bad: bool) -> Verdict:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from ckpt_cli.history.state.channels import BRANCH_TO, TASKS, any_target
+from ckpt_cli.history.state.channels import BRANCH_TO, TASKS, any_target, target
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.values.langgraph_values import js_send
@@ -82,9 +82,9 @@ def _targets(
         sent = js_send(write.value) if write.read else None
         yield (sent.node if sent is not None else None), EdgeKind.SEND
     elif channel.startswith("join:"):
-        yield any_target(channel), EdgeKind.JOIN
+        yield target(channel), EdgeKind.JOIN
     elif channel.startswith(BRANCH_TO):
-        yield any_target(channel), EdgeKind.EDGE
+        yield target(channel), EdgeKind.EDGE
     elif old and (to := any_target(channel)) is not None:
         yield to, EdgeKind.EDGE
     elif old and channel == source and wiring is not None:

@@ -114,9 +114,8 @@ def is_for_state(channel: str) -> bool:
     """Whether a write to this channel changes the user's state or is a Send; asked of the same few names again."""
     if channel in CONTROL_WRITES or channel in (NO_WRITES, PREVIOUS, RETURN, START) or channel.startswith("join:"):
         return False
-    if channels.target(channel) is not None:
-        return False
-    return channels.any_target(channel) is None or channel.endswith(":inbox")  # no writes are stored where that is one
+    is_old_inbox = channel.endswith(":inbox") and channels.target(channel) is None
+    return is_old_inbox or channels.any_target(channel) is None  # where an inbox triggers a node, no writes are stored
 
 
 def step_changes(writes: Sequence[TaskWrite], sides: Mapping[str, Sides], *, given: bool = False) -> list[Change]:

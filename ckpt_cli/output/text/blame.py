@@ -136,10 +136,9 @@ class _Table:
             return [("removed", old), ("muted", f" {LEADS_TO} "), ("added", after)]
         if isinstance(one, GoneLine):
             return [("removed" if one.gone is not None else "value", brief(one.value, room, reveal=reveal))]
-        sides = [f"{one.unread_before} before it"] * bool(one.unread_before) + [f"{one.unread} since"] * bool(
-            one.unread
-        )
-        unread = f"  {_UNKNOWN} not read: {', '.join(sides)}" if sides else ""
+        counts = ((one.unread_before, "before it"), (one.unread, "since"))
+        sides = ", ".join(f"{count} {where}" for count, where in counts if count)
+        unread = f"  {_UNKNOWN} not read: {sides}" if sides else ""
         return [("value", brief(one.value, max(room - len(unread), 8), reveal=reveal)), ("bad", unread)]
 
 
