@@ -170,10 +170,14 @@ def _leave_doubt(writes: Iterable[Write]) -> bool:
     """Whether the writes on a head don't show what its tasks do.
 
     They don't if a Command's Sends replaced others, an answer is recorded, an error was handled, a value wasn't read,
-    or the task of a mark isn't that of a node which an edge started: a call's error, for example, may have been caught
-    by its caller.
+    the task of an error has a result too, or the task of a mark isn't that of a node which an edge started: a call's
+    error, for example, may have been caught by its caller.
     """
-    for write in writes:
+    written = list(writes)
+    with_result = {write.task_id for write in written if write.channel not in CONTROL_WRITES}
+    for write in written:
+        if write.channel == ERROR and write.task_id in with_result:
+            return True
         if write.task_id == NULL_TASK and write.channel == TASKS:
             return True
         if write.channel in CONTROL_WRITES and write.channel not in _MARKS:

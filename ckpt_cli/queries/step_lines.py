@@ -178,7 +178,8 @@ class StepLines:
         snapshot = self._reads.snapshots.get(checkpoint_id)
         if snapshot is not None:
             handlers = {i: handler.node or "?" for i, handler in snapshot.handlers.items()}
-            tasks = (self._task(checkpoint_id, task) for task in snapshot.all_tasks)
+            raised = {task.id for task in snapshot.raised_after}
+            tasks = (self._task(checkpoint_id, task, raised=task.id in raised) for task in snapshot.all_tasks)
             return self._with_unseen(checkpoint_id, [t._replace(handler=handlers.get(t.id or "")) for t in tasks])
         return [self._task_of_writes(writes) for writes in self.attribution.tasks(checkpoint_id).values()]
 
@@ -191,10 +192,11 @@ class StepLines:
         unknown -= self._ran
         return [task._replace(unseen=task.send is not None and task.node in unknown) for task in tasks]
 
-    def _task(self, checkpoint_id: str, task: Task) -> TaskView:
+    def _task(self, checkpoint_id: str, task: Task, *, raised: bool) -> TaskView:
         waiting = task.open if task.status is Status.WAITING else []
         questions = [interrupt_view(one.id, one.value, one.response_schema) for one in waiting]
-        error, failed_too = task.error if task.has_failed else None, task.has_failed and task.status != Status.FAILED
+        has_failed = task.has_failed or raised
+        error, failed_too = task.error if has_failed else None, has_failed and task.status != Status.FAILED
         written = self._written(task.writes) if task.status is Status.FINISHED else []
         send = send_view(task.packet)
         inside = failed_inside(self.reader, Ref(self.thread_id, self.ns, checkpoint_id), task)
@@ -229,7 +231,8 @@ class StepLines:
                     send = task.send if task is not None else None
                     halt = HaltView(kind, node, is_over, send)
                     if kind == "error" and task is not None:
-                        halt = halt._replace(inside=task.inside, handler=task.handler)
+                        is_over = is_over and not task.failed_too
+                        halt = halt._replace(over=is_over, inside=task.inside, handler=task.handler)
                     halts.append(halt)
         return halts
 

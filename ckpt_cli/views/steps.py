@@ -67,8 +67,8 @@ class TaskView(NamedTuple):
             no failure of the thread: the handler's own task says how it went on.
         unseen: for the task of a Send, whether no task of its node is recorded in this namespace. Then the graph may
             lack the node; LangGraph ignores such a Send.
-        failed_too: for a waiting or answered task, whether it ended with an error too; nothing stored shows which came
-            first.
+        failed_too: for a waiting, answered or finished task, whether it ended with an error too; nothing stored shows
+            which came first. Of a finished one only where every task of the step has finished.
     """
 
     id: str | None

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT
-from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, failed_with_answer, is_answered, left_answers
+from ckpt_cli.history.tasks.answered_tasks import with_answers
+from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, left_answers
 from ckpt_cli.history.tasks.next_tasks import (
     History,
     Wiring,
@@ -30,6 +31,8 @@ from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import Interrupt, interrupts
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
+
+_ENDED = (Status.FINISHED, Status.LEFT)
 
 
 class Snapshot(NamedTuple):
@@ -70,8 +73,22 @@ class Snapshot(NamedTuple):
 
     @property
     def with_error(self) -> list[Task]:
-        """The tasks of `failed`, and those that asked and ended with an error too."""
-        return [task for task in self.all_tasks if task.has_failed and task.id not in self.handlers]
+        """The tasks of `failed`, those that asked and ended with an error too, and those of `raised_after`."""
+        failed = [task for task in self.all_tasks if task.has_failed and task.id not in self.handlers]
+        return failed or self.raised_after
+
+    @property
+    def raised_after(self) -> list[Task]:
+        """The tasks with a result and an error, if every task of the step has finished and no checkpoint followed.
+
+        Such a run mostly ended in the conditional edge behind the node. ``get_state`` has the error, but the next run
+        begins by applying what the node wrote, and doesn't take the edge (langgraph 1.2.24 ``pregel/_loop.py:
+        _reapply_writes_to_succeeded_nodes``). A node that failed, then finished, and whose process was killed before
+        the step ended leaves the same data.
+        """
+        if self.consumed or not self.complete or any(task.status not in _ENDED for task in self.all_tasks):
+            return []
+        return [task for task in self.all_tasks if any(write.channel == ERROR for write in task.writes)]
 
     def only(self, tasks: Iterable[Task]) -> "Snapshot":
         """The snapshot with these of its tasks and their error handlers."""
@@ -82,8 +99,7 @@ class Snapshot(NamedTuple):
     @property
     def next(self) -> list[str] | None:
         """The nodes that must still run, or all nodes that ran if the checkpoint has a child; None if unknown."""
-        ended = (Status.FINISHED, Status.LEFT)
-        names = [task.node for task in self.tasks if self.consumed or task.status not in ended]
+        names = [task.node for task in self.tasks if self.consumed or task.status not in _ENDED]
         known = [name for name in names if name is not None]
         return known if self.complete and len(known) == len(names) else None
 
@@ -152,7 +168,7 @@ def snapshot(
         tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
         questions = WaitingQuestions(writes, namespaces, below)
-        tasks, handlers = ([_with_answers(task, questions) for task in some] for some in (tasks, handlers))
+        tasks, handlers = ([with_answers(task, questions) for task in some] for some in (tasks, handlers))
     if not consumed and any(task.status is Status.DUE for task in tasks) and ended():
         tasks = list(map(_left, tasks))
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
@@ -241,29 +257,6 @@ def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) ->
     errors = [write for own in candidates for write in own if write.channel == ERROR and write.read]
     all_failed = bool(errors) and all(status_of(own) is Status.FAILED for own in candidates)
     return errors[:1] if all_failed and all(same(error.value, errors[0].value) for error in errors) else []
-
-
-def _with_answers(task: Task, waiting: WaitingQuestions) -> Task:
-    """A waiting task with its answers.
-
-    Its status is ANSWERED if every question has an answer, and FAILED if the task, or a call that it made, took the
-    answers and the task then ended with an error. Of several questions, those whose answers were taken so are left out.
-    """
-    ids = {i.id for i in task.interrupts if i.id} if task.status is Status.WAITING else set()
-    if not ids:
-        return task
-    taken = {i: one.answers[-1:] for i in sorted(ids) if (one := waiting.taken(i)) is not None}
-    if taken.keys() == ids:
-        return task._replace(status=Status.ANSWERED if task.error is None else Status.FAILED, answered=taken)
-    questions = {i: one for i in sorted(ids) if (one := waiting.find(i)) is not None}
-    asked = questions.items() if task.error is not None else ()
-    if left_behind := {i: one.answers[-1:] for i, one in asked if failed_with_answer(one, i, task, waiting)}:
-        if left_behind.keys() == ids:
-            return task._replace(status=Status.FAILED, answered=left_behind)
-        task = task._replace(interrupts=[one for one in task.interrupts if one.id not in left_behind])
-    answers = taken | {i: one.answers[-1:] for i, one in questions.items() if is_answered(one, i)}
-    status = Status.ANSWERED if answers and answers.keys() == {i.id for i in task.interrupts} else task.status
-    return task._replace(status=status, answered=answers) if answers else task
 
 
 def _found_all(tasks: list[Task]) -> bool:

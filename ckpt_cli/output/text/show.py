@@ -25,6 +25,7 @@ from ckpt_cli.views.show import Channel, Link, ShowView, Stored
 _LABEL = 10
 _CHILDREN = 12
 _ALL_FINISHED = "no task is left in this step: the next run begins by applying the writes"
+_WITHOUT_EDGE = "it doesn't take a conditional edge that raised"
 _UNPLACED = "a task of an unknown node is that of a due node, or one that a node called and may have gone on without"
 _ALL_FINISHED_ASIDE = "no task is left in this step, but it isn't the head: a run from here runs the step again"
 
@@ -226,6 +227,8 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "next"), ("", "  "), ("good", "nothing: the graph above has gone on")]
     elif view.tasks and "head" in view.marks:
         yield [("key", "next"), ("", "  "), ("muted", _ALL_FINISHED)]
+        if any(task.error is not None for task in view.tasks):
+            yield [("", "      "), ("muted", _WITHOUT_EDGE)]
     elif view.tasks:
         yield [("key", "next"), ("", "  "), ("muted", _ALL_FINISHED_ASIDE)]
     else:

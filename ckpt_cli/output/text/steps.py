@@ -24,6 +24,7 @@ FAILED_BEFORE = "failed before, or in its conditional edge"
 FAILED_TOO = "failed too, before or after it asked"
 """Of a task that waits and ended with an error: nothing stored shows which came first."""
 _NOT_CONTINUED = "left nothing here; the thread's next run doesn't continue this call"
+_HALTED = ("waiting", "answered", "failed")
 _COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
 
 
@@ -201,7 +202,7 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
         count = kinds[kind]
         if task.status in ("waiting", "failed") and step.not_continued is not None:
             yield from _past_lines(task, short, cells)
-        elif task.status in ("waiting", "answered", "failed") or count <= (_TASKS if task.status == "finished" else 1):
+        elif task.error is not None or task.status in _HALTED or count <= (_TASKS if task.status == "finished" else 1):
             yield from _task_lines(task, short, cells, _due_word(due, task))
         elif kind not in counted:
             counted.add(kind)
@@ -279,7 +280,7 @@ def _task_lines(task: TaskView, names: Mapping[str, str], cells: int | None, due
     else:
         yield [("muted", f"{DUE} "), *name, ("muted", f"  {_COUNTED.get(task.status, due)}")]
     if task.failed_too:
-        when = f"  {FAILED_TOO}:  "
+        when = f"  {FAILED_BEFORE if task.status == 'finished' else FAILED_TOO}:  "
         shown = error(task.error, room and max(room - cell_len(when), 20))
         failed: Line = [("node", names[_failed_name(task)]), *name[1:]]
         yield [("bad", f"{FAILED} "), *failed, ("muted", when), ("bad", shown)]

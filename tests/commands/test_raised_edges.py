@@ -1,0 +1,83 @@
+"""A conditional edge that raises: the node has a result and an error, the thread has failed, the edge is not taken."""
+
+import json
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+
+from ckpt_cli.app import run
+
+ON: Any = {"configurable": {"thread_id": "t"}}
+
+
+class State(TypedDict, total=False):
+    """What each node says."""
+
+    log: Annotated[list[str], operator.add]
+
+
+def agent(saver: SqliteSaver, *, fails: bool = False) -> Any:
+    """A graph whose edge behind its first node raises, if it is to."""
+
+    def route(_: State) -> str:
+        if fails:
+            raise KeyError("kind")
+        return "after"
+
+    graph = StateGraph(State)
+    for name in ("work", "after"):
+        graph.add_node(name, lambda _, name=name: {"log": [name]})
+    graph.add_edge(START, "work")
+    graph.add_conditional_edges("work", route, ["after", END])
+    return graph.compile(checkpointer=saver)
+
+
+@pytest.fixture(params=["sync", "async", "exit"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A thread of two runs, whose second one ended in the edge."""
+    with SqliteSaver.from_conn_string(str(tmp_path / "t.sqlite")) as saver:
+        agent(saver).invoke({"log": ["go"]}, ON, durability=request.param)
+        with pytest.raises(KeyError):
+            agent(saver, fails=True).invoke({"log": ["again"]}, ON, durability=request.param)
+        state = agent(saver).get_state(ON)
+        assert state.next == () and [(task.name, task.error) for task in state.tasks] == [("work", "KeyError('kind')")]
+    return tmp_path / "t.sqlite"
+
+
+def test_the_thread_has_failed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As ``get_state`` has an error, `threads` has it, and counts of the fleet do."""
+    assert run(["threads", "-d", str(path), "--status", "failed", "--json"]) == 0
+    (thread,) = json.loads(capsys.readouterr().out)["threads"]
+    assert thread["statuses"] == ["failed"] and thread["next"] == []
+    assert [(one["node"], one["error"]) for one in thread["errors"]] == [("work", "KeyError('kind')")]
+    for closely in ([], ["--values"]):
+        assert run(["stats", "-d", str(path), "--json", *closely]) == 0
+        counted = json.loads(capsys.readouterr().out)
+        assert counted["failed"] == 1 and not counted["unfinished"]
+
+
+def test_tree_log_and_show_say_where(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The result and the error are both there: nothing stored shows which came first."""
+    assert run(["tree", "t", "-d", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert '✓ work  log wrote ["work"]' in shown and "failed: work" in shown
+    assert "✗ work  failed before, or in its conditional edge:  KeyError('kind')" in shown
+    assert run(["log", "t", "-d", str(path), "-n", "1"]) == 0
+    assert "✗ work" in capsys.readouterr().out
+    assert run(["show", "t", "-d", str(path)]) == 0
+    assert "it doesn't take a conditional edge that raised" in capsys.readouterr().out
+
+
+def test_the_next_run_takes_no_edge(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `show` says: it applies what the node wrote, and ends; then nothing has failed any more."""
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = agent(saver)
+        assert app.invoke(None, ON)["log"] == ["go", "work", "after", "again", "work"]
+    assert run(["threads", "-d", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threads"][0]["statuses"] == ["done"]
+    assert run(["log", "t", "-d", str(path), "-n", "2"]) == 0
+    assert "work failed then" in capsys.readouterr().out
