@@ -11,6 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Overwrite
 
 from ckpt_cli.app import run
+from tests.graphs.waiting import until_stored
 
 ON: Any = {"configurable": {"thread_id": "t"}}
 OTHER: Any = {"configurable": {"thread_id": "other"}}
@@ -33,6 +34,7 @@ def agent(saver: SqliteSaver) -> Any:
 
     def fail(state: State) -> None:
         if state["n"] == 9:
+            until_stored(saver)
             raise RuntimeError("down")
 
     graph = StateGraph(State)

@@ -21,6 +21,7 @@ from ckpt_cli.app import run
 from ckpt_cli.commands.blame import blame
 from tests import golden
 from tests.commands.asking import at
+from tests.graphs.waiting import until_stored
 
 ON: Any = {"configurable": {"thread_id": "t"}}
 STEPS = 9
@@ -68,6 +69,7 @@ def graph(saver: SqliteSaver, *, broken: bool = False, steps: int = STEPS) -> An
     """One node in a loop; with `broken`, two nodes run in the end, of which one fails."""
 
     def fail(_: Any) -> dict[str, Any]:
+        until_stored(saver)
         raise ValueError("broken")
 
     builder = StateGraph(State)

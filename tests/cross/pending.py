@@ -12,7 +12,7 @@ from langgraph.types import Send, interrupt
 from tests.graphs import Graph
 from tests.graphs.building import Bag, Log, line
 
-_PATIENCE, _SAVED = 0.3, 0.05  # seconds until the sibling's write is kept
+_PATIENCE, _SAVED = 0.5, 0.1  # seconds until the sibling's write is kept
 
 
 class HalfDone(NamedTuple):

@@ -16,7 +16,7 @@ from langgraph.types import Command, Send, interrupt
 
 from tests.graphs.building import Bag, Graph, Threads, line, on, says, scenario
 
-_PATIENCE, _SAVED = 0.3, 0.02  # seconds
+_PATIENCE, _SAVED = 0.5, 0.1  # seconds
 _overwrite = getattr(types, "Overwrite", list)  # langgraph 0.6 has none: there the write is appended
 
 

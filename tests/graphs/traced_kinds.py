@@ -3,7 +3,6 @@
 import contextlib
 import operator
 from collections.abc import Callable
-from threading import Event
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START
@@ -11,6 +10,7 @@ from langgraph.types import Command, Send, interrupt
 
 from tests.graphs.building import on
 from tests.graphs.traced import Traced
+from tests.graphs.waiting import until_stored
 
 Saver = Any
 
@@ -140,21 +140,17 @@ def questions(saver: Saver) -> list[Traced]:
 
 def errors(saver: Saver) -> list[Traced]:
     """A node fails beside one that finished, and runs again."""
-    one, finished = Traced(State), Event()
+    one = Traced(State)
 
     def bad(state: Any) -> Any:
         if not state.get("ok"):
-            finished.wait(5)
+            until_stored(saver)
             raise ValueError("no")
         return {}
 
-    def good(_: Any) -> Any:
-        finished.set()
-        return {"log": ["good"]}
-
     one.node("plan", says("plan"))
     one.node("bad", bad)
-    one.node("good", good)
+    one.node("good", says("good"))
     one.node("end", says("end"))
     one.edge(START, "plan")
     one.edge("plan", "bad")

@@ -17,6 +17,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import Refused
+from tests.graphs.waiting import until_stored
 
 _ON: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": 50}
 
@@ -272,6 +273,7 @@ def test_a_replay_says_no_value_that_a_flag_does_not_get(
         flag: Annotated[bool, operator.or_]
 
     def failing(_: State) -> State:
+        until_stored(saver)
         raise ValueError("down")
 
     graph = StateGraph(State).add_node("note", lambda s: {"turn": s["turn"] + 1, "flag": s["turn"] > 3})
