@@ -129,7 +129,8 @@ class Channels:
         if (node := target(channel)) is not None:
             return self._triggered(node, before, writes)
         if writes or self.empties(channel):
-            return True, self.fold(channel, before, writes)
+            value = self.fold(channel, before, writes)
+            return value is not ABSENT or before is not ABSENT, value
         return False, before
 
     def _triggered(self, node: str, before: Any, writes: Sequence[Any]) -> tuple[bool, Any]:

@@ -180,7 +180,13 @@ def _join_sets(before: Any, writes: Sequence[Any]) -> Any:
 def _gather(before: Any, writes: Sequence[Any]) -> Any:
     if before is not ABSENT and not isinstance(before, list):
         raise Unfit("not a list")
-    return [*([] if before is ABSENT else before), *_flat(writes)]
+    items = _flat(writes)
+    return [*([] if before is ABSENT else before), *items] if items else before
+
+
+def _refill(before: Any, writes: Sequence[Any]) -> Any:
+    """The items alone. Without items an empty topic is not updated (1.2 ``channels/topic.py: Topic.update``)."""
+    return _flat(writes) or (ABSENT if before is ABSENT else [])
 
 
 def _flat(writes: Sequence[Any]) -> list[Any]:
@@ -239,6 +245,7 @@ def as_message(value: Any) -> Message | None:
     return message(value)
 
 
+_LIST_OR_NOTHING: frozenset[type] = frozenset({list, type(ABSENT)})
 _SETS, _LIST = frozenset({"builtins.set", "builtins.frozenset"}), frozenset({list})
 _NUMBERS: frozenset[type] = frozenset({int, float})
 _ORDERED: frozenset[type] = frozenset({int, float, bool, str, bytes, list, tuple, Node, type(None)})
@@ -264,10 +271,10 @@ MAX, MIN = (
 )
 NEW = Reducer("append if new", _append_new, makes=_LIST)
 SETS = Reducer("set union", _join_sets, makes=frozenset({Node}))
-GATHER = Reducer("accumulating topic", _gather, makes=_LIST)
+GATHER = Reducer("accumulating topic", _gather, makes=_LIST_OR_NOTHING)
 ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True, is_plain=True)
 EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True, is_plain=True)
-TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
+TOPIC = Reducer("topic", _refill, fades=True, makes=_LIST_OR_NOTHING)
 
 _ALIKE = (  # the same with numbers, lists, no nulls, new items, rising or falling numbers
     *({SUM, APPEND}, {APPEND, GATHER}, {UNION, WITHOUT_NULLS}),
