@@ -243,13 +243,13 @@ def failed_with_answer(question: AskedQuestion, asked_id: str, task: Task, waiti
     subgraph no longer asks a question, it was answered there. The id of a question can't be computed for a call; such a
     task asks it, unless it called a subgraph.
     """
+    row = question.write.row
+    asker = task.id if pulled(row.task_path) is not None else row.task_id
+    node = task.node if asker == task.id else None
     if question.resume is None:
-        row = question.write.row
-        asker = task.id if pulled(row.task_path) is not None else row.task_id
-        node = task.node if asker == task.id else None
         return waiting.called_subgraph(asker, node) and asked_id != _own_id(question, 0, node)
-    payload = question.resume.row.payload
-    return payload is not None and not is_untaken(payload) and asked_id != _own_id(question, len(question.answers))
+    payload, own_id = question.resume.row.payload, _own_id(question, len(question.answers), node)
+    return payload is not None and not is_untaken(payload) and asked_id != own_id
 
 
 def _own_id(question: AskedQuestion, count: int, node: str | None = None) -> str:
