@@ -251,7 +251,7 @@ def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     over = [task.id for task in snapshot.all_tasks if task.status is Status.FINISHED and task.interrupts]
     writes = reader.writes(ref) if over else []
     lines = ((task, _task(task, _called(namespaces, ref.ns, task))) for task in snapshot.all_tasks)
-    handlers = {i: handler.node or "?" for i, handler in snapshot.handlers.items()}
+    handlers = {i: handler.node or "unknown node" for i, handler in snapshot.handlers.items()}
     lines = (
         (task, line._replace(inside=failed_inside(reader, ref, task), handler=handlers.get(task.id or "")))
         for task, line in lines

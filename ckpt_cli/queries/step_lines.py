@@ -177,7 +177,7 @@ class StepLines:
             return []
         snapshot = self._reads.snapshots.get(checkpoint_id)
         if snapshot is not None:
-            handlers = {i: handler.node or "?" for i, handler in snapshot.handlers.items()}
+            handlers = {i: handler.node or "unknown node" for i, handler in snapshot.handlers.items()}
             raised = {task.id for task in snapshot.raised_after}
             tasks = (self._task(checkpoint_id, task, raised=task.id in raised) for task in snapshot.all_tasks)
             return self._with_unseen(checkpoint_id, [t._replace(handler=handlers.get(t.id or "")) for t in tasks])

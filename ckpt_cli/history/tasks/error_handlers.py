@@ -10,7 +10,7 @@ task's id, and its path begins with that task's path (``pregel/_algo.py: prepare
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ckpt_cli.history.state.channels import ERROR_SOURCE
+from ckpt_cli.history.state.channels import ERROR, ERROR_SOURCE
 from ckpt_cli.history.tasks.task_ids import Place, handled
 from ckpt_cli.values.state import TaskWrite
 
@@ -20,6 +20,14 @@ class Handler(NamedTuple):
 
     node: str | None
     failed: str
+
+
+def is_routed(own: Sequence[TaskWrite]) -> bool:
+    """Whether the task that left these writes failed, and the next run calls its error handler instead of it.
+
+    langgraph 1.2.24 ``pregel/_loop.py: _resume_error_handlers_if_applicable`` asks for both marks.
+    """
+    return {ERROR, ERROR_SOURCE} <= {write.channel for write in own}
 
 
 def error_handlers(

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT
 from ckpt_cli.history.tasks.answered_tasks import with_answers
 from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, left_answers
+from ckpt_cli.history.tasks.error_handlers import is_routed
 from ckpt_cli.history.tasks.next_tasks import (
     History,
     Wiring,
@@ -33,6 +34,7 @@ from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
 _ENDED = (Status.FINISHED, Status.LEFT)
+_HANDLER_DUE = Task(None, None, Status.DUE)
 
 
 class Snapshot(NamedTuple):
@@ -44,9 +46,9 @@ class Snapshot(NamedTuple):
         old_answers: the answer that an earlier ``Command(resume=…)`` left, if a question waits. The next run gives it
             to the first question that it asks.
         complete: whether `tasks` surely has every task of the step; False for a damaged checkpoint, for example.
-        handlers: task id of a failed task to the task of the error handler that ran for it. If the step goes on, the
-            handler runs again, even if it has finished, and the failed task doesn't (langgraph 1.2.22
-            ``pregel/_loop.py: _resume_error_handlers_if_applicable``). ``get_state`` and `next` have no handlers.
+        handlers: task id of a failed task to the task of its error handler; without id and node if it left nothing. If
+            the step goes on, the handler runs again, even if it has finished, and the failed task doesn't (langgraph
+            1.2.22 ``pregel/_loop.py: _resume_error_handlers_if_applicable``). `next` has none, as in ``get_state``.
         undecided: nodes to which a Command's pending ``goto`` leads, and which it starts unless they are deferred:
             nothing shows whether they are.
         unplaced: recorded tasks that ask or failed, whose node nothing shows although it is known which nodes are due.
@@ -173,9 +175,16 @@ def snapshot(
         tasks = list(map(_left, tasks))
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
     is_complete = ended_here or (not state.damage and not undecided and _found_all(tasks))
-    by_failed = dict(zip((handler.failed for handler in names.handlers.values()), handlers, strict=True))
+    by_failed = _handlers(() if consumed else tasks, names, handlers)
     left = left_answers(writes) if not consumed and _has_waiting([*tasks, *handlers]) else ()
     return Snapshot(tasks, consumed, is_complete, left, by_failed, undecided, unplaced)
+
+
+def _handlers(tasks: Iterable[Task], names: Names, recorded: Iterable[Task]) -> dict[str, Task]:
+    """See `Snapshot.handlers`; those that left nothing are of `tasks`."""
+    failed = (task for task in tasks if task.status is Status.FAILED and is_routed(task.writes))
+    due = {task.id: _HANDLER_DUE for task in failed if task.id is not None}
+    return due | dict(zip((handler.failed for handler in names.handlers.values()), recorded, strict=True))
 
 
 def _learn_listeners(state: State, wiring: Wiring) -> bool:
