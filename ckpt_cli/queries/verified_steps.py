@@ -196,7 +196,7 @@ class VerifiedSteps:
                 total = found.setdefault(fault, Places())
                 total.count += places.count
                 total.first = sorted([*total.first, *places.first])[:_KEPT]
-        return list(found.items())
+        return list(_without_proved(found).items())
 
     def verdicts(self) -> Counter[Verdict]:
         """The number of steps for each verdict."""
@@ -225,6 +225,8 @@ class VerifiedSteps:
         for one, places in self._places.items():
             if isinstance(one, _Shown) and one.channel == channel and one.facts.change is Change.WRITTEN:
                 steps.update(step for _, step in places.first if step is not None and not self._is_usual(one))
+        if not steps:
+            return words
         named = ", ".join(map(str, sorted(steps)[:_KEPT])) + (" …" if len(steps) > _KEPT else "")
         kind = "step" if len(steps) == 1 else "steps"
         unit = self.reducers.unit(channel)
@@ -254,6 +256,18 @@ class VerifiedSteps:
 
     def _fits(self, channel: str, bits: int) -> bool:
         return bits == _ALL or any(bits & BITS[reducer.name] for reducer in self.reducers.of(channel))
+
+
+def _without_proved(found: dict[Fault, Places]) -> dict[Fault, Places]:
+    """The findings without the values that may be gone, where it is proved that they are."""
+    gone = [(fault, places) for fault, places in found.items() if fault.kind is Kind.VALUE_GONE]
+    proved = [(fault.channel, places.first) for fault, places in gone if fault.verdict is Verdict.DIFFERS]
+    for fault, places in gone:
+        if fault.verdict is not Verdict.DIFFERS:
+            known = {one for channel, first in proved if channel == fault.channel for one in first}
+            places.count -= len(known.intersection(places.first))
+            places.first = [one for one in places.first if one not in known]
+    return {fault: places for fault, places in found.items() if places.first}
 
 
 def _is_gone(one: _Shown | Fault, said: Collection[str]) -> TypeGuard[_Shown]:

@@ -257,7 +257,16 @@ def _value_gone(tables: Tables) -> Planted:
         del one.body["channel_values"]["n"]
 
     beside = ("value", "changed-without-version")
-    return Planted("value-gone", "differs", "n", at_step(tables, change, node="end", turn=9), beside)
+    return Planted("value-gone", "differs", "n", at_step(tables, change, node="plan", turn=9), beside)
+
+
+def _last_value_gone(tables: Tables) -> Planted:
+    """No later checkpoint has this version: a graph in which the channel was an UntrackedValue leaves the same record."""
+
+    def change(one: Stored, _: Stored) -> None:
+        del one.body["channel_values"]["n"]
+
+    return Planted("value", "suspect", "n", at_step(tables, change, node="end", turn=9), ("value-gone",))
 
 
 def _damaged(tables: Tables) -> Planted:
@@ -304,6 +313,7 @@ PLANTS: dict[str, Callable[[Tables], Planted]] = {
             _delta_write_gone,
             _delta_chain,
             _value_gone,
+            _last_value_gone,
         ),
         _damaged,
     )
