@@ -261,7 +261,7 @@ def _value_gone(tables: Tables) -> Planted:
 
 
 def _last_value_gone(tables: Tables) -> Planted:
-    """No later checkpoint has this version: a graph in which the channel was an UntrackedValue leaves the same record."""
+    """No later checkpoint has its version: a channel that was an UntrackedValue leaves such a record."""
 
     def change(one: Stored, _: Stored) -> None:
         del one.body["channel_values"]["n"]
