@@ -6,7 +6,7 @@ from typing import Any
 
 from ckpt_cli.history.reducers.candidates import joined
 from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step, untouched
-from ckpt_cli.history.reducers.learning import Tally
+from ckpt_cli.history.reducers.learning import BITS, Tally
 from ckpt_cli.history.reducers.oddities import Oddity
 from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches
@@ -110,7 +110,7 @@ class Reducers:
         if channel in self.deltas:
             one = self.of_delta(channel)
             if isinstance(one, Evidence):
-                return [one.reducer, *one.equals]
+                return [reducer for reducer in one.all if reducer.name in BITS]  # not rivals such as "the last 9"
             return [] if one is None else [one]
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.candidates or tally.suspected] if tally else []
