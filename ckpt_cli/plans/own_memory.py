@@ -126,7 +126,7 @@ def describe_memories(
             anew = f"{name} is called anew, and {anew}"
         elif memory.newest.checkpoint_id > lived:
             yield f"{name} has its own memory, which stays as it is: its next call adds its input to {newest_id}"
-            anew = f"the next call of {name} {anew}" if called and older != memory.newest.checkpoint_id else ""
+            anew = f"a call of {name} in that run {anew}" if called and older != memory.newest.checkpoint_id else ""
         else:
             continue
         if anew and not row.ns:

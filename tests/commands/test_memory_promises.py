@@ -60,7 +60,7 @@ def test_the_older_memory_is_promised_only_to_a_run_without_input(
     capsys.readouterr()
     assert run(["rollback", "t", f"step:{step}", "-d", path, "--yes", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    promised = [note for note in plan["notes"] if "the next call of sub" in note]
+    promised = [note for note in plan["notes"] if "a call of sub in that run" in note]
     with SqliteSaver.from_conn_string(path) as saver:
         before = graph(saver).get_state(on("t")).next
         assert bool(promised) == bool(before) == (step == 4)
