@@ -16,6 +16,7 @@ from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.seen_nodes import ran_between
 from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.history.tasks.write_makers import is_update
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -82,7 +83,7 @@ class LineSearch:
     def _before_writes(self, node: str) -> str | None:
         """The newest checkpoint with writes of a node."""
         for checkpoint_id, writes in self._written():
-            tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
+            tasks = {write.task_id for write in writes if write.task_id != NULL_TASK and not is_update(write)}
             by_path = {write.task_id: pulled(write.row.task_path) for write in writes if write.task_id in tasks}
             if node in by_path.values():
                 return checkpoint_id

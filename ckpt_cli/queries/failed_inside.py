@@ -1,9 +1,9 @@
 """The nodes inside subgraphs in which a task failed: its own node only called the subgraph."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ckpt_cli.history.state.channels import ERROR
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE
 from ckpt_cli.history.tasks.nesting import called_from, caller_task, inside_sorted, of_task
 from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.history.tasks.task_ids import pulled
@@ -27,11 +27,17 @@ def failed_inside(reader: Reader, ref: Ref, task: Task) -> tuple[str, ...]:
 
 def _inside(reader: Reader, ref: Ref, task_id: str, called_node: str | None, error: Any) -> tuple[str, ...]:
     for inner in _called(reader, ref, task_id, called_node):
-        for write in reader.writes(inner):
-            if write.channel == ERROR and write.read and same(write.value, error):
+        for write in _last_failures(reader.writes(inner)):
+            if write.read and same(write.value, error):
                 name = pulled(write.row.task_path) or _named(reader, inner, write)
                 return () if name is None else (name, *_inside(reader, inner, write.task_id, name, error))
     return ()
+
+
+def _last_failures(writes: Sequence[TaskWrite]) -> list[TaskWrite]:
+    """The stored errors, those last whose task has finished since, or has an error handler, which handled them."""
+    over = {write.task_id for write in writes if write.channel == ERROR_SOURCE or write.channel not in CONTROL_WRITES}
+    return sorted((write for write in writes if write.channel == ERROR), key=lambda write: write.task_id in over)
 
 
 def _called(reader: Reader, ref: Ref, task_id: str, called_node: str | None) -> Iterator[Ref]:

@@ -12,7 +12,7 @@ from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
-from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.task_ids import is_called
 from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_later
 from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, path
 from ckpt_cli.history.tasks.write_signs import Explains
@@ -247,7 +247,7 @@ class Origins:
     def _own(self, reads: StepReads, checkpoint_id: str) -> list[TaskWrite]:
         """The writes to the channel that made a checkpoint; those of tasks that another task called don't reach it."""
         writes = reads.attribution.credited(checkpoint_id) or ()
-        return [write for write in writes if write.channel == self._channel and caller(path(write)) is None]
+        return [write for write in writes if write.channel == self._channel and not is_called(path(write))]
 
     def _by_command(self, reads: StepReads, checkpoint_id: str) -> list[TaskWrite]:
         """The writes of a Command to the channel on the parent, which each run from there applies."""

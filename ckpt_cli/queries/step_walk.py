@@ -20,7 +20,7 @@ from ckpt_cli.history.tasks.command_inputs import first_writes, with_command
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
-from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.task_ids import is_called
 from ckpt_cli.history.tasks.unstored_results import unstored_words
 from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
@@ -242,7 +242,7 @@ class StepWalk:
                 for channel, values in by_channel.items()
                 for value in values
             ]
-        task_writes = [write for write in step_writes if caller(path(write)) is None]
+        task_writes = [write for write in step_writes if not is_called(path(write))]
         commands = [RecordedWrite(w.task_id, None, w.channel, w.value, True) for w in task_writes if is_command(w)]
         task_writes = [write for write in task_writes if not is_command(write)]
         tasks = {write.task_id for write in task_writes}

@@ -55,3 +55,32 @@ def test_it_is_open(by_send: bool, tmp_path: Path, capsys: pytest.CaptureFixture
         assert [one["value"] for one in thread["interrupts"]] == ["when?"]
         assert run(["resume", "t", "--value", '"today"', "--yes", "-d", str(path)]) == 0
         assert app.invoke(None, ON)["said"] == ["Ada", "today"]
+
+
+def asking_three(saver: SqliteSaver, *, down: bool = False) -> Any:
+    """A node with three questions; with `down` it fails after the first answer."""
+
+    def ask(_: Any) -> State:
+        said = [interrupt("who?")]
+        if down:
+            raise ValueError("down")
+        return {"said": [*said, interrupt("when?"), interrupt("where?")]}
+
+    return StateGraph(State).add_node("ask", ask).add_edge(START, "ask").compile(checkpointer=saver)
+
+
+def test_the_third_is_open_where_fewer_answers_are_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """LangGraph stores only the answers that the failed run took; the question came after two."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = asking_three(saver)
+        app.invoke({"said": []}, ON)
+        app.invoke(Command(resume="Ada"), ON)
+        app.invoke(Command(resume="today"), ON)
+        with suppress(ValueError):
+            asking_three(saver, down=True).invoke(Command(resume="here"), ON)
+        [question] = app.get_state(ON).interrupts
+        assert question.value == "where?"
+    assert run(["threads", "-d", str(path), "--status", "waiting", "--json"]) == 0
+    (thread,) = json.loads(capsys.readouterr().out)["threads"]
+    assert [one["value"] for one in thread["interrupts"]] == ["where?"]

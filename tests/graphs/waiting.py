@@ -9,17 +9,18 @@ _PATIENCE, _PAUSE = 500, 0.01  # looks, seconds
 
 
 def until_stored(saver: Any, others: int = 1) -> None:
-    """Return when that many other tasks of the step have stored something; called in a node of the outermost graph.
+    """Return when that many other tasks of the step have stored something; called in a node.
 
     langgraph 1.2.24 ``pregel/_executor.py: BackgroundExecutor.__exit__`` may end between the end of a node and the
     call that stores its writes.
     """
     own = get_config()["configurable"]
-    task_id = own["checkpoint_ns"].rpartition(":")[2]
-    place: Any = {"configurable": {"thread_id": own["thread_id"], "checkpoint_id": own["checkpoint_map"][""]}}
+    ns, _, task = own["checkpoint_ns"].rpartition("|")
+    task_id = task.rpartition(":")[2]
+    place = {"thread_id": own["thread_id"], "checkpoint_ns": ns, "checkpoint_id": own["checkpoint_map"][ns]}
     for _ in range(_PATIENCE):
-        start = saver.get_tuple(place)
-        if start is not None and len({task for task, *_ in start.pending_writes or ()} - {task_id}) >= others:
+        start = saver.get_tuple({"configurable": place})
+        if start is not None and len({other for other, *_ in start.pending_writes or ()} - {task_id}) >= others:
             return
         time.sleep(_PAUSE)
     raise TimeoutError("the other tasks have stored nothing")

@@ -238,18 +238,20 @@ def count_answers(own: Iterable[TaskWrite]) -> int:
 def failed_with_answer(question: AskedQuestion, asked_id: str, task: Task, waiting: WaitingQuestions) -> bool:
     """Whether this failed task had already taken the answer to this question when it failed.
 
-    Since langgraph 1.2.20, the id shows whether the question was asked after all stored answers; such a question has no
-    answer. In older releases, an error that is stored beside an answer came after the answer. If a
-    subgraph no longer asks a question, it was answered there. The id of a question can't be computed for a call; such a
-    task asks it, unless it called a subgraph.
+    Since langgraph 1.2.20, the id shows how many answers came before the question; as many or more than are stored, and
+    it has none. In older releases, an error that is stored beside an answer came after the answer. If a subgraph no
+    longer asks a question, it was answered there. The id of a question can't be computed for a call; such a task asks
+    it if it has no answer, unless it called a subgraph.
     """
     row = question.write.row
     asker = task.id if pulled(row.task_path) is not None else row.task_id
     node = task.node if asker == task.id else None
     if question.resume is None:
         return waiting.called_subgraph(asker, node) and asked_id != _own_id(question, 0, node)
-    payload, own_id = question.resume.row.payload, _own_id(question, len(question.answers), node)
-    return payload is not None and not is_untaken(payload) and asked_id != own_id
+    payload = question.resume.row.payload
+    if payload is None or is_untaken(payload):
+        return False
+    return asker != task.id or asked_id in {_own_id(question, n, node) for n in range(len(question.answers))}
 
 
 def _own_id(question: AskedQuestion, count: int, node: str | None = None) -> str:

@@ -31,10 +31,11 @@ def note(metadata: Any, checkpoint_id: str) -> Note:
     """
     recorded = metadata if isinstance(metadata, dict) else {}
     source, step, parents = recorded.get("source"), recorded.get("step"), recorded.get("parents")
+    outputs = recorded.get("writes")  # a later release keeps a text or number of the application's under this name
     named = {ns: i for ns, i in parents.items() if isinstance(i, str)} if isinstance(parents, dict) else {}
     return Note(
         intern(source) if isinstance(source, str) else "",
         step if isinstance(step, int) else ids.step(checkpoint_id),
         named or _NO_PARENTS,
-        recorded.get("writes"),
+        None if source == "loop" and not isinstance(outputs, dict) else outputs,
     )

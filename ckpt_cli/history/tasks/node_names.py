@@ -18,7 +18,7 @@ from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.marked_nodes import marked_nodes
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
 from ckpt_cli.history.tasks.possible_joins import possible_joins
-from ckpt_cli.history.tasks.task_ids import Place, by_owner, caller, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.task_ids import Place, by_owner, caller, is_called, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import interrupts, items
 from ckpt_cli.values.state import State, TaskWrite
@@ -75,7 +75,7 @@ class Names:
         False for a task that another task called, for an update, and for delta writes that are stored for a whole run.
         """
         place = self._place
-        if caller(self._paths[task_id]) is not None:
+        if is_called(self._paths[task_id]):
             return False
         return place is None or not (task_id == place.update or place.synthetic(task_id))
 

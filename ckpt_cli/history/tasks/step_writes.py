@@ -7,7 +7,7 @@ from typing import Any
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.history.tasks.metadata_writes import values_by_channel
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.task_ids import caller, pulled
+from ckpt_cli.history.tasks.task_ids import is_called, pulled
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_command, path
 from ckpt_cli.values.state import TaskWrite
@@ -26,7 +26,7 @@ class StepWrites:
         return [
             write
             for write in writes
-            if caller(path(write)) is None
+            if not is_called(path(write))
             and is_output(write)
             and not (self._may_be_plain_edge(write) and is_edge(write))
         ]

@@ -83,6 +83,11 @@ def caller(task_path: str) -> str | None:
     return match[1] if match else None
 
 
+def is_called(task_path: str) -> bool:
+    """Whether another task called this one, a ``@task`` function: an entrypoint, any node, a Send's task, a call."""
+    return caller(task_path) is not None or split_call(task_path) is not None
+
+
 class Place(NamedTuple):
     """Where tasks start: what all task ids of one checkpoint have in common.
 
@@ -141,7 +146,7 @@ class Place(NamedTuple):
     @property
     def update(self) -> str:
         """The id under which ``update_state`` records its writes."""
-        return str(uuid5(UUID(self.checkpoint_id), "__interrupt__"))
+        return update_id(self.checkpoint_id, 0)
 
     @property
     def synthetic_beginnings(self) -> tuple[str, str]:
@@ -239,6 +244,11 @@ def with_id(interrupt: Interrupt) -> Interrupt:
     if interrupt.id is not None or not interrupt.ns:
         return interrupt
     return interrupt._replace(id=interrupt_id("|".join(interrupt.ns)))
+
+
+def update_id(checkpoint_id: str, number: int) -> str:
+    """The id of an update, counted from 0 among those of a superstep (1.2.24 ``pregel/main.py: _update_task_id``)."""
+    return str(uuid5(UUID(checkpoint_id), f"__interrupt__:{number}" if number else "__interrupt__"))
 
 
 def split_call(task_path: str) -> tuple[str, int] | None:

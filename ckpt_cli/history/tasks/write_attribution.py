@@ -196,7 +196,7 @@ class WriteAttribution:
             return 0
         if parent is None:
             is_first = self.lineage.rows[checkpoint_id].parent_id is None and ids.is_uuid6(checkpoint_id)
-            return own.step + 1 if is_first else 0
+            return max(own.step + 1, 0) if is_first else 0
         before = self.note(parent).step
         return max(own.step - before - 1, 0) if before is not None else 0
 
