@@ -150,6 +150,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         list(outcome.undecided),
         outcome.unplayed,
         doubt=outcome.doubt,
+        unproven=list(outcome.unproven),
         head=bool(row.ns) or row.checkpoint_id == reader.lineage(row.thread_id, row.ns).head,
     )
 

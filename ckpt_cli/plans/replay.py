@@ -10,6 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import NotSupported, Refused, UsageError
 from ckpt_cli.history.reducers.names import NamedReducers
+from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
@@ -74,6 +75,7 @@ class Outcome:
             whether they are.
         unplayed: why ckpt can't compute the state after the step; "" if it can. Then only `tasks` is known.
         doubt: a sentence about the channels of which few steps show what they do; "" if there are none.
+        unproven: the delta channels that ``--commit`` stores whole and whose value nothing proves.
     """
 
     tasks: Snapshot
@@ -87,6 +89,7 @@ class Outcome:
     undecided: Sequence[str]
     unplayed: str = ""
     doubt: str = ""
+    unproven: Sequence[str] = ()
 
 
 def compute_outcome(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome:
@@ -119,6 +122,7 @@ def _played(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome
     _, step = end_tasks(reader, at, mint)
     deltas = learned.history.deltas
     triggers = replace(at.channels, values={c: v for c, v in at.channels.values.items() if c not in deltas})
+    unproven = [c for c in sorted(step.stored_whole) if is_unproven(at.channels.values.get(c)) and c not in unknown]
     made = make_successor(reader, mint, origin, triggers, replace(step, stored_whole=()), {}, row.checkpoint_id)
     state = reader.decode(made)
     snapshot_after = snapshot(state, (), history=Inspection(reader, row.ref).others)
@@ -135,6 +139,7 @@ def _played(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome
         sorted(at.channels.unnamed),
         [node for node in tasks.undecided if learned.is_deferred(node) is not True],
         doubt=learned.doubt(of_plain=False),
+        unproven=unproven,
     )
 
 

@@ -64,6 +64,8 @@ class ReplayView(View):
         undecided: those of them that run next unless they are deferred: this thread doesn't show whether they are.
         unplayed: why the state after the step, and `next`, can't be computed; "" if they can.
         doubt: a sentence about the channels of which few steps show what they do; "" if there are none.
+        unproven: the delta channels of which ``--commit`` stores the whole value, and needs the reducer, as nothing
+            proves the value.
     """
 
     verb: ClassVar[str] = "replay"
@@ -88,6 +90,7 @@ class ReplayView(View):
     unplayed: str = ""
     head: bool = True
     doubt: str = ""
+    unproven: list[str] = field(default_factory=list)
 
     @property
     def cut(self) -> str:

@@ -123,7 +123,7 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     lost = [_name(task) for task in view.tasks if task.by_goto and task.status == "finished"]
     but = f", but not what {', '.join(lost)} wrote, which a Command's goto started," if lost else ""
     abandoned = f" and abandons {counted(again)}" if again else ""
-    options = "".join(f" --reducer {channel}=NAME" for channel in view.unknown)
+    options = "".join(f" --reducer {channel}=NAME" for channel in [*view.unknown, *view.unproven])
     options += "".join(f" --deferred {node}=no/yes" for node in view.deferred)
     hint = f"Nothing written. --commit{options} keeps what has finished{but}{abandoned}: next {after}."
     yield from _wrapped("muted", hint, page)
