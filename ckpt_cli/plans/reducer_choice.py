@@ -159,7 +159,7 @@ class Reducers(GraphEvidence):
         if not writes:
             is_topic = self._chosen.get(channel) is TOPIC or self.possible_steps(channel).leaves_list
             return [] if isinstance(before, list) and is_topic else ABSENT
-        if channel in self._chosen:
+        if channel in self._chosen and not self._is_of_outer_graph(channel):
             return self._fold_by_chosen(channel, self._chosen[channel], before, writes)
         candidates = self.candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
@@ -168,6 +168,12 @@ class Reducers(GraphEvidence):
             self.used[channel] = "unknown, so LangGraph alone applies this"
             return extended(before, writes)
         return self._fold_by_proved(channel, candidates, before, writes)
+
+    def _is_of_outer_graph(self, channel: str) -> bool:
+        """Whether a remembered reducer contradicts this subgraph's own steps: an outer graph may have the same name."""
+        if not self._ref.ns or channel not in self._remembered or not (candidates := self.candidates(channel)):
+            return False
+        return self._chosen[channel] not in {reducer for one in candidates for reducer in one.all}
 
     def _is_open(self, channel: str, candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> bool:
         """Whether the reducer of a delta channel isn't decided here; LangGraph itself can still apply the writes."""

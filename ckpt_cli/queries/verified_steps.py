@@ -53,6 +53,9 @@ _CAUSES = {
 }
 
 
+_OUTER = "; the outer graph has a channel of this name, and its reducer may be another one"
+
+
 class _Shown(NamedTuple):
     """What a step shows of one channel.
 
@@ -116,6 +119,7 @@ class VerifiedSteps:
         self._places: dict[_Shown | Fault, Places] = {}
         self._held: set[str] = set()  # the channels of which some checkpoint stores a value
         self._steps: Counter[frozenset[_Shown | Fault]] = Counter()
+        self.of_outer: Collection[str] = ()  # the channels of the outer graph, which a person may have meant
 
     def add(self, step: WalkedStep, faults: Iterable[Fault], shared: Collection[str] = ()) -> None:
         """Add a step with the faults of its checkpoint, and the channels whose value another branch stored first.
@@ -248,6 +252,8 @@ class VerifiedSteps:
         if found is None or (one.is_said and one.channel in self._held and one.channel not in self.reducers.deltas):
             return None
         verdict, why = found
+        if verdict is Verdict.DIFFERS and one.channel in self.reducers.named and one.channel in self.of_outer:
+            verdict, why = Verdict.SUSPECT, why + _OUTER
         doubt = one.doubt or (UNORDERED if self._fits(one.channel, one.otherwise) else "")
         if doubt:
             return Fault(Kind.NOT_COMPARED, Verdict.UNKNOWN, one.channel, doubt)

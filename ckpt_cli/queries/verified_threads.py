@@ -171,6 +171,9 @@ class ThreadCheck:
         """What was found, after all pages were read; None if the thread was deleted before its first step was read."""
         if not self.steps:
             return None
+        root = self._graphs.get("")
+        for name, graph in self._graphs.items():
+            graph.of_outer = root.reducers.channels if root is not None and name else ()
         findings = [self._finding(f, places) for graph in self._graphs.values() for f, places in graph.findings()]
         order = {str(verdict): place for place, verdict in enumerate(_WORST_FIRST)}
         findings.sort(key=lambda one: (order[one.verdict], one.kind not in EXPLAINING, one.count, *_at(one)))
