@@ -204,7 +204,7 @@ def _unproven(channel: str, named: NamedReducers, rebuilt: Rebuilt | None) -> Va
     hint = f"if you know the reducer, name it: --reducer {option}; NAME is one of {', '.join(names())}"
     why = "no reducer is proved to give it"
     if rebuilt is not None and rebuilt.unmet:
-        why = f"no stored value shows what its reducer does with {rebuilt.unmet}"
+        why = f"no stored value that was read shows what its reducer does with {rebuilt.unmet}"
     return ValueUnknown(f"{channel} isn't stored at this checkpoint, and {why}", hint=hint)
 
 

@@ -211,13 +211,13 @@ def _how_applied(rebuilt: "Rebuilt") -> str:
             return f" by {rebuilt.reducer.name}, not proven: shown by {values}, none so large"
         return f" by {rebuilt.reducer.name}{f', shown by {values}' if 0 < shown < _MANY else ''}"
     if rebuilt.supposed is not None:
-        return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot proves it"
+        return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot that was read proves it"
     if rebuilt.unmet:
-        return f" side by side: no snapshot shows what becomes of {rebuilt.unmet}"
+        return f" side by side: no snapshot that was read shows what becomes of {rebuilt.unmet}"
     why = (
         "no reducer that ckpt tries on them explains them"
         if rebuilt.is_contradicted
-        else "no snapshot proves a reducer"
+        else "no snapshot that was read proves a reducer"
     )
     return f" side by side: {why}"
 

@@ -154,7 +154,7 @@ def _snapshot_notes(snapshots: Snapshots) -> Iterator[str]:
 def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
     """Which reducers only a person named, and which delta channels can't be stored whole."""
     for channel, named in sorted(snapshots.named.items()):
-        yield f"{channel} is made by {named.name}, as you say: no stored value proves that it is"
+        yield f"{channel} is made by {named.name}, as you say: no stored value that was read proves that it is"
     for channel, proven in sorted(snapshots.unused.items()):
         why = "stored values contradict it" if proven is None else f"stored values show {proven.name}"
         yield f"{channel}: your reducer isn't used where {why}"

@@ -30,7 +30,8 @@ def note_on(reader: Reader, ref: Ref, channel: str, rebuilt: Rebuilt) -> str:
     """The sentence about a channel whose value at a checkpoint is larger than all that show its reducer, if any do."""
     place = f"{channel} at {reader.short(ref.thread_id)(ref.checkpoint_id)}"
     if rebuilt.reducer is None and rebuilt.supposed is not None:
-        return f"{place} is rebuilt by {rebuilt.supposed.name}, as is usual for messages; no stored value proves it"
+        how = f"by {rebuilt.supposed.name}, as is usual for messages"
+        return f"{place} is rebuilt {how}; no stored value that was read proves it"
     shown = f"{count_text(rebuilt.shown.steps, 'stored value')} show{'s' if rebuilt.shown.steps == 1 else ''}"
     name = "" if rebuilt.reducer is None else rebuilt.reducer.name
     bound = "none has so many elements" if size_of(rebuilt.value) >= 0 else "a reducer of yours may do more"

@@ -24,7 +24,7 @@ def explain_unknown(reader: Reader, ref: Ref, steps: list[Any], at: str = "@") -
     writes = command("ckpt get", ref.thread_id, spell([channel, "writes"]), options=options)
     why = f"nothing proves the reducer of delta channel {argument(channel)}"
     if delta is not None and delta.unmet:
-        why = f"no stored value shows what delta channel {argument(channel)} does with {delta.unmet}"
+        why = f"no stored value that was read shows what delta channel {argument(channel)} does with {delta.unmet}"
     return ValueUnknown(
         f"{path} isn't known: {why}",
         hint=f"`{by_name}` if you know the reducer; `{writes}` prints the writes",

@@ -108,7 +108,7 @@ def test_messages_that_a_person_vouches_for(tmp_path: Path, capsys: pytest.Captu
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert any("nothing shows that your reducer doesn't trim them" in note for note in notes)
     assert run(["get", "t", "messages", "-d", str(path)]) == 0
-    assert "as is usual for messages; no stored value proves it" in capsys.readouterr().err
+    assert "as is usual for messages; no stored value that was read proves it" in capsys.readouterr().err
 
 
 def test_an_update_of_messages_says_that_their_merge_is_supposed(

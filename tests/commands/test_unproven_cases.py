@@ -127,7 +127,9 @@ def test_no_case_is_guessed(path: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert run(["get", "--each", channel, "-d", str(path)]) == 5
     assert run(["blame", "t", "hits", "-d", str(path)]) == 5
     note = said(capsys, "show", "t", "-d", str(path))["channels"]["docs"]["note"]
-    assert note.endswith("side by side: no snapshot shows what becomes of an item whose 'id' it has already")
+    assert note.endswith(
+        "side by side: no snapshot that was read shows what becomes of an item whose 'id' it has already"
+    )
 
 
 def test_a_size_is_marked(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +218,10 @@ def test_an_unproven_value_isnt_called_damaged(path: Path, capsys: pytest.Captur
     assert run(["blame", "t", "hits", "--json", "-d", str(path)]) == 5
     error = json.loads(capsys.readouterr().err)["error"]
     assert error["kind"] == "value-unknown"
-    assert "no stored value shows what its reducer does with a key under which it has already" in error["message"]
+    assert (
+        "no stored value that was read shows what its reducer does with a key under which it has already"
+        in error["message"]
+    )
 
 
 CHANGES: dict[str, tuple[list[str], Callable[[dict[str, Any]], dict[str, Any]]]] = {
