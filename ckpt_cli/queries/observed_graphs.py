@@ -126,6 +126,8 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
     """What the graph's records don't show."""
     if graph.entrypoint:
         yield "the functional API records no edges, and not the names of @task functions"
+    elif graph.calls:
+        yield "the names of @task functions aren't recorded"
     elif not graph.edges and graph.checkpoints:
         yield "these runs record no edges"
     elif not graph.state_graph and graph.steps:

@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
+from langgraph.func import task
 from langgraph.graph import END, START
 from langgraph.types import Command, Send, interrupt
 
@@ -201,4 +202,26 @@ def conditional_start(saver: Saver) -> list[Traced]:
     return [one]
 
 
-KINDS = [loop, sends, joins, gotos, subgraphs, questions, errors, forks, conditional_start]
+@task
+def shout(word: str) -> str:
+    """A ``@task`` function, which a node of a StateGraph may call too."""
+    return word.upper()
+
+
+def calls(saver: Saver) -> list[Traced]:
+    """A node that calls a ``@task``, beside one that calls none and one after both."""
+    one = Traced(State)
+    one.node("caller", lambda _: {"log": [shout("a").result(), shout("b").result()]})
+    one.node("beside", says("beside"))
+    one.node("last", says("last"))
+    one.edge(START, "caller")
+    one.edge(START, "beside")
+    one.edge(["caller", "beside"], "last")
+    made = one.builder.compile(checkpointer=saver)
+    for _ in range(2):
+        one.start()
+        made.invoke({}, on("a"))
+    return [one]
+
+
+KINDS = [loop, sends, joins, gotos, subgraphs, questions, errors, forks, conditional_start, calls]

@@ -48,6 +48,7 @@ class ObservedGraph:
         namespaces: how many namespaces were read.
         steps: checkpoints that runs made; `unrecorded` of them left no writes, so nothing shows their edges.
         entrypoint: whether it is an entrypoint of the functional API, which has no edges.
+        calls: whether tasks called others; nodes of a StateGraph may do that too.
         state_graph: whether channels name the nodes that they trigger, as only a StateGraph has it.
         unnamed: tasks whose node isn't known.
         unplaced: runs whose edge is named after its source, and nothing shows who listens (formats before 3).
@@ -63,6 +64,7 @@ class ObservedGraph:
     steps: int = 0
     unrecorded: int = 0
     entrypoint: bool = False
+    calls: bool = False
     state_graph: bool = False
     unnamed: int = 0
     unplaced: int = 0
@@ -91,7 +93,7 @@ class ObservedGraph:
         if run.is_kept:
             return list(ways_of(run, wiring, old=old)) if run.finished else []
         if run.kind is RunKind.CALL:
-            self.entrypoint = True
+            self.calls = True
             if run.node is not None:
                 self.node(run.node).calls += 1
             return []
@@ -170,6 +172,7 @@ class ObservedGraph:
 
     def finish(self) -> None:
         """Drop the ends that can't be inferred: only a StateGraph leaves a write for each edge to a node."""
+        self.entrypoint = self.entrypoint or (self.calls and not self.state_graph)
         if self.entrypoint or not self.state_graph:
             self.edges = Counter({edge: n for edge, n in self.edges.items() if edge.proof is not Proof.INFERRED})
 
@@ -199,7 +202,7 @@ class ObservedGraph:
         self.edited += other.edited
         self.partly.update(other.partly)
         self.traceless.update(other.traceless)
-        self.entrypoint = self.entrypoint or other.entrypoint
+        self.entrypoint, self.calls = self.entrypoint or other.entrypoint, self.calls or other.calls
         self.state_graph = self.state_graph or other.state_graph
 
 
