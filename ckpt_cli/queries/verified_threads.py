@@ -41,10 +41,12 @@ def verify(session: Session, thread_ids: Iterable[str], named: NamedReducers, vi
 def _threads(
     session: Session, thread_ids: Iterable[str], named: NamedReducers, view: VerifyView
 ) -> Iterator[VerifiedThread]:
+    idle = {*named.reducers}.difference(named.remembered)
     for thread_id in thread_ids:
         checked = _thread(session, thread_id, named, view)
         if checked is None:
             continue
+        idle.difference_update(one.channel for one in checked.channels)
         view.count += 1
         view.steps += checked.steps
         total = Counter(view.verdicts) + Counter(checked.verdicts)
@@ -54,6 +56,9 @@ def _threads(
             view.unreadable += one.count if one.kind == Kind.UNREADABLE else 0
         yield checked
     session.progress("")
+    if idle and view.count:
+        where = "this thread" if view.of_one else "these threads"
+        session.say(f"no step of {where} writes to {', '.join(sorted(idle))}: what --reducer says of it isn't used")
 
 
 def _thread(session: Session, thread_id: str, named: NamedReducers, view: VerifyView) -> VerifiedThread | None:
