@@ -163,7 +163,7 @@ def _status(task_writes: list[TaskWrite], known: Status | None) -> Status:
 def _kind_of_writer(task_id: str, task_writes: list[TaskWrite], start: Place | None) -> str:
     if task_id == NULL_TASK:
         return "input"
-    if start is not None and task_id == start.update:
+    if is_update(task_writes[0]):
         return "update"
     if start is not None and start.synthetic(task_id):
         return "run"

@@ -1,4 +1,4 @@
-"""Which task a stored error belongs to: the node of a subgraph that still fails; calls that a task made and caught."""
+"""Who left what: the node of a subgraph that still fails, calls that a task made and caught, updates."""
 
 import json
 import operator
@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import task
 from langgraph.graph import START, StateGraph
-from langgraph.types import Send
+from langgraph.types import Send, StateUpdate
 
 from ckpt_cli.app import run
 from tests.graphs.waiting import until_stored
@@ -121,3 +121,18 @@ def test_an_update_is_no_run(path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run(["show", "t", "before:node:first", "-d", str(path)]) == 0
     assert run(["show", "t", "before:node:second", "-d", str(path)]) == 4
     assert "shows that node 'second' ran" in capsys.readouterr().err
+
+
+def test_all_updates_of_a_superstep_are_known_by_their_ids(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A saver that stores no task paths, as checkpoint-sqlite before 3.1.2, leaves only the ids: none is a run."""
+    graph = StateGraph(State).add_node("work", lambda _: {"log": ["ran"]}).add_edge(START, "work")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph.compile(checkpointer=saver)
+        app.invoke({"log": []}, ON)
+        app.bulk_update_state(ON, [[StateUpdate({"log": [f"mine {n}"]}, "work") for n in range(3)]])
+        saver.conn.execute("update writes set task_path = ''")
+        saver.conn.commit()
+    writers = [task["by"] for task in view(capsys, path, "writes", "t", "@^")["tasks"]]
+    assert writers == ["update"] * 3
+    (node,) = [one for one in view(capsys, path, "graph", "t")["graphs"][0]["nodes"] if one["name"] == "work"]
+    assert node["runs"] == 1

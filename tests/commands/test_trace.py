@@ -139,7 +139,8 @@ def test_the_sums_are_those_of_the_rows(run: Callable[[Any], Any], saver: Sqlite
             if path.startswith("~__pregel_pull, "):
                 graph = "|".join(part.partition(":")[0] for part in ns.split("|"))
                 pulled[graph, path.removeprefix("~__pregel_pull, ")] += number
-        known = {(one.path, one.node): one.bytes for one in view.nodes if (one.path, one.node) in pulled}
+        tasks = [one for one in view.nodes if one.kind != "call"]
+        known = {(one.path, one.node): one.bytes for one in tasks if (one.path, one.node) in pulled}
         assert known == dict(pulled) or run.__name__ == "sends"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ckpt_cli.history.tasks.node_names import is_javascript, place
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot
-from ckpt_cli.history.tasks.task_ids import Place
+from ckpt_cli.history.tasks.task_ids import Place, update_ids
 from ckpt_cli.values.state import State, TaskWrite
 from tests.history.recorded import interrupted, sent, state, write
 
@@ -111,7 +111,8 @@ def test_updates_inputs_and_calls_are_no_tasks() -> None:
     assert where is not None
     null = "00000000-0000-0000-0000-000000000000"
     call = "~__pregel_push, ~__pregel_pull, a, 0000000000, 0000000001"
-    shot = shot_of(write(where.update, "log"), write(null, "log"), write("c", "__return__", path=call))
+    updates = [write(task_id, "log") for task_id in sorted(update_ids(where.checkpoint_id))]
+    shot = shot_of(*updates, write(null, "log"), write("c", "__return__", path=call))
     assert statuses(shot) == {"a": "due", "b": "due"}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets, with_id
+from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets, update_ids, with_id
 from ckpt_cli.values.langgraph_values import Interrupt
 
 
@@ -68,7 +68,7 @@ def test_namespace_is_part_of_the_id() -> None:
 def test_writes_that_are_no_tasks() -> None:
     """Updates and the delta writes of a whole run are stored under ids of their own."""
     place = Place("1f1e585a-4ba9-6a5d-8001-8381ed3f7055", "", 2, 4)
-    assert place.update[14] == "5"
+    assert all(one[14] == "5" for one in update_ids(place.checkpoint_id))
     assert place.synthetic("00000002-6156-a903-abd8-30f6840b79cc")
     assert place.synthetic("ffffffff-0000-0003-abd8-30f6840b79cc")
     assert not place.synthetic("7864ddad-6156-a903-abd8-30f6840b79cc")

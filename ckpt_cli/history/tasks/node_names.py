@@ -18,7 +18,7 @@ from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.marked_nodes import marked_nodes
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
 from ckpt_cli.history.tasks.possible_joins import possible_joins
-from ckpt_cli.history.tasks.task_ids import Place, by_owner, caller, is_called, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.task_ids import Place, by_owner, caller, is_called, pulled, sent, trigger_sets, update_ids
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import interrupts, items
 from ckpt_cli.values.state import State, TaskWrite
@@ -77,7 +77,7 @@ class Names:
         place = self._place
         if is_called(self._paths[task_id]):
             return False
-        return place is None or not (task_id == place.update or place.synthetic(task_id))
+        return place is None or not (task_id in update_ids(place.checkpoint_id) or place.synthetic(task_id))
 
     def unmatched(self, due: Iterable[Due]) -> bool:
         """Whether a due node has no recorded task and a recorded task has no node.

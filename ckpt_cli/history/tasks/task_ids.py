@@ -23,6 +23,7 @@ _SEND_PATH = rf"~{PUSH}, (\d{{10}})(?:, .*)?"
 _HANDLER_END = ", node_error_handler, 0000000000"
 _MANY = 5  # for a node with more triggers, only the likely sets of triggers are tried
 _SIBLINGS = 8  # positions in the list of tasks that are tried; langgraph 0.1 and 0.2.3 hashed the position
+_UPDATES = 16  # updates of one superstep whose ids are computed
 
 
 @lru_cache(maxsize=1000)
@@ -144,11 +145,6 @@ class Place(NamedTuple):
         return self._replace(ns=self.inside(caller))._hashed(name, PUSH, caller_path, str(number))
 
     @property
-    def update(self) -> str:
-        """The id under which ``update_state`` records its writes."""
-        return update_id(self.checkpoint_id, 0)
-
-    @property
     def synthetic_beginnings(self) -> tuple[str, str]:
         """How the ids begin that belong to no task; see `synthetic`."""
         return f"{self.step:08d}-", "ffffffff-"
@@ -246,9 +242,14 @@ def with_id(interrupt: Interrupt) -> Interrupt:
     return interrupt._replace(id=interrupt_id("|".join(interrupt.ns)))
 
 
-def update_id(checkpoint_id: str, number: int) -> str:
-    """The id of an update, counted from 0 among those of a superstep (1.2.24 ``pregel/main.py: _update_task_id``)."""
-    return str(uuid5(UUID(checkpoint_id), f"__interrupt__:{number}" if number else "__interrupt__"))
+@lru_cache(maxsize=100)  # the writes of a checkpoint come together
+def update_ids(checkpoint_id: str) -> frozenset[str]:
+    """The ids of the first updates of a superstep, under which ``update_state`` records writes as no due node.
+
+    1.2.24 ``pregel/main.py: _update_task_id``; before, all updates of a superstep had the first of these ids.
+    """
+    names = ("__interrupt__", *(f"__interrupt__:{number}" for number in range(1, _UPDATES)))
+    return frozenset(str(uuid5(UUID(checkpoint_id), name)) for name in names)
 
 
 def split_call(task_path: str) -> tuple[str, int] | None:

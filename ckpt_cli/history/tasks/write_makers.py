@@ -4,12 +4,11 @@ from collections.abc import Iterable
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN
-from ckpt_cli.history.tasks.task_ids import is_called, update_id
+from ckpt_cli.history.tasks.task_ids import is_called, update_ids
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
 
 _BARE_STEPS = 3  # the input and the first step; an update's id may contain one step less than the update has
-_MOST_UPDATES = 16  # of one superstep that are looked for without paths
 _MOST_STEPS = 1_000  # of a run that stores its writes at its end without paths
 
 
@@ -55,4 +54,4 @@ def is_update(write: TaskWrite) -> bool:
         return row.task_path.startswith("~__interrupt__")
     if row.task_id[14:15] != "5" or not ids.is_uuid6(row.checkpoint_id):  # an update's id is a UUID of version 5
         return False
-    return any(row.task_id == update_id(row.checkpoint_id, number) for number in range(_MOST_UPDATES))
+    return row.task_id in update_ids(row.checkpoint_id)
