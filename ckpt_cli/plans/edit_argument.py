@@ -14,6 +14,7 @@ from ckpt_cli.errors import NotFound, NotSupported, PathNotFound, UsageError
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import START, TASKS, order
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
+from ckpt_cli.history.tasks.nesting import callers
 from ckpt_cli.history.tasks.node_names import is_javascript, place
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_names import numbered, task_names
@@ -26,6 +27,7 @@ from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound
+from ckpt_cli.plans.reruns import describe_left_answer
 from ckpt_cli.plans.wording import describe_new_head, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -211,12 +213,21 @@ def plan(
             *argument.doubts,
             *_describe_memories(reader, row, made.row, argument.tasks.only(again), short),
             *describe_new_head(reader, row, short),
+            *_describe_left_answer(reader, row),
             *own.describe(),
             *describe_lost(reader, row.ref),
             *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", ""),  # with a checkpoint's id, the library would run all tasks again
     )
+
+
+def _describe_left_answer(reader: Reader, row: CheckpointRow) -> Iterator[str]:
+    """Lines about an answer that waits at the root: the task takes it again, unless its caller starts again."""
+    for line in describe_left_answer(reader, row):
+        yield line
+        start = command("ckpt edit", row.thread_id, options=["--task", callers(row.ns)[0], "--again"])
+        yield f"`{start}` starts the call of this subgraph again, without that answer"
 
 
 def _describe_memories(

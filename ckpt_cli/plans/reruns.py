@@ -132,7 +132,13 @@ def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRo
     writes = reader.writes(row.ref, values=0)
     if not any(write.channel == RESUME for write in writes):
         return
-    if row.ns and (left := left_answers(reader.writes(reader.head(row.thread_id).ref))):
-        yield f"Command(resume=…) left the answer {spell_value(left[0])}: the first question of the next run takes it"
+    if left := [*describe_left_answer(reader, row)]:
+        yield from left
     elif all(task.status is not Status.ANSWERED for task in snapshot.tasks):  # else it has been said
         yield "an answer that was recorded there is not copied: the question is asked again"
+
+
+def describe_left_answer(reader: Reader, row: CheckpointRow) -> Iterator[str]:
+    """A line about the answer that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint."""
+    if row.ns and (left := left_answers(reader.writes(reader.head(row.thread_id).ref))):
+        yield f"Command(resume=…) left the answer {spell_value(left[0])}: the first question of the next run takes it"

@@ -1,0 +1,62 @@
+"""A task of a subgraph that failed with the answer of a ``Command(resume=value)``, which stays stored at the root."""
+
+import re
+import shlex
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from ckpt_cli.app import run
+
+ON: Any = {"configurable": {"thread_id": "t"}}
+
+
+class State(TypedDict, total=False):
+    """Who was called."""
+
+    called: str
+
+
+def agent(saver: SqliteSaver) -> Any:
+    """A node of a subgraph that asks and fails with a bad answer."""
+
+    def ask(_: State) -> State:
+        if (who := interrupt("who?")) == "nobody":
+            raise RuntimeError("nobody on call")
+        return {"called": who}
+
+    inner = StateGraph(State).add_node("ask", ask).add_edge(START, "ask").compile()
+    return StateGraph(State).add_node("desk", inner).add_edge(START, "desk").compile(checkpointer=saver)
+
+
+def goes_on(path: Path) -> list[str]:
+    """The questions that the next run asks."""
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = agent(saver)
+        with suppress(RuntimeError):
+            return [one.value for one in app.invoke(None, ON).get("__interrupt__", ())]
+        return []
+
+
+def test_the_plan_says_who_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The task that starts again in the subgraph takes it and fails; the command that the plan names lets it ask."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = agent(saver)
+        app.invoke({"called": ""}, ON)
+        with suppress(RuntimeError):
+            app.invoke(Command(resume="nobody"), ON)
+        (ns,) = {one.config["configurable"]["checkpoint_ns"] for one in saver.list(ON)} - {""}
+    assert run(["edit", "t", "--task", "ask", "--again", "--ns", ns, "--yes", "-d", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert 'Command(resume=…) left the answer "nobody": the first question of the next run takes it' in said
+    assert goes_on(path) == []
+    named = re.search(r"`ckpt (edit t [^`]+)` starts the call of this subgraph again", said)
+    assert named is not None
+    assert run([*shlex.split(named[1]), "--yes", "-d", str(path)]) == 0
+    assert goes_on(path) == ["who?"]
