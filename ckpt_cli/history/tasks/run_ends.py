@@ -54,7 +54,7 @@ class RunEnds:
         if before is not None:
             self._close(before, ran - before.due - by_others)
         due = (before.due - ran if before else set()) | led
-        step = _Step([way for way in ways if way.proof is Proof.INFERRED], due, partly)
+        step = _Step([way for way in ways if way.proof is Proof.INFERRED], due, [*partly, *_handlers_again(runs)])
         if child is None:
             self._close(step, set())
         else:
@@ -79,3 +79,14 @@ class RunEnds:
             return
         for name in sorted(unled):
             self._graph.add_unled(step.ends, name, step.partly)
+
+
+def _handlers_again(runs: Sequence[TaskRun]) -> list[str]:
+    """The error handlers that ran again when the step went on after a question or failure of another task.
+
+    The saver keeps what they wrote first (langgraph 1.2 ``pregel/_loop.py: _resume_error_handlers_if_applicable``).
+    """
+    handlers = [run for run in runs if run.kind is RunKind.HANDLER]
+    handled = {run.failed.task_id for run in handlers if run.failed is not None}
+    went_on = any(run.asked or run.has_failed for run in runs if run.task_id not in handled)
+    return [run.node for run in handlers if run.node is not None] if went_on else []

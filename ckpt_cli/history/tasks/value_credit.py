@@ -18,7 +18,8 @@ from ckpt_cli.history.tasks.write_signs import (
 
 _SEVERAL = "several tasks wrote the channel in this step"
 _MADE_OTHERWISE = (
-    "a reducer of the graph's own or code that alters values in place may make it, or somebody altered the database"
+    "a reducer of the graph's own, an error handler that ran again, or code that alters values in place may make it, "
+    "or somebody altered the database"
 )
 _OTHERWISE = f"what it wrote isn't this; {_MADE_OTHERWISE}"
 _ALL_OTHERWISE = f"{_SEVERAL}, and what they wrote isn't this; {_MADE_OTHERWISE}"
