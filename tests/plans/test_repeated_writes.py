@@ -16,6 +16,7 @@ from langgraph.types import Send, StateUpdate
 
 from ckpt_cli.app import run
 from tests.graphs.building import on
+from tests.graphs.waiting import until_stored
 
 _TURNS = 10
 _NEXT = ["--next", "END"]
@@ -64,8 +65,10 @@ class Graph(NamedTuple):
             x: self.reducer  # type: ignore[name-defined]
 
         def work(sent: dict[str, int]) -> dict[str, Any]:
-            again = self.again(sent["k"]) if callable(self.again) else self.again
-            return {"x": again} if sent["k"] != 1 or 1 // (not fails) else {}
+            if fails and sent["k"] == 1:
+                until_stored(saver, others=2)
+                raise ZeroDivisionError
+            return {"x": self.again(sent["k"]) if callable(self.again) else self.again}
 
         def route(at: dict[str, int]) -> Any:
             last = [Send("work", {"k": k}) for k in range(3)] if fails else END

@@ -17,6 +17,7 @@ from langgraph.types import Send, interrupt
 from ckpt_cli.app import run
 from tests.graphs import Graph
 from tests.graphs.building import line, on
+from tests.graphs.waiting import until_stored
 
 Ran = list[Any]
 
@@ -206,6 +207,7 @@ def broken(saver: Any, ran: Ran) -> Graph:
     def work(state: Job) -> Job:
         ran.append(state["job"])
         if state["job"] == "bad":
+            until_stored(saver)
             raise ValueError(state["job"])
         return {"out": [state["job"]]}
 
