@@ -14,6 +14,7 @@ from langgraph.types import interrupt
 
 from ckpt_cli.app import run
 from tests.graphs.building import Log, on
+from tests.graphs.waiting import until_stored
 
 
 def build(saver: Any, ran: list[str], *, broken: bool) -> Any:
@@ -28,6 +29,7 @@ def build(saver: Any, ran: list[str], *, broken: bool) -> Any:
 
     def fail() -> str:
         if broken:
+            until_stored(saver, others=2)
             raise ValueError("down")
         return "up"
 

@@ -23,6 +23,7 @@ from ckpt_cli.values.questions import tool_question
 from tests.commands.asking import look
 from tests.commands.listing import threads
 from tests.graphs.building import Bag, line, on
+from tests.graphs.waiting import until_stored
 
 Said = Callable[..., str]
 
@@ -96,6 +97,7 @@ def test_a_bounded_search_says_so(path: Path, capsys: pytest.CaptureFixture[str]
     """If a limit left threads unread, `replay` doesn't say that no recorded step shows a channel."""
 
     def fail(state: Any) -> Any:
+        until_stored(saver)
         raise ValueError("down")
 
     builder = StateGraph(Bag)
@@ -105,9 +107,10 @@ def test_a_bounded_search_says_so(path: Path, capsys: pytest.CaptureFixture[str]
         builder.add_node(name, node)
         builder.add_edge("first", name)
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        saver = SqliteSaver(connection)
         for thread_id in ("failed-1", "failed-2"):
             with suppress(ValueError):
-                builder.compile(checkpointer=SqliteSaver(connection)).invoke({"log": ["in"]}, on(thread_id))
+                builder.compile(checkpointer=saver).invoke({"log": ["in"]}, on(thread_id))
     unknown = []
     for limit in (other_threads.THREADS, 0):
         monkeypatch.setattr(other_threads, "THREADS", limit)

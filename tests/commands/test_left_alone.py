@@ -24,6 +24,7 @@ from tests.commands.asking import at
 from tests.commands.listing import threads
 from tests.graphs import Graph
 from tests.graphs.building import Log, line, on
+from tests.graphs.waiting import until_stored
 
 Place = tuple[Path, SqliteSaver]
 
@@ -46,6 +47,7 @@ def beside(saver: SqliteSaver, *, died: bool = False) -> Graph:
 
     def ask(state: Any) -> Any:
         if died:
+            until_stored(saver)
             raise KeyboardInterrupt
         return {"log": [interrupt("sure?")]}
 

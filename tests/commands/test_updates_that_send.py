@@ -15,6 +15,7 @@ from langgraph.types import Send
 
 from ckpt_cli.app import run
 from tests.graphs.building import on, says
+from tests.graphs.waiting import until_stored
 
 Ckpt = Callable[..., Any]
 
@@ -30,6 +31,7 @@ def sends_after_an_update(path: Path, *, fails: bool) -> None:
     def work(state: Any) -> Any:
         if state["number"] in failures:
             failures.clear()
+            until_stored(saver)
             raise ValueError("work")
         return {"log": [f"work {state['number']}"]}
 
@@ -39,7 +41,8 @@ def sends_after_an_update(path: Path, *, fails: bool) -> None:
     builder = StateGraph(Log).add_node("plan", says("plan")).add_node("work", work).add_node("end", says("end"))
     builder.add_edge(START, "plan").add_conditional_edges("plan", route, ["work", "end"]).add_edge("work", "end")
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
-        graph = builder.compile(checkpointer=SqliteSaver(connection))
+        saver = SqliteSaver(connection)
+        graph = builder.compile(checkpointer=saver)
         graph.invoke({"log": []}, on("t"))
         first = next(one for one in graph.get_state_history(on("t")) if one.metadata["step"] == 0)
         graph.update_state(first.config, {"log": ["updated"]}, as_node="plan")

@@ -23,6 +23,7 @@ from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import on
 from tests.graphs.lines import asking
+from tests.graphs.waiting import until_stored
 
 
 @pytest.fixture
@@ -73,6 +74,7 @@ def stuck(path: Path) -> None:
         first: Annotated[int, lambda a, b: b]
 
     def fails(_: State) -> State:
+        until_stored(saver)
         raise RuntimeError("crm")
 
     builder = StateGraph(State)
@@ -83,8 +85,9 @@ def stuck(path: Path) -> None:
     builder.add_edge("a", "b")
     builder.add_edge("a", "fails")
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        saver = SqliteSaver(connection)
         with pytest.raises(RuntimeError, match="crm"):
-            builder.compile(checkpointer=SqliteSaver(connection)).invoke({"n": 1, "trace": ["in"]}, on("t"))
+            builder.compile(checkpointer=saver).invoke({"n": 1, "trace": ["in"]}, on("t"))
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
