@@ -24,6 +24,7 @@ from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
 from tests.graphs.building import on
+from tests.graphs.waiting import until_stored
 
 _THREAD = "t"
 _ENDS = {
@@ -55,9 +56,9 @@ def late(how: str) -> Any:
         if how == "asks":
             interrupt("really?")
         elif how != "":
+            while not _has_early(os.environ["CKPT_TEST_FIRST"]):
+                time.sleep(0.01)
             if how == "dies":
-                while not _has_early(os.environ["CKPT_TEST_FIRST"]):
-                    time.sleep(0.01)
                 os._exit(9)
             raise ValueError(how)
         return {"log": ["late"], "total": 10}
@@ -172,6 +173,8 @@ def test_a_task_whose_writes_to_delta_channels_are_stored_counts_once(
         def work(state: Delta) -> Any:
             own = f"{name}{state['number']}" if name == "w" else name
             if own in broken:
+                if name == "w":
+                    until_stored(saver, others=2)
                 raise ValueError(own)
             if name == "ask":
                 interrupt("really?")
