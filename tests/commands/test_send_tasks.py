@@ -20,6 +20,7 @@ from ckpt_cli.output.printer import render
 from ckpt_cli.output.text.sends import argument_lines
 from ckpt_cli.views.sends import SendView
 from tests.graphs.building import on
+from tests.graphs.waiting import until_all_stored
 
 _DOCUMENTS = ["a", "bad-one", "ask-me", "b", "bad-two"]
 _LONG = "x" * 300
@@ -57,8 +58,11 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A database whose thread ``t`` stopped in a fan-out: two tasks failed, and one asks."""
     path = tmp_path_factory.mktemp("sends") / "sends.sqlite"
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection, suppress(ValueError):
+        saver, given = SqliteSaver(connection), {"documents": _DOCUMENTS, "out": []}
         config = {**on("t"), "max_concurrency": 1}
-        fan_out(SqliteSaver(connection)).invoke({"documents": _DOCUMENTS, "out": []}, config, durability="sync")
+        for chunk in fan_out(saver).stream(given, config, stream_mode="updates", durability="sync"):
+            if "plan" not in chunk:
+                until_all_stored(saver, on("t"), len(_DOCUMENTS) + 1)
     yield str(path)
 
 

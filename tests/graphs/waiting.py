@@ -1,6 +1,7 @@
 """Waiting until LangGraph has stored what a task leaves: it may drop what isn't stored when another task fails."""
 
 import time
+from collections.abc import Set
 from typing import Any
 
 from langgraph.config import get_config
@@ -18,9 +19,22 @@ def until_stored(saver: Any, others: int = 1) -> None:
     ns, _, task = own["checkpoint_ns"].rpartition("|")
     task_id = task.rpartition(":")[2]
     place = {"thread_id": own["thread_id"], "checkpoint_ns": ns, "checkpoint_id": own["checkpoint_map"][ns]}
+    _wait(saver, {"configurable": place}, others, but={task_id})
+
+
+def until_all_stored(saver: Any, config: Any, tasks: int) -> None:
+    """Return when that many tasks of the step have stored something; called while a stream of the graph is read.
+
+    LangGraph waits for the reader of a stream before it ends a step in which a task failed (``PregelRunner.tick``); so
+    several tasks can fail.
+    """
+    _wait(saver, config, tasks)
+
+
+def _wait(saver: Any, config: Any, tasks: int, but: Set[str] = frozenset()) -> None:
     for _ in range(_PATIENCE):
-        start = saver.get_tuple({"configurable": place})
-        if start is not None and len({other for other, *_ in start.pending_writes or ()} - {task_id}) >= others:
+        start = saver.get_tuple(config)
+        if start is not None and len({task for task, *_ in start.pending_writes or ()} - but) >= tasks:
             return
         time.sleep(_PAUSE)
-    raise TimeoutError("the other tasks have stored nothing")
+    raise TimeoutError("the tasks have stored nothing")
