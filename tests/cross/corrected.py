@@ -1,7 +1,5 @@
 """Graphs whose step stopped half way because one task was given something wrong; each notes what it runs."""
 
-from threading import Semaphore
-from time import sleep
 from typing import Any, NamedTuple
 
 from langgraph.graph import START, StateGraph
@@ -10,8 +8,7 @@ from langgraph.types import Send, interrupt
 from tests.cross.pending import calls, flow
 from tests.graphs import Graph
 from tests.graphs.building import Bag
-
-_PATIENCE, _SAVED = 0.5, 0.1  # seconds until the writes of the siblings are kept
+from tests.graphs.waiting import until_stored
 
 
 class Corrected(NamedTuple):
@@ -35,24 +32,19 @@ class Corrected(NamedTuple):
 
 def documents(saver: Any, ran: list[str]) -> Graph:
     """Five documents, a task each: one can't be read, one asks, the others finish, and so does a node beside them."""
-    finished = Semaphore(0)
 
     def read(state: Bag) -> dict[str, Any]:
         n = state["n"]
         ran.append(f"read {n}")
         if n == 1:
-            for _ in range(3):
-                finished.acquire(timeout=_PATIENCE)
-            sleep(_SAVED)
+            until_stored(saver, others=4)
             raise ValueError("can't be read")
         if n == 2:
             return {"log": [interrupt("which page?")]}
-        finished.release()
         return {"log": [n]}
 
     def beside(_: Bag) -> dict[str, Any]:
         ran.append("beside")
-        finished.release()
         return {"log": ["beside"]}
 
     builder = StateGraph(Bag)

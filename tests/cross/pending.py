@@ -1,8 +1,6 @@
 """Graphs whose step is half done: some tasks have finished, others ask or failed; each notes which nodes it runs."""
 
 from collections.abc import Callable
-from threading import Event
-from time import sleep
 from typing import Any, NamedTuple
 
 from langgraph.func import entrypoint, task
@@ -11,8 +9,7 @@ from langgraph.types import Send, interrupt
 
 from tests.graphs import Graph
 from tests.graphs.building import Bag, Log, line
-
-_PATIENCE, _SAVED = 0.5, 0.1  # seconds until the sibling's write is kept
+from tests.graphs.waiting import until_stored
 
 
 class HalfDone(NamedTuple):
@@ -47,16 +44,12 @@ def siblings(saver: Any, ran: list[str]) -> Graph:
 def fails(saver: Any, ran: list[str]) -> Graph:
     """Of two tasks in one step, one has finished and the other fails at its first run."""
 
-    finished = Event()
-
     def good(_: Bag) -> dict[str, Any]:
         ran.append("good")
-        finished.set()
         return {"log": ["good"]}
 
     def shaky(_: Bag) -> dict[str, Any]:
-        finished.wait(_PATIENCE)
-        sleep(_SAVED)
+        until_stored(saver)
         ran.append("shaky")
         if "good" in ran:
             raise ValueError("down")

@@ -25,6 +25,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt.interrupt import ActionRequest, HumanInterrupt, HumanInterruptConfig
 from langgraph.types import Send, interrupt
 
+from tests.graphs.waiting import until_stored
+
 Saver = BaseCheckpointSaver[str]
 Call = tuple[str, dict[str, Any]]
 
@@ -125,6 +127,7 @@ def failing(saver: Saver) -> Any:
     """A graph whose one task fails beside one that finishes."""
 
     def broken(_: State) -> State:
+        until_stored(saver)
         raise TimeoutError("crm")
 
     graph = StateGraph(State)

@@ -2,8 +2,6 @@
 
 import contextlib
 import operator
-from threading import Event
-from time import sleep
 from typing import Annotated, Any
 
 from langgraph import types
@@ -15,28 +13,22 @@ from langgraph.pregel import NodeBuilder, Pregel
 from langgraph.types import Command, Send, interrupt
 
 from tests.graphs.building import Bag, Graph, Threads, line, on, says, scenario
+from tests.graphs.waiting import until_stored
 
-_PATIENCE, _SAVED = 0.5, 0.1  # seconds
 _overwrite = getattr(types, "Overwrite", list)  # langgraph 0.6 has none: there the write is appended
 
 
 def failing(saver: Any) -> Graph:
     """Two siblings and a join of both; one fails as long as it should, once the other has finished."""
-    finished = Event()
-
-    def good(_: Bag) -> dict[str, Any]:
-        finished.set()
-        return {"log": ["good"]}
 
     def bad(state: Bag) -> dict[str, Any]:
         if state.get("fail", True):
-            finished.wait(_PATIENCE)
-            sleep(_SAVED)  # else a busy machine may end the step before what the other wrote is kept
+            until_stored(saver)
             raise ValueError("boom: 数据库 down")
         return {"log": ["bad"]}
 
     builder = StateGraph(Bag)
-    for name, run in {"plan": says("plan"), "good": good, "bad": bad, "join": says("join")}.items():
+    for name, run in {"plan": says("plan"), "good": says("good"), "bad": bad, "join": says("join")}.items():
         builder.add_node(name, run)
     builder.add_edge(START, "plan")
     builder.add_edge("plan", "good")

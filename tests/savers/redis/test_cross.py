@@ -169,7 +169,14 @@ class TestForget(Forget):
     def backend(self, fresh: Fresh) -> Backend:
         """Databases where the owner of a thread is known."""
         url = fresh().url
-        return Backend(url, lambda: Knowing.from_conn_string(url))
+
+        @contextmanager
+        def official() -> Iterator[BaseCheckpointSaver[Any]]:
+            with Knowing.from_conn_string(url) as saver:
+                saver.setup()  # else it can't read pending writes
+                yield saver
+
+        return Backend(url, official)
 
     def stored(self, backend: Backend) -> bytes:
         """Every key with its value."""
