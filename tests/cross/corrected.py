@@ -67,6 +67,7 @@ def deciders(saver: Any, ran: list[str]) -> Graph:
         ran.append(f"decide {n}")
         answers = [interrupt(f"first {n}?"), interrupt(f"second {n}?")]
         if "bad" in answers:
+            until_stored(saver, channel="log")
             raise ValueError("bad")
         ran.append(f"decided {n}")
         return {"log": [n, *answers]}

@@ -9,8 +9,8 @@ from langgraph.config import get_config
 _PATIENCE, _PAUSE = 500, 0.01  # looks, seconds
 
 
-def until_stored(saver: Any, others: int = 1) -> None:
-    """Return when that many other tasks of the step have stored something; called in a node.
+def until_stored(saver: Any, others: int = 1, channel: str = "") -> None:
+    """Return when so many other tasks of the step have stored something, or a write to a channel; called in a node.
 
     langgraph 1.2.24 ``pregel/_executor.py: BackgroundExecutor.__exit__`` may end between the end of a node and the
     call that stores its writes.
@@ -19,22 +19,22 @@ def until_stored(saver: Any, others: int = 1) -> None:
     ns, _, task = own["checkpoint_ns"].rpartition("|")
     task_id = task.rpartition(":")[2]
     place = {"thread_id": own["thread_id"], "checkpoint_ns": ns, "checkpoint_id": own["checkpoint_map"][ns]}
-    _wait(saver, {"configurable": place}, others, but={task_id})
+    _wait(saver, {"configurable": place}, others, channel, but={task_id})
 
 
 def until_all_stored(saver: Any, config: Any, tasks: int) -> None:
-    """Return when that many tasks of the step have stored something; called while a stream of the graph is read.
+    """Return when so many tasks of the head have stored something; called in an error handler, or between two events.
 
-    LangGraph waits for the reader of a stream before it ends a step in which a task failed (``PregelRunner.tick``); so
-    several tasks can fail.
+    LangGraph ends a step in which tasks failed only when the events of its stream are read (``PregelRunner.tick``).
     """
     _wait(saver, config, tasks)
 
 
-def _wait(saver: Any, config: Any, tasks: int, but: Set[str] = frozenset()) -> None:
+def _wait(saver: Any, config: Any, tasks: int, channel: str = "", but: Set[str] = frozenset()) -> None:
     for _ in range(_PATIENCE):
         start = saver.get_tuple(config)
-        if start is not None and len({task for task, *_ in start.pending_writes or ()} - but) >= tasks:
+        writes = () if start is None else start.pending_writes or ()
+        if len({task for task, to, _ in writes if channel in ("", to)} - but) >= tasks:
             return
         time.sleep(_PAUSE)
     raise TimeoutError("the tasks have stored nothing")
