@@ -18,6 +18,7 @@ from ckpt_cli.app import run as ckpt
 from tests.cross.backend import Backend, Fresh
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says
+from tests.graphs.waiting import until_all_stored
 
 Node = Any
 Nodes = dict[str, Node]
@@ -253,8 +254,12 @@ class UnseenJoins:
         """The task of the error handler shows which node's failure it handles."""
         backend = fresh()
 
+        def handle(state: Any) -> Any:
+            until_all_stored(saver, on(THREAD), 2)
+            return handler(state)
+
         with backend.official() as saver:
-            run(planner(saver, fails, handler=handler, x=asks))
+            run(planner(saver, fails, handler=handle, x=asks))
         view = shown(backend, capsys)
         tasks = {one["node"]: (one["error"], one["handler"]) for one in view["tasks"] if one["node"] != "x"}
         assert tasks["plan"] == ("ValueError('down')", "__error_handler__plan")
