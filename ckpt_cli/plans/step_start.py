@@ -39,6 +39,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
         NotSupported: the thread isn't a StateGraph's.
     """
     ref, state, past = origin.ref, origin.state, reducers.history
+    past.leave_out_plain(state)
     values, bounds = {channel: unwrapped(value) for channel, value in state.values.items()}, dict[str, int]()
     for channel, rebuilt in Inspection(reader, ref).deltas().items():
         past.deltas.setdefault(channel, 0)

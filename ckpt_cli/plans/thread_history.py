@@ -94,6 +94,15 @@ class ThreadHistory:
             elif channel.startswith("join:") or state.source in ("loop", "input"):
                 self.deferred.add(node)  # other sources: ckpt may have stored the pair for a node it didn't know
 
+    def leave_out_plain(self, state: State) -> None:
+        """Leave out the delta channels of which a step's start stores a plain value, and no count of updates.
+
+        They were delta channels before, or became some since. Either kind reads a plain value in a new checkpoint, and
+        an ordinary channel reads nothing else (langgraph-checkpoint 4.3 ``base/__init__.py``: a plain value is a seed).
+        """
+        for channel in self.deltas.keys() & state.values.keys() - delta.marked(state):
+            del self.deltas[channel]
+
     def is_deferred(self, node: str) -> bool | None:
         """Whether a node waits until all others have finished; None if no checkpoint shows it."""
         if node in self.undeferred:
