@@ -141,4 +141,5 @@ def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRo
 def describe_left_answer(reader: Reader, row: CheckpointRow) -> Iterator[str]:
     """A line about the answer that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint."""
     if row.ns and (left := left_answers(reader.writes(reader.head(row.thread_id).ref))):
-        yield f"Command(resume=…) left the answer {spell_value(left[0])}: the first question of the next run takes it"
+        which = "the next run's first question that has none takes it"
+        yield f"Command(resume=…) left the answer {spell_value(left[0])}: {which}"

@@ -54,7 +54,7 @@ def test_the_plan_says_who_takes_it(tmp_path: Path, capsys: pytest.CaptureFixtur
         (ns,) = {one.config["configurable"]["checkpoint_ns"] for one in saver.list(ON)} - {""}
     assert run(["edit", "t", "--task", "ask", "--again", "--ns", ns, "--yes", "-d", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert 'Command(resume=…) left the answer "nobody": the first question of the next run takes it' in said
+    assert 'Command(resume=…) left the answer "nobody": the next run\'s first question that has none takes it' in said
     assert goes_on(path) == []
     named = re.search(r"`ckpt (edit t [^`]+)` starts the call of this subgraph again", said)
     assert named is not None

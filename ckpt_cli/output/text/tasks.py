@@ -64,7 +64,7 @@ def old_answers(values: Sequence[Any], page: Page) -> Iterator[Line]:
     if not values:
         return
     what = f"the answer {_brief(values, page)} is stored for no particular question"
-    what = f"{what}: the next run gives it to its first question"
+    what = f"{what}: the next run gives it to its first question that has none"
     room = max((page.width or len(what) + 2) - 2, 20)
     yield from ([("", "  "), ("waiting", part)] for part in wrap(what, room))
 
