@@ -154,7 +154,7 @@ class ThreadHistory:
                     channels.add(write.channel)
         for node, route, channels in by_task.values():
             if node is not None:
-                self.routes.setdefault(node, Counter())[tuple(route)] += 1
+                self.routes.setdefault(node, Counter())[_in_order(route)] += 1
                 self.outputs.setdefault(node, set()).add(frozenset(channels))
 
     def add_update(self, parent: State, child: State, writes: Collection[TaskWrite]) -> None:
@@ -218,6 +218,11 @@ class ThreadHistory:
         if is_snapshot(child.values.get(channel)) and channel in counters:
             fewest, updates = self.deltas[channel], counters[channel][0] + 1
             self.deltas[channel] = min(fewest or updates, updates)
+
+
+def _in_order(route: list[tuple[str, str]]) -> Route:
+    """The edges by name, and then the Sends as they came: of several edges, each process writes another one first."""
+    return tuple(sorted(route, key=lambda hop: (True, "") if hop[0] == TASKS else (False, hop[0])))
 
 
 def _started_by_goto(writes: Sequence[TaskWrite], state: State) -> set[str]:
