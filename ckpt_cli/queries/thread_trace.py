@@ -146,8 +146,8 @@ class ThreadTrace:
     ) -> Iterator[tuple[str, list[str]]]:
         """The subgraphs that tasks of this checkpoint called: namespace, and the line of checkpoints of this call."""
         called = self._called_from(walk.reads.ns)
-        for run in runs:
-            for inner in called.get(run.task_id, ()):
+        for task_id in dict.fromkeys(run.task_id for run in runs):  # an update as a task that asked has its id
+            for inner in called.get(task_id, ()):
                 lineage = self._reader.lineage(self._thread_id, inner)
                 yield inner, list(lineage.line(self._members[inner][-1]))[::-1]
         yield from self._with_memory(walk.reads.ns).get(checkpoint_id, ())

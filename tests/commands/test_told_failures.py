@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import task
 from langgraph.graph import START, StateGraph
-from langgraph.types import Send, StateUpdate
+from langgraph.types import Send, StateUpdate, interrupt
 
 from ckpt_cli.app import run
 from tests.graphs.waiting import until_stored
@@ -136,3 +136,20 @@ def test_all_updates_of_a_superstep_are_known_by_their_ids(path: Path, capsys: p
     assert writers == ["update"] * 3
     (node,) = [one for one in view(capsys, path, "graph", "t")["graphs"][0]["nodes"] if one["name"] == "work"]
     assert node["runs"] == 1
+
+
+def test_an_update_as_the_caller_claims_no_call(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``update_state`` as the node that called a waiting subgraph has the task's id; the call is traced once."""
+    inner = StateGraph(State).add_node("page", lambda _: {"log": ["page"]})
+    inner.add_node("asks", lambda _: {"log": [interrupt("who?")]}).add_edge(START, "page").add_edge("page", "asks")
+    graph = StateGraph(State).add_node("desk", inner.compile()).add_node("end", lambda _: {"log": ["end"]})
+    graph.add_edge(START, "desk").add_edge("desk", "end")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = graph.compile(checkpointer=saver)
+        app.invoke({"log": []}, ON)
+        app.update_state(ON, {"log": ["mine"]}, as_node="desk")
+        app.invoke(None, ON)
+        rows = saver.conn.execute("select count(*) from checkpoints").fetchone()[0]
+    traced = view(capsys, path, "trace", "t")
+    assert traced["sums"]["checkpoints"] == rows
+    assert [one["runs"] for one in traced["nodes"] if one["node"] in ("page", "asks")] == [1, 1]
