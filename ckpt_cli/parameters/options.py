@@ -137,7 +137,7 @@ RememberReducers = Annotated[
     ),
 ]
 
-MATCH = "Only ids that contain TEXT, in upper or lower case, or match a glob as a whole: 'user-*'."
+MATCH = "Only ids that contain TEXT, in upper or lower case; with * or ?, ids that fit it as a whole: 'user-*'."
 """The help of ``--match``, in every command that selects threads."""
 
 
