@@ -110,10 +110,12 @@ class Reducers(GraphEvidence):
         return bool(fades)
 
     def is_deferred(self, node: str) -> bool | None:
-        """Whether a node waits until all others have finished; None if neither this thread nor others show it."""
+        """Whether a node waits until all others have finished; None if no person and no thread says it."""
+        if (said := self._deferred.get(node)) is not None:
+            return said
         own = self.history.is_deferred(node)
-        known = self._deferred.get(node) if own is None else own
-        return self.shows_deferred(node) if known is None else known
+        is_seen = node in self.history.deferred | self.history.undeferred
+        return self.shows_deferred(node) if own is None and not is_seen else own
 
     def is_known(self, channel: str) -> bool:
         """Whether the user's graph is known to have this channel."""

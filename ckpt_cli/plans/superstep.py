@@ -130,7 +130,10 @@ class Channels:
             return self._triggered(node, before, writes)
         if writes or self.empties(channel):
             value = self.fold(channel, before, writes)
-            return value is not ABSENT or before is not ABSENT, value
+            is_kept = before is value is ABSENT or (
+                not writes and before == value == []
+            )  # an empty Topic is left alone
+            return not is_kept, value
         return False, before
 
     def _triggered(self, node: str, before: Any, writes: Sequence[Any]) -> tuple[bool, Any]:

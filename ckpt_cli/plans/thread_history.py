@@ -104,9 +104,12 @@ class ThreadHistory:
             del self.deltas[channel]
 
     def is_deferred(self, node: str) -> bool | None:
-        """Whether a node waits until all others have finished; None if no checkpoint shows it."""
+        """Whether a node waits until all others have finished; None if no checkpoint shows it, or they don't agree.
+
+        They don't where the application was changed. LangGraph can't load what is stored for a node of the other kind.
+        """
         if node in self.undeferred:
-            return False
+            return None if node in self.deferred else False
         return True if node in self.deferred else None
 
     def add_step(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
