@@ -130,10 +130,8 @@ class Channels:
             return self._triggered(node, before, writes)
         if writes or self.empties(channel):
             value = self.fold(channel, before, writes)
-            is_kept = before is value is ABSENT or (
-                not writes and before == value == []
-            )  # an empty Topic is left alone
-            return not is_kept, value
+            is_empty_topic = before is value is ABSENT or (not writes and before == value == [])
+            return not is_empty_topic, value
         return False, before
 
     def _triggered(self, node: str, before: Any, writes: Sequence[Any]) -> tuple[bool, Any]:
