@@ -147,7 +147,7 @@ class Reducers(GraphEvidence):
             candidates = self.all_steps(channel).candidates
         fitting = {one.reducer for one in candidates}
         is_message = any(message(one) is not None for one in (write if isinstance(write, list) else [write]))
-        return MESSAGES in fitting and (is_message or GATHER not in fitting)
+        return MESSAGES in fitting and (is_message or fitting.isdisjoint((GATHER, APPEND)))
 
     def fold(self, channel: str, before: Any, writes: Sequence[Any]) -> Any:
         """The value of a channel after some writes.
