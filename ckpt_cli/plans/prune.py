@@ -195,7 +195,7 @@ def _notes(reader: Reader, retention: Retention, decisions: Decisions, moved: li
     if first := parents.count(None):
         yield f"{count_text(first, 'checkpoint')} {'has' if first == 1 else 'have'} no parent then: no ancestor stays"
     if cut := retention.cut_memories():
-        run = "where a run with the checkpoint_id of an older checkpoint and no input"
+        run = "where a run with a checkpoint_id in its config (also the head's) and no input"
         yield f"{run} calls {' or '.join(cut)}, it finds less of the subgraph's memory than before ({SINCE})"
 
 
