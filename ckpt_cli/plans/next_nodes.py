@@ -6,13 +6,13 @@ those that a person names.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import START, TASKS, order, target, without_bumps
 from ckpt_cli.plans.reducer_choice import Reducers
-from ckpt_cli.plans.thread_history import Route
+from ckpt_cli.plans.thread_history import Route, count_route
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.values.node import Form, Node, Opened
@@ -116,8 +116,17 @@ def _option(route: Route) -> str:
 def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:
     """A node's routes in other threads; if possible, only threads whose other nodes took the same routes as here."""
     threads, mine = [kin for kin in reducers.others.with_same_nodes if node in kin.routes], reducers.history.routes
-    similar = [kin for kin in threads if all(mine[n].keys() & kin.routes[n].keys() for n in mine if n in kin.routes)]
-    return sum((kin.routes[node] for kin in similar or threads), Counter[Route]())
+    similar = [kin for kin in threads if all(_share_one(mine[n], kin.routes[n]) for n in mine if n in kin.routes)]
+    routes = Counter[Route]()
+    for kin in similar or threads:
+        for route, times in kin.routes[node].items():
+            count_route(routes, route, times)
+    return routes
+
+
+def _share_one(some: Iterable[Route], others: Iterable[Route]) -> bool:
+    """Whether a route is among both, in whatever order."""
+    return not {tuple(sorted(one)) for one in some}.isdisjoint(tuple(sorted(one)) for one in others)
 
 
 def _route_writes(route: Route) -> list[tuple[str, Any]]:

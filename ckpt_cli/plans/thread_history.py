@@ -157,7 +157,7 @@ class ThreadHistory:
                     channels.add(write.channel)
         for node, route, channels in by_task.values():
             if node is not None:
-                self.routes.setdefault(node, Counter())[_in_order(route)] += 1
+                count_route(self.routes.setdefault(node, Counter()), tuple(route))
                 self.outputs.setdefault(node, set()).add(frozenset(channels))
 
     def add_update(self, parent: State, child: State, writes: Collection[TaskWrite]) -> None:
@@ -223,9 +223,13 @@ class ThreadHistory:
             self.deltas[channel] = min(fewest or updates, updates)
 
 
-def _in_order(route: list[tuple[str, str]]) -> Route:
-    """The edges by name, and then the Sends as they came: of several edges, each process writes another one first."""
-    return tuple(sorted(route, key=lambda hop: (True, "") if hop[0] == TASKS else (False, hop[0])))
+def count_route(routes: Counter[Route], route: Route, times: int = 1) -> None:
+    """Count runs of a route, with the same ways in another order, if such a one is counted.
+
+    Of several edges, each process writes another one first.
+    """
+    known = next((one for one in routes if sorted(one) == sorted(route)), route)
+    routes[known] += times
 
 
 def _started_by_goto(writes: Sequence[TaskWrite], state: State) -> set[str]:
