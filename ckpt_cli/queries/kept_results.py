@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.kept_writes import PlacedTask, is_task_edit, kept_writes
-from ckpt_cli.history.tasks.task_ids import is_called, pull_path, push_path
+from ckpt_cli.history.tasks.task_ids import pull_path, push_path
 from ckpt_cli.history.tasks.write_makers import is_command, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK
@@ -75,15 +75,14 @@ class KeptResults:
             yield reads.reader.state(reads.ref(parent))
 
     def _tasks(self, checkpoint_id: str) -> dict[str, PlacedTask]:
-        """The tasks and calls of a checkpoint by path; without error handlers and tasks that aren't known."""
+        """The tasks of a checkpoint by path; without calls, error handlers and tasks that aren't known."""
         reads, by_task = self._reads, dict[str, list[TaskWrite]]()
         for write in reads.reader.writes(reads.ref(checkpoint_id)):
             if is_command(write) or (write.task_id != NULL_TASK and not is_update(write)):
                 by_task.setdefault(write.task_id, []).append(write)
         namespaces = reads.reader.namespaces(reads.thread_id)
         callers = {nesting.caller_task(ns) for ns in nesting.inside(namespaces, reads.ns)}
-        calls = {i: own[0].row.task_path for i, own in by_task.items() if is_called(own[0].row.task_path)}
-        paths = self._paths(checkpoint_id) | calls
+        paths = self._paths(checkpoint_id)
         return {
             paths[task_id]: PlacedTask(writes, task_id in callers)
             for task_id, writes in by_task.items()

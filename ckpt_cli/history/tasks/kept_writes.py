@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state.channels import INTERRUPT, START, TASKS, without_bumps
-from ckpt_cli.history.tasks.task_ids import is_called, push_path
+from ckpt_cli.history.tasks.task_ids import push_path
 from ckpt_cli.history.tasks.task_status import Status, status_of
 from ckpt_cli.values.langgraph_values import Send, interrupts, items, js_send
 from ckpt_cli.values.node import Form, Node
@@ -61,20 +61,14 @@ def kept_writes(before: State, after: State, old: Tasks, new: Tasks) -> Iterator
     """The writes of the `new` tasks of such a child that are copies of those of the `old` ones.
 
     The task that was edited has none. Where only its start was asked for, no argument shows which one it is: then it
-    must be shown by writes that are gone. Of its calls, those that had finished may be kept.
+    must be shown by writes that are gone.
     """
     index = _corrected(before, after)
-    lost = (path for path, task in old.items() if path and not is_called(path) and _is_lost(task, new.get(path)))
+    lost = (path for path, task in old.items() if path and _is_lost(task, new.get(path)))
     edited = set(lost) if index is None else {push_path(index)}
     for path, task in new.items():
         origin = old.get(path)
-        if origin is None:
-            continue
-        if is_called(path):
-            is_edited = not origin.has_finished
-        else:
-            is_edited = bool(path) and (not edited or path in edited or origin.starts_again)
-        if is_edited:
+        if origin is None or (path and (not edited or path in edited or origin.starts_again)):
             continue
         yield from (write for write in task.writes if any(_is_copy(one, write) for one in origin.writes))
 
