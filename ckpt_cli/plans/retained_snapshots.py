@@ -118,14 +118,15 @@ class Snapshots:
         return unproven(ABSENT, []) if one is None else one.value_by(self._reducer(one, channel))
 
     def _reducer(self, one: Rebuilt, channel: str) -> Reducer | None:
-        """The reducer that the person named, unless stored values contradict it; else the proven one.
+        """The reducer that the person named, if it explains the stored values; else the proven one.
 
-        What is stored up to here may fit another one too, as an append of items of which none came again yet.
+        What is stored up to here may fit several, as an append of items of which none came again yet.
         """
         proven, named = one.proven, self._reducers.get(channel)
         if named is None or named is proven:
             return proven
-        if not one.shown.refutes(named):
+        explains = proven is None or named in {candidate.reducer for candidate in one.shown.candidates}
+        if explains and not one.shown.refutes(named):
             self.named[channel] = named
             return named
         self.unused[channel] = proven

@@ -51,3 +51,10 @@ def test_a_named_reducer_is_used(path: Path, capsys: pytest.CaptureFixture[str])
     assert run(words) == 0
     said = capsys.readouterr().out
     assert "isn't used" not in said and "came is made by append if new, as you say" in said
+
+
+def test_a_named_reducer_that_values_contradict_is_not_used(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also one that ckpt doesn't try on delta channels, as a topic: the values would be cut."""
+    words = ["prune", "t", "--keep-last", "2", "--snapshot", "--reducer", "came=topic", "--dry-run", "-d", str(path)]
+    assert run(words) == 0
+    assert "your reducer isn't used" in " ".join(capsys.readouterr().out.split())
