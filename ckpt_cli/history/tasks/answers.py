@@ -23,6 +23,7 @@ PLACEHOLDER = "placeholder-id"
 UNTAKEN_NONCE = b"\x00ckpt\x00"
 """The nonce of an encrypted list begins with this if no task has taken the list; the library's nonces are random."""
 
+_LATER = 16  # LangGraph may store fewer answers than came before a question: so many more are looked for
 _SHORT, _LONG = 0x90, b"\xdc"  # msgpack: an array of up to 15 items, and the same with a count of two bytes
 
 
@@ -251,7 +252,8 @@ def failed_with_answer(question: AskedQuestion, asked_id: str, task: Task, waiti
     payload = question.resume.row.payload
     if payload is None or is_untaken(payload):
         return False
-    return asker != task.id or asked_id in {_own_id(question, n, node) for n in range(len(question.answers))}
+    count = len(question.answers)
+    return asked_id not in {_own_id(question, later, node) for later in range(count, count + _LATER)}
 
 
 def _own_id(question: AskedQuestion, count: int, node: str | None = None) -> str:
