@@ -200,7 +200,7 @@ class VerifiedSteps:
                 total = found.setdefault(fault, Places())
                 total.count += places.count
                 total.first = sorted([*total.first, *places.first])[:_KEPT]
-        return list(_without_proved(found).items())
+        return list(found.items())
 
     def verdicts(self) -> Counter[Verdict]:
         """The number of steps for each verdict."""
@@ -262,18 +262,6 @@ class VerifiedSteps:
 
     def _fits(self, channel: str, bits: int) -> bool:
         return bits == _ALL or any(bits & BITS[reducer.name] for reducer in self.reducers.of(channel))
-
-
-def _without_proved(found: dict[Fault, Places]) -> dict[Fault, Places]:
-    """The findings without the values that may be gone, where it is proved that they are."""
-    gone = [(fault, places) for fault, places in found.items() if fault.kind is Kind.VALUE_GONE]
-    proved = [(fault.channel, places.first) for fault, places in gone if fault.verdict is Verdict.DIFFERS]
-    for fault, places in gone:
-        if fault.verdict is not Verdict.DIFFERS:
-            known = {one for channel, first in proved if channel == fault.channel for one in first}
-            places.count -= len(known.intersection(places.first))
-            places.first = [one for one in places.first if one not in known]
-    return {fault: places for fault, places in found.items() if places.first}
 
 
 def _is_gone(one: _Shown | Fault, said: Collection[str]) -> TypeGuard[_Shown]:

@@ -9,7 +9,7 @@ from ckpt_cli.history.integrity.faults import EXPLAINING, Fault, Kind, explainin
 from ckpt_cli.history.integrity.inputs import check_input
 from ckpt_cli.history.integrity.parents import MadeVersions
 from ckpt_cli.history.integrity.step_writes import MadeStep, check_writes
-from ckpt_cli.history.integrity.stored_values import SharedVersions, check_values, lost_before
+from ckpt_cli.history.integrity.stored_values import SharedVersions, check_values
 from ckpt_cli.history.integrity.tree import ALONE, check_caller, check_place
 from ckpt_cli.history.integrity.versions import check_alone, check_beside
 from ckpt_cli.history.lineage import ids
@@ -58,7 +58,8 @@ def _threads(
     session.progress("")
     if idle and view.count:
         where = "this thread" if view.of_one else "these threads"
-        session.say(f"no step of {where} writes to {', '.join(sorted(idle))}: what --reducer says of it isn't used")
+        channels = ", ".join(sorted(idle))
+        session.say(f"no step of {where} that was compared writes to {channels}: what --reducer says of it isn't used")
 
 
 def _thread(session: Session, thread_id: str, named: NamedReducers, view: VerifyView) -> VerifiedThread | None:
@@ -124,9 +125,6 @@ class ThreadCheck:
                 if step.state is not None and not explaining(faults):
                     shared = versions.add(step.parent, step.state)
                 graph.add(step, faults, shared)
-                if step.parent is not None and step.state is not None:
-                    for fault in lost_before(step.parent, step.state):
-                        graph.add_fault(fault, Place(step.parent.ref, step.parent.step))
                 self.steps += 1
         except CheckpointNotFound:  # the rest of the thread was deleted since its tree was read
             return

@@ -256,8 +256,8 @@ def _value_gone(tables: Tables) -> Planted:
     def change(one: Stored, _: Stored) -> None:
         del one.body["channel_values"]["n"]
 
-    beside = ("value", "changed-without-version")
-    return Planted("value-gone", "differs", "n", at_step(tables, change, node="plan", turn=9), beside)
+    beside = ("value-gone", "changed-without-version")
+    return Planted("value", "suspect", "n", at_step(tables, change, node="plan", turn=9), beside)
 
 
 def _last_value_gone(tables: Tables) -> Planted:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.values.state import State
@@ -15,7 +14,7 @@ def check_values(parent: State | None, state: State) -> Iterator[Fault]:
 
     A delta channel and an UntrackedValue store none either; so it is a fault only of a channel that another checkpoint
     stores a value of, and that isn't a delta channel. A deployment may make a channel an UntrackedValue, or end that.
-    So only a version without any stored value differs, and what `lost_before` finds.
+    So only a version without any stored value differs.
     """
     if state.damage or state.source != "loop":
         return
@@ -29,18 +28,8 @@ def check_values(parent: State | None, state: State) -> Iterator[Fault]:
                 yield Fault(Kind.VALUE_GONE, Verdict.UNKNOWN, channel, _GONE + _UNTRACKED)
 
 
-def lost_before(parent: State | None, state: State) -> Iterator[Fault]:
-    """Channels of which a checkpoint has a value, and its parent has the same version of it and none: the parent's."""
-    if parent is None or parent.damage or state.damage:
-        return
-    for channel in state.values.keys() - parent.values.keys():
-        if parent.versions.get(channel) == state.versions.get(channel, ABSENT) and not is_control(channel, state):
-            yield Fault(Kind.VALUE_GONE, Verdict.DIFFERS, channel, _LOST)
-
-
 _GONE = "updated_channels says that the step gave it a value, and none is stored"
 _UNTRACKED = "; a channel that was an UntrackedValue at that time leaves such a record"
-_LOST = "none is stored, and the next checkpoint stores one for the same version"
 
 
 class SharedVersions:
