@@ -34,7 +34,7 @@ DeferredOption = Annotated[
     typer.Option(
         "--deferred",
         metavar="NODE=yes|no",
-        help="Whether a node was added with defer=True, where no checkpoint shows it; may be repeated.",
+        help="Whether a node was added with defer=True, whatever older runs show; may be repeated.",
     ),
 ]
 

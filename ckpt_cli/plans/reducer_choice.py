@@ -101,8 +101,8 @@ class Reducers(GraphEvidence):
 
         If neither this thread nor another one shows it, the channel is kept, and `kept` says so.
         """
-        if channel in self._chosen or channel in self.history.deltas:
-            return channel in self._chosen and self._chosen[channel].fades
+        if (said := self._said(channel)) is not None or channel in self.history.deltas:
+            return said is not None and said.fades
         if (own := self.own_steps(channel).fades) is not None:
             return own
         fades = self.possible_steps(channel).fades
@@ -138,8 +138,8 @@ class Reducers(GraphEvidence):
 
     def holds_messages(self, channel: str, before: Any, write: Any) -> bool:
         """Whether this write to a channel holds messages."""
-        if channel in self._chosen:
-            return self._chosen[channel] is MESSAGES
+        if (said := self._said(channel)) is not None:
+            return said is MESSAGES
         if isinstance(before, list) and before:
             return isinstance(before[-1], Node) and messages(before[-1:]) is not None
         candidates = self.candidates(channel)
@@ -159,10 +159,10 @@ class Reducers(GraphEvidence):
         new_id = self._new_id
         writes = [as_messages(w, before, new_id) if self.holds_messages(channel, before, w) else w for w in writes]
         if not writes:
-            is_topic = self._chosen.get(channel) is TOPIC or self.possible_steps(channel).leaves_list
+            is_topic = self._said(channel) is TOPIC or self.possible_steps(channel).leaves_list
             return [] if isinstance(before, list) and is_topic else ABSENT
-        if channel in self._chosen and not self._is_of_outer_graph(channel):
-            return self._fold_by_chosen(channel, self._chosen[channel], before, writes)
+        if (said := self._said(channel)) is not None:
+            return self._fold_by_chosen(channel, said, before, writes)
         candidates = self.candidates(channel)
         if any(self.holds_messages(channel, before, write) for write in writes):
             must_be_messages(channel, {one.reducer for one in candidates}, before, writes)
@@ -171,11 +171,16 @@ class Reducers(GraphEvidence):
             return extended(before, writes)
         return self._fold_by_proved(channel, candidates, before, writes)
 
-    def _is_of_outer_graph(self, channel: str) -> bool:
-        """Whether a remembered reducer contradicts this subgraph's own steps: an outer graph may have the same name."""
-        if not self._ref.ns or channel not in self._remembered or not (candidates := self.candidates(channel)):
-            return False
-        return self._chosen[channel] not in {reducer for one in candidates for reducer in one.all}
+    def _said(self, channel: str) -> Reducer | None:
+        """The reducer that a person named; not a remembered one that a subgraph's own steps contradict.
+
+        An outer graph may have a channel of the same name, for which it was named.
+        """
+        reducer = self._chosen.get(channel)
+        if reducer is None or not self._ref.ns or channel not in self._remembered:
+            return reducer
+        candidates = self.candidates(channel)
+        return reducer if not candidates or reducer in {r for one in candidates for r in one.all} else None
 
     def _is_open(self, channel: str, candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> bool:
         """Whether the reducer of a delta channel isn't decided here; LangGraph itself can still apply the writes."""
