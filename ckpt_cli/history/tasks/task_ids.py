@@ -84,6 +84,7 @@ def caller(task_path: str) -> str | None:
     return match[1] if match else None
 
 
+@lru_cache(maxsize=1000)  # asked of each write, and the paths of a graph come again
 def is_called(task_path: str) -> bool:
     """Whether another task called this one, a ``@task`` function: an entrypoint, any node, a Send's task, a call."""
     return caller(task_path) is not None or split_call(task_path) is not None
