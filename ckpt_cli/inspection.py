@@ -5,13 +5,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from functools import partial
+from functools import cache, cached_property, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, sources, unwrapped, user_channels
+from ckpt_cli.history.tasks.answers import Below
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
 from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, node, outer_graph
 from ckpt_cli.history.tasks.next_tasks import Wiring
@@ -64,7 +65,7 @@ class Inspection:
             history=self.others,
             namespaces=self.namespaces,
             ended=self.returned,
-            below=self._below,
+            below=self.below,
             earlier=self._earlier_input_taker,
             joins=self._joins_elsewhere,
             goto=goto,
@@ -78,12 +79,12 @@ class Inspection:
         writes = self._reader.writes(self._ref) if written is None else written
         state = with_goto(self._reader.state(self._ref), writes)
         wiring = Wiring(state, self.others)
-        names = Names(state, writes, wiring, self.namespaces, below=self._below)
+        names = Names(state, writes, wiring, self.namespaces, below=self.below)
         tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
         if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
             return names
         wiring.learn_until(lambda: False)  # learn from all other checkpoints
-        return Names(state, writes, wiring, self.namespaces, self._joins_elsewhere, self._below)
+        return Names(state, writes, wiring, self.namespaces, self._joins_elsewhere, self.below)
 
     def values(self) -> dict[str, Any]:
         """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
@@ -157,9 +158,17 @@ class Inspection:
         """The namespaces of the subgraphs inside this checkpoint's namespace, at any depth."""
         return inside_sorted(self._reader.namespaces(self._ref.thread_id), self._ref.ns)
 
-    def _below(self, ns: str) -> list[TaskWrite]:
-        """The writes on the newest checkpoint of a namespace of the thread."""
-        return self._reader.writes(self._reader.head(self._ref.thread_id, ns).ref)
+    @cached_property
+    def below(self) -> Below:
+        """What is stored in the subgraphs of the thread."""
+        names_at = cache(lambda ref: Inspection(self._reader, ref).names())
+
+        def node_of(write: TaskWrite) -> str | None:
+            with suppress(CheckpointNotFound, PayloadCorrupt):
+                return names_at(write.row.ref).node(write.task_id)
+            return None
+
+        return Below(lambda ns: self._reader.writes(self._reader.head(self._ref.thread_id, ns).ref), node_of)
 
     @property
     def consumed(self) -> bool:

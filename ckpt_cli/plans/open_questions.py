@@ -65,10 +65,8 @@ def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
 
 
 def _waiting_questions(reader: Reader, head: Ref) -> WaitingQuestions:
-    def newest(ns: str) -> list[TaskWrite]:
-        return reader.writes(reader.head(head.thread_id, ns).ref)
-
-    return WaitingQuestions(reader.writes(head), lambda: reader.namespaces(head.thread_id), newest)
+    below = Inspection(reader, head).below
+    return WaitingQuestions(reader.writes(head), lambda: reader.namespaces(head.thread_id), below)
 
 
 def _questions_of(reader: Reader, task: Task, asked: WaitingQuestions) -> Iterator[Question]:

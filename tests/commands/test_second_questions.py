@@ -21,8 +21,8 @@ class State(TypedDict, total=False):
     said: list[str]
 
 
-def agent(saver: SqliteSaver, *, by_send: bool, down: bool = False) -> Any:
-    """A node with two questions, started by an edge or by a Send; with `down` it fails between them."""
+def agent(saver: SqliteSaver, how: str, *, down: bool = False) -> Any:
+    """A node with two questions, started by an edge or by a Send, in a subgraph or not; `down` fails between them."""
 
     def ask(_: Any) -> State:
         first = interrupt("who?")
@@ -31,23 +31,25 @@ def agent(saver: SqliteSaver, *, by_send: bool, down: bool = False) -> Any:
         return {"said": [first, interrupt("when?")]}
 
     graph = StateGraph(State).add_node("ask", ask)
-    if by_send:
+    if "Send" in how:
         graph.add_conditional_edges(START, lambda _: [Send("ask", {})], ["ask"])
     else:
         graph.add_edge(START, "ask")
+    if "subgraph" in how:
+        graph = StateGraph(State).add_node("child", graph.compile()).add_edge(START, "child")
     return graph.compile(checkpointer=saver)
 
 
-@pytest.mark.parametrize("by_send", [False, True])
-def test_it_is_open(by_send: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("how", ["edge", "Send", "edge in a subgraph", "Send in a subgraph"])
+def test_it_is_open(how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The thread waits and has failed, `resume` answers the second question, and the agent ends with both answers."""
     path = tmp_path / "t.sqlite"
     with SqliteSaver.from_conn_string(str(path)) as saver:
-        app = agent(saver, by_send=by_send)
+        app = agent(saver, how)
         app.invoke({"said": []}, ON)
         app.invoke(Command(resume="Ada"), ON)
         with suppress(ValueError):
-            agent(saver, by_send=by_send, down=True).invoke(None, ON)
+            agent(saver, how, down=True).invoke(None, ON)
         assert [one.value for one in app.get_state(ON).interrupts] == ["when?"]
         assert run(["threads", "-d", str(path), "--json"]) == 0
         (thread,) = json.loads(capsys.readouterr().out)["threads"]

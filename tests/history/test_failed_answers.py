@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
@@ -73,7 +73,23 @@ def graph(*nodes: Any, saver: Any = None) -> Any:
     return built.compile(checkpointer=saver)
 
 
+def sends(_: Log) -> Log:
+    """Starts with a node beside the tasks of Sends."""
+    return {}
+
+
+def sending() -> Any:
+    """A graph that sends to a node that asks."""
+    built = StateGraph(Log)
+    built.add_node("sends", sends)
+    built.add_node("asks", asks)
+    built.add_edge(START, "sends")
+    built.add_conditional_edges("sends", lambda _: [Send("asks", {})], ["asks"])
+    return built.compile()
+
+
 KINDS: dict[str, Any] = {
+    "a Send's task of a subgraph": sending,
     "node": lambda: asks,
     "subgraph": lambda: graph(asks),
     "next node of a subgraph": lambda: graph(asks_once, check),
@@ -108,6 +124,9 @@ def head(path: Path) -> Snapshot:
         ("subgraph", ["bad"], Status.FAILED, []),
         ("subgraph", ["ok", "bad"], Status.FAILED, []),
         ("subgraph", ["ok"], Status.WAITING, ["second?"]),
+        ("a Send's task of a subgraph", ["bad"], Status.FAILED, []),
+        ("a Send's task of a subgraph", ["ok", "bad"], Status.FAILED, []),
+        ("a Send's task of a subgraph", ["ok"], Status.WAITING, ["second?"]),
         ("next node of a subgraph", ["bad"], Status.FAILED, []),
         ("late", [None], Status.WAITING, ["first?"]),
     ],

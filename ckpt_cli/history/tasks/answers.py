@@ -33,10 +33,12 @@ class AskedQuestion(NamedTuple):
     Attributes:
         write: the task's ``__interrupt__``.
         resume: the task's ``__resume__``, which holds its answers; None if it has none.
+        node_of: gives the node of a task whose path doesn't name it.
     """
 
     write: TaskWrite
     resume: TaskWrite | None
+    node_of: Callable[[TaskWrite], str | None] = lambda _: None
 
     @property
     def answers(self) -> list[object]:
@@ -46,12 +48,23 @@ class AskedQuestion(NamedTuple):
         value = self.resume.value
         return list(value) if isinstance(value, list) else [value]
 
+    @property
+    def node(self) -> str | None:
+        """The node of the task that asked; None if it can't be known, and for a call."""
+        return pulled(self.write.row.task_path) or self.node_of(self.write)
 
-Below = Callable[[str], Sequence[TaskWrite]]
-"""Gives, for a subgraph's namespace, the writes stored on its newest checkpoint.
 
-Answers to questions that were asked in the subgraph are stored there.
-"""
+class Below(NamedTuple):
+    """What is stored in the subgraphs of a thread.
+
+    Attributes:
+        writes: gives, for a subgraph's namespace, the writes stored on its newest checkpoint. Answers to questions that
+            were asked in the subgraph are stored there.
+        node_of: gives the node of a task, of a subgraph or not, whose path doesn't name it; None if it can't be known.
+    """
+
+    writes: Callable[[str], Sequence[TaskWrite]]
+    node_of: Callable[[TaskWrite], str | None]
 
 
 class WaitingQuestions:
@@ -86,7 +99,7 @@ class WaitingQuestions:
             if (deeper := self._in_subgraph(deeper_ns).find(asked_id)) is not None:
                 return deeper
         write = max(reversed(asking), key=_calls)
-        return AskedQuestion(write, self._resumes.get(write.task_id))
+        return self._asked(write)
 
     def taken(self, asked_id: str) -> AskedQuestion | None:
         """The question with this id of a call that has finished, and so has taken its answers; None if there is none.
@@ -97,7 +110,7 @@ class WaitingQuestions:
         if asked_id == PLACEHOLDER:
             return None
         if (write := self._asked_by_finished.get(asked_id)) is not None:
-            return AskedQuestion(write, self._resumes.get(write.task_id))
+            return self._asked(write)
         asking = self._asking.get(asked_id, ())
         deeper = (self._in_subgraph(ns).taken(asked_id) for ns in (self._called(asking) if self._below else ()))
         return next((one for one in deeper if one is not None), None)
@@ -170,8 +183,14 @@ class WaitingQuestions:
             by_caller.setdefault(f":{owner}" if owner else node, []).append((place, deeper))
         return by_caller
 
+    def _asked(self, write: TaskWrite) -> AskedQuestion:
+        resume = self._resumes.get(write.task_id)
+        return AskedQuestion(write, resume, self._below.node_of) if self._below else AskedQuestion(write, resume)
+
     def _read_subgraph(self, ns: str) -> "WaitingQuestions":
-        return WaitingQuestions(self._below(ns) if self._below is not None else ())
+        if self._below is None:
+            return WaitingQuestions(())
+        return WaitingQuestions(self._below.writes(ns), below=self._below)
 
 
 def _depth(ns: str) -> int:
@@ -191,7 +210,7 @@ def is_answered(question: AskedQuestion, asked_id: str) -> bool:
     """Whether the question has an answer that its task has not taken yet.
 
     Since langgraph 1.2.20, the id of a later question is computed from the number of earlier answers, so the id shows
-    this. In older releases, and if the task's path names no node, only the spelling of `mark_untaken` shows it.
+    this. In older releases, and if the task's node isn't known, only the spelling of `mark_untaken` shows it.
     Releases before 0.6 store no question ids, and don't store the list again when a task takes an answer.
     For those releases the question counts as waiting.
     """
@@ -199,8 +218,10 @@ def is_answered(question: AskedQuestion, asked_id: str) -> bool:
         return False
     if not any(one.id for one in interrupts(question.write.value)):
         return False
-    counted = (_own_id(question, count) for count in range(1, len(question.answers)))
-    return is_untaken(question.resume.row.payload) or asked_id in counted
+    if is_untaken(question.resume.row.payload):
+        return True
+    counts = range(1, len(question.answers))
+    return bool(counts) and (node := question.node) is not None and asked_id in _own_ids(question, node, counts)
 
 
 def taken_answers(writes: Iterable[TaskWrite], task_id: str | None, asked_ids: Collection[str | None]) -> list[object]:
@@ -246,21 +267,23 @@ def failed_with_answer(question: AskedQuestion, asked_id: str, task: Task, waiti
     """
     row = question.write.row
     asker = task.id if pulled(row.task_path) is not None else row.task_id
-    node = task.node if asker == task.id else None
+    own_node = task.node if asker == task.id else None
+    node = question.node or own_node
     if question.resume is None:
-        return waiting.called_subgraph(asker, node) and asked_id != _own_id(question, 0, node)
+        called = waiting.called_subgraph(asker, own_node)
+        return called and (node is None or asked_id not in _own_ids(question, node, [0]))
     payload = question.resume.row.payload
     if payload is None or is_untaken(payload):
         return False
     count = len(question.answers)
-    return asked_id not in {_own_id(question, later, node) for later in range(count, count + _LATER)}
+    return node is None or asked_id not in _own_ids(question, node, range(count, count + _LATER))
 
 
-def _own_id(question: AskedQuestion, count: int, node: str | None = None) -> str:
-    """The id of the question that the task asks after `count` answers; a task of a Send has no `node` in its path."""
+def _own_ids(question: AskedQuestion, node: str, counts: Iterable[int]) -> set[str]:
+    """The ids of the questions that a task of this node asks after so many answers."""
     row = question.write.row
-    task_ns = f"{row.ns}|{pulled(row.task_path) or node}:{row.task_id}".removeprefix("|")
-    return interrupt_id(f"{task_ns}|{count}" if count else task_ns)
+    task_ns = f"{row.ns}|{node}:{row.task_id}".removeprefix("|")
+    return {interrupt_id(f"{task_ns}|{count}" if count else task_ns) for count in counts}
 
 
 def mark_untaken(payload: Payload) -> Payload:

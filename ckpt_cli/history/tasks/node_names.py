@@ -31,7 +31,7 @@ class Names:
 
     Args:
         joins: gives joins of other threads, which may be of other graphs; called only if a task's node is unknown.
-        below: gives the writes on the newest checkpoint of a subgraph's namespace.
+        below: what is stored in the thread's subgraphs.
     """
 
     def __init__(
@@ -258,7 +258,7 @@ class Names:
         return marked_nodes(unnamed, self.handlers, self._place, self._nodes(), self._in_memory)
 
     def _in_memory(self, ns: str) -> Sequence[TaskWrite]:
-        return self._below(ns) if self._below is not None and ns in self._namespaces() else ()
+        return self._below.writes(ns) if self._below is not None and ns in self._namespaces() else ()
 
     def _by_namespace(self, task_id: str) -> str | None:
         questions = [i for w in self._writes[task_id] if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]

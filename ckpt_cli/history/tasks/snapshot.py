@@ -151,8 +151,7 @@ def snapshot(
         namespaces: gives the thread's namespaces; called only if a task's node is still unknown, or a question waits.
         ended: says whether the call of this subgraph has finished; called only if a task has left nothing, or if
             nothing else shows the end.
-        below: gives, for a subgraph's namespace, the writes on its newest checkpoint. Answers to questions that were
-            asked in the subgraph are stored there.
+        below: what is stored in the thread's subgraphs.
         earlier: gives the node that took this input at a checkpoint that this one copies; called if nothing else does.
         joins: gives joins of other threads; called only if no checkpoint of this one shows the node of a task.
         goto: whether the tasks that a Command's pending ``goto`` starts are among them; ``get_state`` lacks these.
