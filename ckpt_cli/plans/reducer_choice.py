@@ -109,6 +109,12 @@ class Reducers(GraphEvidence):
         self._unclear |= {channel} if fades is None else set()
         return bool(fades)
 
+    def is_topic(self, channel: str) -> bool:
+        """Whether a channel is known to be a topic, of either kind."""
+        said = self._said(channel)
+        fitting = {one.reducer for one in self.candidates(channel)} if said is None else {said}
+        return bool(fitting) and fitting <= {TOPIC, GATHER}
+
     def is_deferred(self, node: str) -> bool | None:
         """Whether a node waits until all others have finished; None if no person and no thread says it."""
         if (said := self._deferred.get(node)) is not None:

@@ -55,6 +55,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
         reducers.is_deferred,
         reducers.fold,
         reducers.empties,
+        reducers.is_topic,
         bounds=bounds,
     )
     taken = frozenset((write.task_id, write.row.idx) for write in writes)

@@ -53,6 +53,7 @@ class Channels:
         is_deferred: whether a node waits until all others have finished; None if nothing shows it.
         fold: gives the new value of one of the user's channels.
         empties: whether a step empties one of the user's channels that it doesn't write to.
+        is_topic: whether one of the user's channels is known to be a topic, of either kind.
         doubtful: nodes that were triggered though nothing shows whether they are deferred.
         is_preview: nothing will be stored, so a join may have a form that its node can't load.
         bounds: delta channels of messages to the most elements that a stored value shows; -1 if none shows any.
@@ -65,6 +66,7 @@ class Channels:
     is_deferred: Callable[[str], bool | None]
     fold: Fold
     empties: Callable[[str], bool] = lambda _channel: False
+    is_topic: Callable[[str], bool] = lambda _channel: False
     doubtful: set[str] = field(default_factory=set)
     is_preview: bool = False
     unnamed: set[str] = field(default_factory=set)
@@ -130,9 +132,15 @@ class Channels:
             return self._triggered(node, before, writes)
         if writes or self.empties(channel):
             value = self.fold(channel, before, writes)
-            is_empty_topic = before is value is ABSENT or (not writes and before == value == [])
-            return not is_empty_topic, value
+            return not self._got_nothing(channel, before, value, writes), value
         return False, before
+
+    def _got_nothing(self, channel: str, before: Any, value: Any, writes: Sequence[Any]) -> bool:
+        """Whether a topic got no items and lost none: it isn't updated (1.2 ``channels/topic.py: Topic.update``)."""
+        if before is value is ABSENT:
+            return True
+        is_topic = not writes or self.is_topic(channel)
+        return is_topic and (before == value == [] or (bool(writes) and before is value))
 
     def _triggered(self, node: str, before: Any, writes: Sequence[Any]) -> tuple[bool, Any]:
         """Whether the trigger of a node changes, and its value after these writes.

@@ -57,13 +57,14 @@ def test_verify_agrees(named: bool, path: Path, capsys: pytest.CaptureFixture[st
     assert thread["verdicts"] == {"agrees": thread["steps"]}
 
 
+@pytest.mark.parametrize("started_with", [1, 2], ids=["they are empty", "they hold an item"])
 @pytest.mark.parametrize("written", [[], ["again"]])
-def test_update_stores_what_the_library_stores(written: list[str], path: Path) -> None:
+def test_update_stores_what_the_library_stores(written: list[str], started_with: int, path: Path) -> None:
     """The same values and versions as ``update_state``, for each Topic, empty or not."""
     with SqliteSaver.from_conn_string(str(path)) as saver:
         app = agent(saver)
         for thread_id in ("mine", "hers"):
-            app.invoke({"n": 1}, on(thread_id))
+            app.invoke({"n": started_with}, on(thread_id))
         app.update_state(on("hers"), {"alerts": written, "notes": written}, as_node="check")
     words = ["--values", json.dumps({"alerts": written, "notes": written}), "--as-node", "check", *REDUCERS]
     assert run(["update", "mine", *words, "-d", str(path), "--yes"]) == 0
