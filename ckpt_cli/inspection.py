@@ -3,7 +3,7 @@
 `reading.Reader` gives rows, decoded states and writes; it doesn't depend on this module.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from itertools import chain, islice
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, sources, unwrapped, user_channels
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, unwrapped, user_channels
 from ckpt_cli.history.tasks.answers import Below
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
 from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, node, outer_graph
@@ -20,20 +20,13 @@ from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.pending_goto import with_goto
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot, status_of
 from ckpt_cli.model import NULL_TASK, Ref
+from ckpt_cli.other_joins import joins_elsewhere
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
 if TYPE_CHECKING:
     from ckpt_cli.history.reducers.delta import Station
     from ckpt_cli.history.reducers.rebuilt import Rebuilt
-
-
-_SAMPLE = 50  # checkpoints of other threads that are read for their joins
-_MOST_BYTES = 16_000_000  # bytes of these checkpoints, as for other evidence (`plans.evidence_window`)
-
-
-class _Joins(set[str]):
-    """The joins that were found elsewhere in this moment."""
 
 
 class Inspection:
@@ -67,7 +60,7 @@ class Inspection:
             ended=self.returned,
             below=self.below,
             earlier=self._earlier_input_taker,
-            joins=self._joins_elsewhere,
+            joins=partial(joins_elsewhere, self._reader),
             goto=goto,
         )
 
@@ -84,7 +77,7 @@ class Inspection:
         if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
             return names
         wiring.learn_until(lambda: False)  # learn from all other checkpoints
-        return Names(state, writes, wiring, self.namespaces, self._joins_elsewhere, self.below)
+        return Names(state, writes, wiring, self.namespaces, partial(joins_elsewhere, self._reader), self.below)
 
     def values(self) -> dict[str, Any]:
         """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
@@ -192,24 +185,6 @@ class Inspection:
         for ref in self._prefetched(refs):
             with suppress(PayloadCorrupt):
                 yield from self._reader.states([ref])
-
-    def _joins_elsewhere(self) -> Set[str]:
-        """The joins in some checkpoints of other threads; only a task's id shows which of them are this graph's.
-
-        Those that are cheap to find: to list the newest threads, some databases look at every thread.
-        """
-        saver, known = self._reader.saver, self._reader.of_moment
-        if _Joins not in known:
-            known[_Joins] = found = _Joins()
-            size = 0
-            for checkpoint in saver.headers(saver.sample(_SAMPLE)):
-                with suppress(PayloadCorrupt):
-                    found |= {channel for channel in self._reader.decode(checkpoint).versions if sources(channel)}
-                size += len(checkpoint.body.data)
-                if size > _MOST_BYTES:
-                    break
-        joins: _Joins = known[_Joins]
-        return joins
 
     def returned(self) -> bool:
         """Whether the task that called this subgraph has finished."""

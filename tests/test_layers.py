@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
 _GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "lock_waits", "masking", "installing", "config_file"}
 _LOGIC = {"history", "serde", "savers", "views"}
-_READING = {"layouts", "row_reading", "reading", "inspection", "lost_values"}
+_READING = {"layouts", "row_reading", "reading", "inspection", "lost_values", "other_joins"}
 _BELOW_COMMANDS = {"session", "operations", "plans", "copying", "output", "demo"} | _READING | _LOGIC | _GROUND
 _BESIDE_COMMANDS = {"completion", "parameters", "queries", "bulk_change"}
 
@@ -51,8 +51,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "row_reading": _GROUND | {"history", "savers"},
     "reading": _GROUND | _LOGIC | {"layouts", "row_reading", "revision_search"},
     "revision_search": _GROUND | {"history"},
-    "inspection": _GROUND | {"history", "reading", "lost_values"},
+    "inspection": _GROUND | {"history", "reading", "lost_values", "other_joins"},
     "lost_values": _GROUND | {"history", "reading"},
+    "other_joins": _GROUND | {"history", "reading"},
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views", "history", "serde"},  # ids and metadata tell what made a checkpoint
     "plans": _GROUND | _READING | {"history", "operations"},

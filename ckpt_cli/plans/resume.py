@@ -14,9 +14,10 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, left_answers, mark_untaken
+from ckpt_cli.history.tasks.answers import PLACEHOLDER, AskedQuestion, left_answers
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.history.tasks.task_names import task_names
+from ckpt_cli.history.tasks.untaken_answers import UNTAKEN_NONCE, mark_untaken
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import basis_of, basis_of_heads

@@ -15,7 +15,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
-from ckpt_cli.history.tasks.answers import mark_untaken
+from ckpt_cli.history.tasks.untaken_answers import mark_untaken
 from ckpt_cli.model import Payload
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
