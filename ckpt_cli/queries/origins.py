@@ -10,15 +10,16 @@ from functools import partial
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import START, unwrapped
+from ckpt_cli.history.tasks.early_credit import is_element, mark_surplus, or_later
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import is_called
-from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_later
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of
 from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
-from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings
+from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings, original_of
 from ckpt_cli.queries.line_moments import Moment
 from ckpt_cli.queries.origin_signs import begins_late, candidates_of, gap_before, with_input, writer_of
 from ckpt_cli.queries.proved_steps import ProvedSteps
@@ -33,7 +34,6 @@ _Made = list[tuple[Credit, str | None]]
 _AT_ONCE = 100
 _BY_COMMAND = "a Command wrote to it where the step began, and may have been given to another run from there"
 _LATER = 20  # steps after one, whose writes may be in a value that came without a version
-_COPIES = 50  # siblings that are read to find the original of a copy
 
 
 class Origins:
@@ -111,8 +111,10 @@ class Origins:
         checkpoint_id = self._refs[number].checkpoint_id
         if reads.attribution.note(checkpoint_id).source != "fork":
             edited = self._edited(reads, checkpoint_id)
-            return [(self._credit(reads, checkpoint_id, number, edited, explains), None) for explains in changes]
-        original = self._original(reader, checkpoint_id)
+            made = [self._credit(reads, checkpoint_id, number, edited, explains) for explains in changes]
+            own = [write.value for write in self._own(reads, checkpoint_id) if write.read]
+            return [(one, None) for one in (mark_surplus(made, changes, own) if own else made)]
+        original = original_of(reader, self._refs[number], self._channel)
         if original is not None:
             reads.read_names([original])
             self._read_values(reads, [original])
@@ -125,18 +127,23 @@ class Origins:
             if not (numbers := [n for n in numbers if n + later < len(self._refs)]):
                 return
             reads = self._filled(reader, [n + later for n in numbers])
-            for n in numbers:
-                note = reads.attribution.note(next_id := self._refs[n + later].checkpoint_id)
-                if note.source == "loop":
-                    writers, when = self._writers_of(next_id), "the next step" if later == 1 else f"step {note.step}"
-                    pairs = zip(made[n], wanted[n], strict=True)
-                    made[n] = [
-                        (or_later(one, writers, explains, when), original) for (one, original), explains in pairs
-                    ]
-            numbers = [
-                n for n in numbers if reads.attribution.note(self._refs[n + later].checkpoint_id).source == "loop"
-            ]
-            numbers = [n for n in numbers if self._is_versionless(n) and any(one.is_unwritten for one, _ in made[n])]
+            numbers = [n for n in numbers if self._add_one(reads, made, wanted[n], n, later)]
+
+    def _add_one(self, reads: StepReads, made: dict[int, _Made], changes: Sequence[Explains], n: int, by: int) -> bool:
+        """Add the tasks of one later step, `by` steps after; whether those of the step after it may have to be added.
+
+        A list has the items of all steps up to one; the search ends at a step whose items it doesn't have.
+        """
+        note = reads.attribution.note(checkpoint_id := self._refs[n + by].checkpoint_id)
+        if note.source != "loop":
+            return False
+        writers, when = self._writers_of(checkpoint_id), "the next step" if by == 1 else f"step {note.step}"
+        before = [one for one, _ in made[n]]
+        after = or_later(before, changes, writers, when)
+        made[n] = [(one, original) for one, (_, original) in zip(after, made[n], strict=True)]
+        left = [explains for one, explains in zip(after, changes, strict=True) if one.is_unwritten]
+        is_had = not writers.all or after != before
+        return bool(left) and (self._is_versionless(n) or (is_had and any(map(is_element, left))))
 
     def _is_versionless(self, number: int) -> bool:
         """Whether the channel has no new version: a change may then be stored many steps too early."""
@@ -276,19 +283,6 @@ class Origins:
         if checkpoint_ids:
             sources = reads.attribution.sources(checkpoint_ids)
             reads.attribution.fill({}, reads.reader.writes_by_checkpoint(reads.thread_id, reads.ns, sources))
-
-    def _original(self, reader: Reader, checkpoint_id: str) -> str | None:
-        """The checkpoint that a copy has the channel from: an older sibling with the same version of the channel."""
-        lineage = reader.lineage(*self._refs[0][:2])
-        parent = lineage.parent(checkpoint_id)
-        siblings = lineage.roots if parent is None else lineage.children[parent]
-        older = [i for i in siblings if i < checkpoint_id][-_COPIES:]
-        own = self._refs[0]._replace(checkpoint_id=checkpoint_id)
-        version = reader.state(own).versions.get(self._channel)
-        for state in reader.states(own._replace(checkpoint_id=i) for i in reversed(older)):
-            if state.source != "fork" and version is not None and state.versions.get(self._channel) == version:
-                return state.ref.checkpoint_id
-        return None
 
     def _copied(self, reads: StepReads, original: str | None, explains: Explains) -> Credit:
         """The credit of a copy: the node that gave the original its value, if the original's writes show it."""

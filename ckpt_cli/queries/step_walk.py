@@ -151,7 +151,8 @@ class StepWalk:
             return step
         if step.source == "loop" and early_before:
             own, made, written = step.before, step.made, step.written
-            read_again = {c for c in early_before if c in written and gathered(own.get(c), written[c]) == made.get(c)}
+            grown = {c for c in early_before if c in written and made.get(c) != own.get(c)}
+            read_again = {c for c in grown if gathered(own.get(c), written[c]) == made.get(c)}
             step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - read_again})
         early = self._early_of(step, attribution)
         if step.early_before and (ended := _ended_by(step, early)):

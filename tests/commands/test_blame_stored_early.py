@@ -62,3 +62,25 @@ def test_who_wrote_it_some_steps_later_is_among_the_candidates(tmp_path: Path) -
     assert (line.value, line.since.step, line.since.by) == ("work", 2, "")
     assert line.since.candidates == ["one", "work"]
     assert "step 5 wrote it" in line.since.why
+
+
+@pytest.mark.parametrize("words", [["mash", "boil", "lager"], ["hot", "hot", "hot"]], ids=["others", "equals"])
+def test_who_wrote_each_item_is_among_its_candidates(words: list[str], tmp_path: Path) -> None:
+    """Three nodes in a row write an item each, and the first checkpoint was encoded when all had."""
+    path = tmp_path / "t.sqlite"
+    nodes = ["mash", "boil", "lager"]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(State)
+        for name, word in zip(nodes, words, strict=True):
+            builder.add_node(name, lambda _, word=word: {"topic": [word]})
+        for one, other in pairwise([START, *nodes]):
+            builder.add_edge(one, other)
+        builder.compile(checkpointer=saver).invoke({"n": 0}, ON, durability="sync")
+    tables = Tables(path)
+    for early in [one for one in tables.steps() if one.metadata["step"] in (1, 2)]:
+        early.body["channel_values"]["topic"] = words
+        tables.put(early)
+    tables.close()
+    lines = at(path, blame, "t", "topic").lines
+    assert (lines[0].since.node, [line.since.by for line in lines[1:]]) == ("mash", ["", ""])
+    assert [node in line.since.candidates for node, line in zip(nodes[1:], lines[1:], strict=True)] == [True, True]

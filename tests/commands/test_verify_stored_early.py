@@ -141,3 +141,16 @@ def test_a_checkpoint_that_is_stored_many_steps_late(saver: Waiting, tmp_path: P
     graph.invoke({"n": 0}, {**CONFIG, "recursion_limit": 100}, durability="async")
     assert {len(heard) for step, _, heard in _stored(graph) if step in (1, 2)} == {24}
     assert _found(tmp_path / "t.sqlite") == []
+
+
+def test_a_node_that_writes_no_item_between(saver: Waiting, tmp_path: Path) -> None:
+    """An empty list shows nothing of what the step went on from: each step agrees, also by a reducer that is named."""
+    saver.lengths = dict.fromkeys(range(2, 12), 3)
+    builder = StateGraph(State)
+    builder.add_node("say", lambda s: {"heard": [f"item {s['n']}"] if s["n"] % 3 == 1 else [], "n": s["n"] + 1})
+    builder.add_edge(START, "say").add_conditional_edges("say", lambda s: "say" if s["n"] < 8 else END, ["say", END])
+    builder.compile(checkpointer=saver).invoke({"n": 0}, CONFIG, durability="async")
+    assert [len(heard) for *_, heard in _stored(builder.compile(checkpointer=saver))][3:] == [3] * 7
+    assert _found(tmp_path / "t.sqlite") == []
+    for named in ([], ["heard=accumulating topic"]):
+        assert verified(str(tmp_path / "t.sqlite"), reducer=named)[1][0].verdicts == {"agrees": 10}

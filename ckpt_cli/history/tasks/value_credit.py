@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from ckpt_cli.history.tasks.unstored_results import unstored_words
 from ckpt_cli.history.tasks.write_signs import (
     Explains,
-    Gives,
     is_certain,
     is_open,
     is_open_to_any,
@@ -23,7 +22,6 @@ _MADE_OTHERWISE = (
 )
 _OTHERWISE = f"what it wrote isn't this; {_MADE_OTHERWISE}"
 _ALL_OTHERWISE = f"{_SEVERAL}, and what they wrote isn't this; {_MADE_OTHERWISE}"
-_STORED_EARLY = "wrote it, and code that alters values in place may have stored it too early"
 
 
 class Writer(NamedTuple):
@@ -48,7 +46,7 @@ class Credit(NamedTuple):
         by: ``node``, ``input``, ``update``, ``fork`` or ``channel``; "" if this isn't known.
         candidates: the nodes of which one did it, if it isn't known which.
         why: why it isn't known; "" if it is.
-        is_unwritten: whether the step's writes are known, and none explains it.
+        is_unwritten: whether the step's writes are known, and none explains it, or they have fewer of its like.
     """
 
     by: str = ""
@@ -100,6 +98,11 @@ class Writers:
         numbers = {number for sign in (None, *signs) for number in self._by_sign.get(sign, ())}
         return [self.all[number] for number in sorted(numbers)]
 
+    def fitting(self, explains: Explains) -> list[Writer]:
+        """Those whose writes explain something; only those that did it whatever the others wrote, if there are any."""
+        fitting = [one for one in self.possible(explains) if explains(one.values or ())]
+        return [one for one in fitting if is_certain(explains, one.values or ())] or fitting
+
 
 def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _is_unproved) -> Credit:
     """The writer among those of one step whose writes explain it, or the node that all of them belong to.
@@ -110,7 +113,7 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
         is_made: asked last: whether a known reducer makes the channel's value of these writes.
     """
     possible = writers.possible(explains)
-    fitting = _fitting(possible, explains) if writers.is_exact or len(writers.all) > 1 else []
+    fitting = writers.fitting(explains) if writers.is_exact or len(writers.all) > 1 else []
     left = Writers(fitting) if fitting else writers
     first = left.all[0]
     if fitting and left.are_one and not writers.are_one:
@@ -127,32 +130,11 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
 
 def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str]) -> Credit:
     """The same in a step in which nodes ran of which no result is stored: `unstored`, at least one."""
-    fitting = Writers(_fitting(writers.possible(explains), explains))
+    fitting = Writers(writers.fitting(explains))
     if fitting.all and fitting.are_one and not is_open_to_any(explains, list(_values(fitting.all))):
         first = fitting.all[0]
         return Credit(first.by, first.node, first.task or None if len(fitting.all) == 1 else None)
     return Credit(candidates=tuple(dict.fromkeys([*writers.names, *unstored])), why=unstored_words(unstored))
-
-
-def or_later(made: Credit, writers: Writers, explains: Explains, when: str) -> Credit:
-    """The credit of a value that no write of its step explains, with those of a later step who wrote it.
-
-    LangGraph may encode a checkpoint when a later step has already altered a value in place (1.2
-    ``channels/topic.py``: a Topic that accumulates extends its list). `when` names the step, as in "step 7".
-    """
-    if not made.is_unwritten or not isinstance(explains, Gives):
-        return made
-    fitting = Writers(_fitting(writers.possible(explains), explains))
-    if not fitting.all:
-        return made
-    names = dict.fromkeys([*made.candidates, *fitting.names])
-    return made._replace(candidates=[*names], why=f"{made.why}; {when} {_STORED_EARLY}", is_unwritten=False)
-
-
-def _fitting(possible: Sequence[Writer], explains: Explains) -> list[Writer]:
-    """Those whose writes explain it; only those that did it whatever the others wrote, if there are any."""
-    fitting = [one for one in possible if explains(one.values or ())]
-    return [one for one in fitting if is_certain(explains, one.values or ())] or fitting
 
 
 def _values(writers: Sequence[Writer]) -> Iterator[Any]:

@@ -121,17 +121,18 @@ def part_signs(explains: Explains) -> set[Hashable] | None:
 
 def write_signs(written: Any) -> Iterator[Hashable]:
     """The signs of a write's value; None among them if it may have parts that no sign shows."""
-    value = _bare(written)
+    value = bare(written)
     keys = fields(value)
     yield from (("key", key) if isinstance(key, str) else None for key in keys)
     if isinstance(value, dict):
         return
     yield from _element_signs(value)
     for element in value if isinstance(value, tuple) else items(value) or ():
-        yield from _element_signs(_bare(element))
+        yield from _element_signs(bare(element))
 
 
-def _bare(written: Any) -> Any:
+def bare(written: Any) -> Any:
+    """A write's value without its ``Overwrite``."""
     wrapped = overwrite(written)
     return inside(wrapped.value if wrapped is not None else written)
 
