@@ -1,6 +1,7 @@
 """Finished writes that LangGraph can't apply: the next run raises, and nothing promises that they are applied."""
 
 import operator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -106,3 +107,32 @@ def test_several_writes_to_what_may_be_a_last_value_are_refused(
     assert "last value, for which several writes in a step are an error" in capsys.readouterr().err
     with SqliteSaver.from_conn_string(str(path)) as saver:
         assert len(list(saver.list(ON))) == 2
+
+
+@pytest.mark.parametrize(("first", "then"), [([1], ["mail"]), (["x"], "y"), ("x", 5)])
+def test_writes_that_one_of_several_reducers_cant_take_may_still_be_applied(
+    first: Any, then: Any, tmp_path: Path
+) -> None:
+    """One step fits a last value, which takes anything, and others that can't take this: nothing is promised."""
+    path = tmp_path / "t.sqlite"
+    is_down = True
+
+    def fails(_: Any) -> dict[str, Any]:
+        if is_down:
+            raise ValueError("down")
+        return {}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = StateGraph(TypedDict("Plain", {"k": object, "n": int}))  # type: ignore[misc]
+        graph.add_node("begin", lambda _: {"k": first})
+        graph.add_node("mail", lambda _: {"k": then})
+        graph.add_node("ticket", fails)
+        graph.add_edge(START, "begin").add_edge("begin", "mail").add_edge("begin", "ticket")
+        app: Any = graph.compile(checkpointer=saver)
+        with suppress(ValueError):
+            app.invoke({"n": 1}, ON)
+        view = at(path, replay, "t")
+        assert (view.unfit, list(view.unknown)) == ([], ["k"])
+        assert "raises an error" not in " ".join(drawn(view))
+        is_down = False
+        assert app.invoke(None, ON)["k"] == then

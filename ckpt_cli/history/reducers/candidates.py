@@ -14,29 +14,33 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
     There is none if no candidate takes several writes in one step, and there are several.
 
     Raises:
-        Undecided: what a candidate makes of these values isn't known; or one makes a value of several writes, another
-            an error, as a last value does (langgraph 1.2 ``channels/last_value.py: update``).
-        Unfit: a candidate can't take these values. What a person types is no evidence against a reducer.
+        Undecided: what a candidate makes of these values isn't known; or one makes a value of them, another an error,
+            as a last value does of several writes (langgraph 1.2 ``channels/last_value.py: update``).
+        Unfit: no candidate can take these values. What a person types is no evidence against a reducer.
     """
     results: list[tuple[Evidence, Any]] = []
     refusing: list[str] = []
+    unfit: Unfit | None = None
     for evidence in candidates:
         try:
             value = evidence.step(before, writes)
         except TooManyWrites:
             refusing.append(f"{evidence.reducer.name}, for which several writes in a step are an error")
             continue
-        except Unfit as error:
+        except Undecided as error:
             others = "".join(f"{one.reducer.name}, and " for one, _ in results[:1])
-            if isinstance(error, Undecided):
-                raise Undecided(f"{others}{evidence.reducer.name}, which leaves this value open: {error}") from error
-            raise Unfit(f"{others}{evidence.reducer.name}, which can't apply this value: {error}") from error
+            raise Undecided(f"{others}{evidence.reducer.name}, which leaves this value open: {error}") from error
+        except Unfit as error:
+            unfit = unfit or Unfit(f"{evidence.reducer.name}, which can't apply this value: {error}")
+            continue
         place = next((at for at, (_, other) in enumerate(results) if same(value, other)), None)
         if place is None:
             results.append((evidence, value))
         else:
             first = results[place][0]
             results[place] = (replace(first, equals=(*first.equals, evidence.reducer)), value)
+    if unfit is not None:
+        raise Undecided(f"{results[0][0].reducer.name}, and {unfit}") if results else unfit
     if results and refusing:
         raise Undecided(f"{results[0][0].reducer.name}, and {refusing[0]}")
     if len(results) == 1:
