@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.state.channels import ERROR_SOURCE
+from ckpt_cli.history.tasks.seen_nodes import left_out
 from ckpt_cli.history.tasks.write_makers import is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
@@ -76,7 +77,8 @@ def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapp
     if child.source == "input" or is_only_update:
         history.add_emptied(parent, child, {write.channel for write in updates})
     if is_first:
-        writes = node_writes(reader, parent.ref, own)
+        absent = left_out(child, parent, own) if is_run else set()
+        writes = node_writes(reader, parent.ref, [w for w in own if (w.task_id, w.channel) not in absent])
         is_handled = any(w.channel == ERROR_SOURCE for _, w in writes)  # handlers decide which writes count
         if is_run and not is_handled:
             history.add_step(parent, child, writes)

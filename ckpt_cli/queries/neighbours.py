@@ -49,13 +49,14 @@ class Neighbours:
         state, nodes = reader.state(row.ref), self._step_nodes
         nodes.learn(state)
         is_unnamed = nodes.is_unnamed(row.checkpoint_id)
-        if not is_unnamed and (state.source != "loop" or last_to_see(state) <= {START, *self.nodes}):
+        if not is_unnamed and (state.source != "loop" or last_to_see(state) - {START} == {*self.nodes}):
             return
         before = nodes.attribution.start_of(row.checkpoint_id)
         older = reader.state(row.ref._replace(checkpoint_id=before)) if before else None
         if is_unnamed and before is not None:
             nodes.learn_step(state, older)
         elif older is not None:
+            nodes.learn_left_out(state, older)
             nodes.learn_traceless(state, older)
 
     @property

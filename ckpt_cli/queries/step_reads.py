@@ -130,6 +130,7 @@ class StepReads:
                 edited = edited_sibling(self.reader, self.lineage, state)
                 parent = states.get(parents[checkpoint_id] or "")
                 if parent is not None:
+                    self.step_nodes.learn_left_out(state, parent)
                     self.step_nodes.learn_traceless(state, parent)
                 taken = partial(self._taken, state, None if edited else parent)
                 self.steps.compare(state, edited or parent, taken, is_first=is_first and edited is None)

@@ -114,6 +114,8 @@ class StepWalk:
             self._early = {}
             self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
             return WalkedStep(ref, None, before, None, doubt=error.message)
+        if parent is not None:
+            step_nodes.learn_left_out(state, parent)
         step_writes = with_command(state, parent, attribution.credited(ref.checkpoint_id), stored)
         made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
         if made_by_run and (unstored := step_nodes.unstored_results.between(self._parent, state)):

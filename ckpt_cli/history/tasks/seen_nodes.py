@@ -4,8 +4,11 @@ langgraph 0.0 stored no writes, and up to 0.0.48 no outputs in metadata. When a 
 that its triggers have at that moment (0.0.48 ``pregel/__init__.py: _apply_writes``).
 """
 
-from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS, order
-from ckpt_cli.values.state import State, Version
+from collections.abc import Iterable
+
+from ckpt_cli.history.state.channels import CONTROL_WRITES, NOT_NODES, START, TASKS, missing, order
+from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.values.state import State, TaskWrite, Version
 from ckpt_cli.values.well_known_types import items
 
 
@@ -38,6 +41,30 @@ def pulled_by_seen(state: State, before: State | None) -> dict[str, int]:
             return {}
         ran[node] = 1
     return {START: 1} if START in ran else ran
+
+
+def left_out(state: State, before: State, stored: Iterable[TaskWrite]) -> set[tuple[str, str]]:
+    """Task and channel of the writes of tasks that finished, and then weren't among those of the step.
+
+    A deployment may lack the node: the next run drops such a task, and applies nothing of it (langgraph 1.2
+    ``pregel/_algo.py: prepare_next_tasks``). The node hasn't seen what triggered the task then, as each task of a step
+    has. A delta channel's writes aren't left out: its value is made of all that are stored.
+
+    Args:
+        state: the checkpoint that a run made of the step.
+        before: its parent.
+        stored: the writes stored on the parent.
+    """
+    paths = {write.task_id: write.row.task_path for write in stored if write.channel not in CONTROL_WRITES}
+    nodes = {task_id: node for task_id, path in paths.items() if (node := pulled(path)) is not None}
+    if not nodes or all(state.seen.get(node) != before.seen.get(node) for node in nodes.values()):
+        return set()
+    ran = pulled_by_seen(state, before)
+    if not ran or START in ran or START in nodes.values():
+        return set()
+    deltas = missing(state)
+    absent = {task_id for task_id, node in nodes.items() if node not in ran}
+    return {(w.task_id, w.channel) for w in stored if w.task_id in absent and w.channel not in deltas}
 
 
 def ran_between(node: str, state: State, before: State) -> bool | None:

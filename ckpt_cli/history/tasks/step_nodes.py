@@ -15,7 +15,7 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, RE
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.possible_nodes import PossibleNodes
-from ckpt_cli.history.tasks.seen_nodes import nodes_by_seen
+from ckpt_cli.history.tasks.seen_nodes import left_out, nodes_by_seen
 from ckpt_cli.history.tasks.sent_nodes import ReadState, SentNodes
 from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, handler_path, pulled, sent, trigger_sets
 from ckpt_cli.history.tasks.unstored_results import UnstoredResults
@@ -80,6 +80,15 @@ class StepNodes:
         known = self.nodes(state.ref.checkpoint_id)
         if traceless := [one for one in self.unstored_results.between(before, state) if one not in known]:
             self._traceless[state.ref.checkpoint_id] = traceless
+            self.attribution.fill({}, {})
+
+    def learn_left_out(self, state: State, before: State) -> None:
+        """Learn from two decoded checkpoints which writes that are stored on the older one aren't in the newer one."""
+        checkpoint_id = state.ref.checkpoint_id
+        if state.source != "loop" or not (stored := self.attribution.writes.get(before.ref.checkpoint_id)):
+            return
+        if absent := left_out(state, before, stored):
+            self.attribution.left_out[checkpoint_id] = absent
             self.attribution.fill({}, {})
 
     def is_unnamed(self, checkpoint_id: str) -> bool:

@@ -35,6 +35,7 @@ class WriteAttribution:
         notes: checkpoint id to the metadata that was read.
         writes: checkpoint id to the writes stored on the checkpoint, if they were read.
         has_outputs: whether metadata records the output of nodes, as releases up to 0.4 do.
+        left_out: checkpoint id to the task and channel of writes on its parent that aren't in it; see `seen_nodes`.
     """
 
     def __init__(self, lineage: Lineage) -> None:
@@ -42,6 +43,7 @@ class WriteAttribution:
         self.notes: dict[str, Note] = {}
         self.writes: dict[str, list[TaskWrite]] = {}
         self.has_outputs = False
+        self.left_out: dict[str, set[tuple[str, str]]] = {}
         self._siblings = Siblings(lineage, self.notes)
         self.relatives = self._siblings.relatives
         """Gives checkpoints with those whose source must be known to find the writes that made them."""
@@ -158,6 +160,8 @@ class WriteAttribution:
         if self.first_with_source(parent, LOOPS) != checkpoint_id:
             return []
         made = [w for w in stored if (w.task_id != NULL_TASK or w.row.task_path) and not is_update(w)]
+        if left_out := self.left_out.get(checkpoint_id):
+            made = [w for w in made if (w.task_id, w.channel) not in left_out]
         return [w for w in made if is_of_run(w)] if self.spans_steps(checkpoint_id) else made
 
     def _input_writes(self, checkpoint_id: str) -> list[TaskWrite]:
