@@ -37,6 +37,8 @@ MADE = {
     "langgraph 0.3.21": "1f1e5859-40fa-6bb5-8002-917846691684 3 2 post "
     "ask,branch:to:post d94fa8c1-7da4-4a0d-1dd8-b1449b0b18b0",
     "langgraph 0.2.60": "1f1e5858-f022-6904-8002-5654e281fc65 3 1 post ask 7a5c2b17-1f82-d49e-a4d3-21639c32e154",
+    "langgraph 0.2.60 with langgraph-checkpoint 2.1.2": "1f1ec794-260a-651f-8001-456f0fce7638 2 2 b "
+    "branch:a:condition:b 37629c64-4c67-b6f1-ce4a-e983822b4b2e",
     "langgraph 0.2.3": "1f1e5858-796d-6276-8001-e4a066f297fb 2 1 b a 07ecd760-54e0-55ee-b50d-f167216afe35",
     "langgraph 0.1.19": "1f1e5858-48b9-628f-8001-9b79e61663cf 2 1 c a 61107936-166e-5fb4-986d-2707170e2c62",
     "LangGraph.js 1.4.17": "1f1e5869-085c-6420-8001-4c529a004061 2 4 b "
@@ -57,6 +59,10 @@ def test_id_of_a_send() -> None:
     place = Place("1f1e585a-4ba9-6a5d-8001-8381ed3f7055", "", 2, 4)
     made = {next(place.push("work", index)) for index in range(3)}
     assert "7864ddad-6156-a903-abd8-30f6840b79cc" in made
+    old = Place("1f1ec794-260a-651f-8001-456f0fce7638", "", 2, 2)  # langgraph 0.2.60 with langgraph-checkpoint 2.1.2
+    assert {"8046259f-fb88-37d7-8dfc-3b19db457d68", "b15db4a6-b08a-2c88-61f6-9a8500545346"} <= {
+        made for index in range(2) for made in old.push("w", index)
+    }
 
 
 def test_namespace_is_part_of_the_id() -> None:

@@ -120,7 +120,10 @@ class Place(NamedTuple):
     def _recipes(self, node: str, kind: str, rest: list[str] | str) -> Iterator[str]:
         if self.javascript:
             yield self._javascript(node, kind, rest)
-        yield self._hashed(node, kind, *([rest] if isinstance(rest, str) else rest))
+        parts = [rest] if isinstance(rest, str) else rest
+        yield self._hashed(node, kind, *parts)
+        if self.v == 2:  # written by langgraph-checkpoint 2.1, also below a langgraph that never heard of v 2
+            yield self._replace(v=1)._hashed(node, kind, *parts)
         if self.v < 2 and not self.javascript:  # in v 1 the versions alone don't always show who wrote it
             yield self._javascript(node, kind, rest)
 
