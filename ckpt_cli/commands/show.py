@@ -14,6 +14,7 @@ from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.answers import taken_answers
 from ckpt_cli.history.tasks.node_names import is_javascript
+from ckpt_cli.history.tasks.passed_over import passed_over
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.write_makers import is_command
@@ -121,6 +122,7 @@ def run(
 
 def _add_what_runs(view: ShowView, reader: Reader, state: State, snapshot: Snapshot) -> None:
     view.unplaced = [_task(task, []) for task in snapshot.unplaced]
+    view.passed_over = [] if snapshot.consumed else passed_over(state)
     view.given_otherwise = tuple(unlike_writes(state, reader.writes(state.ref)).items())
     may_go = any(map(is_command, reader.writes(state.ref)))  # a Command's goto may run a node
     view.has_something_to_run = snapshot.next is None or bool(snapshot.tasks) or may_go
@@ -171,11 +173,10 @@ def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict
     for name in dict.fromkeys([*values, *state.versions]):
         value = values.get(name)
         broken = isinstance(value, Node) and value.form is Form.BROKEN
-        version = state.versions.get(name)
         channels[name] = Channel(
             value=value,
             empty=name not in values,
-            version=version,
+            version=state.versions.get(name),
             changed=changed.has_changed(name),
             control=is_control(name, state),
             problem=value.problem if broken and isinstance(value, Node) else None,

@@ -28,6 +28,7 @@ from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.wording import (
     describe_handlers,
     describe_next,
+    describe_passed_over,
     describe_remaining,
     describe_reruns,
     describe_taken,
@@ -125,6 +126,7 @@ def _describe_pending(
     reader: Reader, row: CheckpointRow, snapshot: Snapshot, memories: Memories, *, shallow: bool, pending: bool
 ) -> Iterator[str]:
     """Lines about the tasks of the checkpoint: what is taken along, or what runs again in the copy."""
+    yield from describe_passed_over(reader.state(row.ref))
     if pending:
         yield describe_taken(reader, row, snapshot)
         yield from describe_handlers(snapshot)

@@ -7,7 +7,7 @@ from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.model import Ref, WriteKey
 from ckpt_cli.operations.makers import Stored
-from ckpt_cli.plans.wording import describe_next
+from ckpt_cli.plans.wording import describe_next, describe_passed_over
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.counts import count_text
 from ckpt_cli.values.state import TaskWrite
@@ -31,6 +31,7 @@ def describe_reset(reader: Reader, ref: Ref, stored: Stored | None, due: Snapsho
     writes = set() if stored is None else stored.writes_on(ref)
     if stored is None or not writes:
         yield f"{tip}, and the writes of its tasks are deleted; {describe_next(due)}"
+        yield from describe_passed_over(reader.state(ref))
         return
     kept = writes & stored.intact
     results = [w for w in reader.writes(ref) if key_of(w) in kept and w.channel not in CONTROL_WRITES]

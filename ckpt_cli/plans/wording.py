@@ -6,6 +6,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import BRANCH_TO, sources, target
 from ckpt_cli.history.tasks.next_tasks import arrived_nodes, held_back
+from ckpt_cli.history.tasks.passed_over import passed_over, passed_over_words
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.model import CheckpointRow, Ref
@@ -189,6 +190,12 @@ def describe_handlers(snapshot: Snapshot) -> Iterable[str]:
     if again := finished_handlers(snapshot):
         failed = "the task" if len(again) == 1 else "the tasks"
         yield f"runs again in place of {failed} that failed: {', '.join(task_names(again))}"
+
+
+def describe_passed_over(state: State) -> Iterable[str]:
+    """A line about due nodes that a run from a checkpoint as it is stored doesn't start."""
+    if nodes := passed_over(state):
+        yield passed_over_words(nodes)
 
 
 def _status(task: Task) -> str:

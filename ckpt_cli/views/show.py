@@ -131,6 +131,7 @@ class ShowView(View):
             ``get_state`` lacks.
         unplaced: tasks that ask or failed, whose node nothing shows; they aren't among `tasks`. Each is the task of a
             node that is due, or a task that a node called, and the node may have gone on without it.
+        passed_over: the nodes of `next` that a run from here doesn't start, though ``get_state`` lists them.
     """
 
     verb: ClassVar[str] = "show"
@@ -175,3 +176,4 @@ class ShowView(View):
     command: Sequence[WriteLine] = ()
     goto: Sequence[str] = ()
     unplaced: Sequence[TaskLine] = ()
+    passed_over: Sequence[str] = ()

@@ -6,6 +6,7 @@ from typing import Any
 
 from ckpt_cli.history.lineage.short_ids import EMPTY
 from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.tasks.passed_over import passed_over_words
 from ckpt_cli.history.tasks.task_names import counted
 from ckpt_cli.output.cells import cell_len, fit, flow, pad, wrap
 from ckpt_cli.output.json import text
@@ -244,7 +245,8 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield from task_lines(task, page, column, consumed=is_over, full=view.full)
     for task in view.unplaced:
         yield from task_lines(task, page, column, consumed=is_over, full=view.full)
-    remarks = [view.not_continued, *view.own_memory, _UNPLACED if view.unplaced else None]
+    over = passed_over_words(view.passed_over) if view.passed_over else None
+    remarks = [view.not_continued, over, *view.own_memory, _UNPLACED if view.unplaced else None]
     for remark in filter(None, remarks):
         room = max((page.width or len(remark) + 2) - 2, 20)
         yield from ([("", "  "), ("waiting", part)] for part in wrap(remark, room))
