@@ -11,7 +11,7 @@ from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import BRANCH_TO, ERROR, INTERRUPT, RESUME, TASKS, is_control, target
 from ckpt_cli.history.tasks.next_tasks import held_back
 from ckpt_cli.history.tasks.task_ids import pulled, sent
-from ckpt_cli.history.tasks.write_makers import is_command
+from ckpt_cli.history.tasks.write_makers import is_command, is_update
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
@@ -55,15 +55,18 @@ def check_writes(step: MadeStep) -> Iterator[Fault]:
 
 
 def _tasks(step: MadeStep) -> Iterator[Fault]:
-    """Writes of tasks that can't have run: a node that saw nothing, a Send that nobody sent.
+    """Writes of tasks that can't have run: a node that saw nothing and wasn't due, a Send that nobody sent.
 
+    A deployment may have renamed a node that was due: then it has finished and seen nothing (`seen_nodes.left_out`).
     The Sends of a Command that the run got as its input are stored as writes (1.2 ``pregel/_io.py: map_command``).
     """
     by_command = sum(write.channel == TASKS and write.task_id == NULL_TASK for write in step.stored)
     sends = len(step.parent.sends) + len(items(step.parent.values.get(TASKS)) or []) + by_command
-    for path, task in dict.fromkeys((write.row.task_path, write.task_id) for write in step.writes):
+    due = {target(channel) for channel in step.parent.values}
+    by_tasks = (write for write in step.stored if write.task_id != NULL_TASK and not is_update(write))
+    for path, task in dict.fromkeys((write.row.task_path, write.task_id) for write in by_tasks):
         node, index = pulled(path), sent(path)
-        if node is not None and node not in step.state.seen:
+        if node is not None and node not in step.state.seen and node not in due:
             why = f"a write of task {task} is stored before it, and no node {node} ran"
         elif index is not None and index >= sends and TASKS in step.parent.versions:
             why = f"a write of task {task} is stored before it, of Send {index + 1}, and {sends} were sent"

@@ -6,7 +6,17 @@ that its triggers have at that moment (0.0.48 ``pregel/__init__.py: _apply_write
 
 from collections.abc import Iterable
 
-from ckpt_cli.history.state.channels import CONTROL_WRITES, NOT_NODES, START, TASKS, missing, order
+from ckpt_cli.history.state.channels import (
+    BRANCH_TO,
+    CONTROL_WRITES,
+    NOT_NODES,
+    START,
+    TASKS,
+    missing,
+    newer,
+    order,
+    target_in,
+)
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.values.state import State, TaskWrite, Version
 from ckpt_cli.values.well_known_types import items
@@ -55,16 +65,23 @@ def left_out(state: State, before: State, stored: Iterable[TaskWrite]) -> set[tu
         before: its parent.
         stored: the writes stored on the parent.
     """
-    paths = {write.task_id: write.row.task_path for write in stored if write.channel not in CONTROL_WRITES}
-    nodes = {task_id: node for task_id, path in paths.items() if (node := pulled(path)) is not None}
-    if not nodes or all(state.seen.get(node) != before.seen.get(node) for node in nodes.values()):
+    if state.step is None or before.step is None or state.step != before.step + 1:
         return set()
-    ran = pulled_by_seen(state, before)
-    if not ran or START in ran or START in nodes.values():
-        return set()
-    deltas = missing(state)
-    absent = {task_id for task_id, node in nodes.items() if node not in ran}
+    pulls = {write.task_id: pulled(write.row.task_path) for write in stored if write.channel not in CONTROL_WRITES}
+    absent = {task_id for task_id, node in pulls.items() if node is not None and _was_left_out(node, state, before)}
+    deltas = missing(state) if absent else ()
     return {(w.task_id, w.channel) for w in stored if w.task_id in absent and w.channel not in deltas}
+
+
+def _was_left_out(node: str, state: State, before: State) -> bool:
+    """Whether a node was due at a checkpoint and had no task in the next step; its triggers are named after it."""
+    seen, edge = state.seen.get(node, {}), f"{BRANCH_TO}{node}"
+    if edge in seen and seen[edge] == before.versions.get(edge):
+        return False
+    older = before.seen.get(node, {})
+    due = {c: v for c, v in before.versions.items() if c in before.values and target_in(c, before.v) == node}
+    fired = {c: version for c, version in due.items() if newer(version, older.get(c))}
+    return bool(fired) and all(seen.get(channel) != version for channel, version in fired.items())
 
 
 def ran_between(node: str, state: State, before: State) -> bool | None:
