@@ -58,6 +58,7 @@ class Reducers(GraphEvidence):
 
     Attributes:
         used: channel to a text with the reducer that was used, and the evidence for this reducer.
+        deferred_elsewhere: nodes of which only other threads show whether they are deferred.
     """
 
     def __init__(self, reader: Reader, ref: Ref, named: NamedReducers, new_id: Callable[[], str]) -> None:
@@ -65,6 +66,7 @@ class Reducers(GraphEvidence):
         self._new_id = new_id
         self._chosen, self._remembered, self._deferred = named
         self.used: dict[str, str] = {}
+        self.deferred_elsewhere: set[str] = set()
         self._unclear: set[str] = set()
         self._weak: list[str] = []
         self._unseen: list[str] = []
@@ -120,8 +122,11 @@ class Reducers(GraphEvidence):
         if (said := self._deferred.get(node)) is not None:
             return said
         own = self.history.is_deferred(node)
-        is_seen = node in self.history.deferred | self.history.undeferred
-        return self.shows_deferred(node) if own is None and not is_seen else own
+        if own is not None or node in self.history.deferred | self.history.undeferred:
+            return own
+        if (shown := self.shows_deferred(node)) is not None:
+            self.deferred_elsewhere.add(node)
+        return shown
 
     def is_known(self, channel: str) -> bool:
         """Whether the user's graph is known to have this channel."""

@@ -35,6 +35,7 @@ from ckpt_cli.plans.superstep_writer import INPUT, SuperstepWriter, Update, Upda
 from ckpt_cli.plans.unstored_channels import describe_created, describe_unstored
 from ckpt_cli.plans.wording import (
     describe_cleared,
+    describe_deferred_elsewhere,
     describe_end,
     describe_finished_again,
     describe_joins,
@@ -146,6 +147,7 @@ def _describe_reducers(reducers: Reducers, due: Snapshot) -> Iterator[str]:
         yield f"reducers: {', '.join(used)}"
     if doubt := reducers.doubt():
         yield doubt
+    yield from describe_deferred_elsewhere(reducers.deferred_elsewhere)
     if idle := reducers.idle:
         channels = f"channel{'' if len(idle) == 1 else 's'} {', '.join(idle)}"
         yield f"this thread has no {channels}: what --reducer says of {'it' if len(idle) == 1 else 'them'} isn't used"

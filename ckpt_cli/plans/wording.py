@@ -198,6 +198,16 @@ def describe_passed_over(state: State) -> Iterable[str]:
         yield passed_over_words(nodes)
 
 
+def describe_deferred_elsewhere(nodes: Collection[str]) -> Iterable[str]:
+    """A line about the nodes of which only other threads show whether they are deferred: the graph may have changed."""
+    if nodes:
+        are, one = ("is", "it") if len(nodes) == 1 else ("are", "one")
+        yield (
+            f"only other threads show whether {', '.join(sorted(nodes))} {are} deferred: if the application has since "
+            f"changed that, LangGraph can't read the new checkpoint unless --deferred NODE=yes or =no says it of {one}"
+        )
+
+
 def _status(task: Task) -> str:
     return str(task.status)
 

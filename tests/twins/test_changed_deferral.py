@@ -46,3 +46,35 @@ def test_an_update_can_be_read(eras: tuple[bool, ...], named: bool, tmp_path: Pa
     assert sorted(ran) == sorted(["mine", "b", "c", "d"]) and ran[0] == "mine"
     if named or eras[-1]:
         assert ran == (["mine", "b", "c", "d"] if eras[-1] else ["mine", "b", "d", "c"])
+
+
+@pytest.mark.parametrize("defer", [True, False])
+def test_that_only_older_threads_show_it_is_said(
+    defer: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three threads ran before the application changed; with the word that the plan asks for, the new one goes on."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        for number in range(3):
+            agent(saver, defer=not defer).invoke({"log": ["in"]}, {"configurable": {"thread_id": f"old-{number}"}})
+        app = agent(saver, defer=defer)
+        app.invoke({"log": ["in"]}, ON, interrupt_after=["__start__"], durability="sync")
+        words = [
+            "update",
+            "t",
+            "--values",
+            json.dumps({"log": ["mine"]}),
+            "--as-node",
+            "a",
+            "--next",
+            "b",
+            "--next",
+            "d",
+        ]
+        words += ["--reducer", "log=append", "-d", str(path)]
+        assert run([*words, "--dry-run"]) == 0
+        assert "only other threads show whether b, d are deferred" in " ".join(capsys.readouterr().out.split())
+        named = ["--deferred", f"d={'yes' if defer else 'no'}"]
+        assert run([*words, *named, "--yes"]) == 0
+        assert "only other threads show whether b is deferred" in " ".join(capsys.readouterr().out.split())
+        assert app.invoke(None, ON)["log"][-3:] == (["b", "c", "d"] if defer else ["b", "d", "c"])
