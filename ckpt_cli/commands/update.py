@@ -193,7 +193,8 @@ def _update(update: Any) -> Update:
 
 def _values(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise UsageError("values must be an object of channels")
+        hint = 'of a graph whose state is no dict, the state is the channel __root__: {"__root__": STATE}'
+        raise UsageError("values must be an object of channels", hint=hint)
     return {channel: read_typed(value) for channel, value in data.items()}
 
 

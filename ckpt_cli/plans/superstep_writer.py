@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.reducers.names import names
 from ckpt_cli.history.reducers.reducers import ABSENT
-from ckpt_cli.history.state.channels import END, INTERRUPT, START
+from ckpt_cli.history.state.channels import END, INTERRUPT, ROOT, START
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.inspection import Inspection
@@ -118,11 +118,13 @@ class SuperstepWriter:
         self._is_first = False
 
     def _write_input(self, update: Update, *, is_last: bool) -> None:
-        if not update.values:
+        values = dict(update.values or {})
+        given = values[ROOT] if values.keys() == {ROOT} else values
+        if not values or given is None:
             raise UsageError("an input needs values")
-        for channel in update.values:
+        for channel in values:
             self._must_be_known(channel)
-        task_id, writes = str(uuid5(UUID(self.at.origin.ref.checkpoint_id), INPUT)), [(START, dict(update.values))]
+        task_id, writes = str(uuid5(UUID(self.at.origin.ref.checkpoint_id), INPUT)), [(START, given)]
         if not self.rules.follows_langgraph_0_6:
             self._store(task_id, "", writes)
         place = len(self.notes)

@@ -16,6 +16,8 @@ TASKS = "__pregel_tasks"
 """The channel of Sends: a write to it is one Send, its value is the list that the next step starts with."""
 START = "__start__"
 END = "__end__"
+ROOT = "__root__"
+"""The one channel of a state that is no dict; it is what a run takes as input then (1.2 ``graph/state.py``)."""
 PREVIOUS = "__previous__"
 ERROR = "__error__"
 ERROR_SOURCE = "__error_source_node__"
@@ -127,7 +129,7 @@ def is_control(channel: str, state: State) -> bool:
 @lru_cache(maxsize=1000)
 def _is_control(channel: str, has_previous: bool, is_old: bool) -> bool | None:
     """Whether a channel belongs to the graph itself; None if its name doesn't say so: it may be a plain edge."""
-    if channel == "__root__":
+    if channel == ROOT:
         return False
     if channel in (END, PREVIOUS):
         return not has_previous and channel == END
