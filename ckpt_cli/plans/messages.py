@@ -1,12 +1,13 @@
 """Messages typed as JSON become objects like the thread's; whether a channel takes any: `reducer_choice`.
 
-They get the fields that the thread's messages have.
+They get the fields that the thread's messages have; `typed_messages` reads their own.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ckpt_cli.history.reducers.reducers import as_message
+from ckpt_cli.plans.typed_messages import read_message
 from ckpt_cli.values.langgraph_values import REMOVE_ALL, message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
 
@@ -26,43 +27,44 @@ _FIELDS_OF_ROLE: dict[str, dict[str, Any]] = {
 _OBJECTS = frozenset({Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
 
 
-def as_messages(raw: Any, current: Any, new_id: Callable[[], str] | None) -> Any:
-    """The message objects for `raw`, which a person wrote to a channel of messages; `new_id` makes missing ids.
+def as_messages(raw: Any, current: Any, new_id: Callable[[], str] | None, *, is_typed: bool = False) -> Any:
+    """The message objects for `raw`, which was written to a channel of messages; `new_id` makes missing ids.
 
     `current` is the value of the channel. The latest message with the same role is the pattern for a new message.
+    A list that a person typed (`is_typed`) is one of messages. A stored list of two texts may have been a tuple.
+
+    Raises:
+        UsageError: LangGraph doesn't take such a message.
     """
     if (replaced := overwrite(raw)) is not None:
-        return {"__overwrite__": as_messages(replaced.value, current, new_id)}
+        return {"__overwrite__": as_messages(replaced.value, current, new_id, is_typed=is_typed)}
     patterns = [one for one in (current if isinstance(current, list) else []) if isinstance(one, Node)]
-    if isinstance(raw, list) and as_message(raw) is None:
+    if isinstance(raw, list) and (is_typed or as_message(raw) is None):
         return [_as_message(one, patterns, new_id) for one in raw]
     return [_as_message(raw, patterns, new_id)]
 
 
 def _as_message(raw: Any, patterns: Iterable[Node], new_id: Callable[[], str] | None) -> Any:
-    fields = {"role": "remove", **raw} if _is_removal(raw) else raw
-    parsed = as_message(raw)
-    if isinstance(raw, Node) and parsed is not None and not parsed.id and new_id is not None:
-        opened = Opened(raw.module, raw.name, raw.form, {**raw.state, "id": new_id()})
-        return Node(opened) if raw.form in _OBJECTS else raw
-    if isinstance(raw, Node) or (parsed is None and not _is_removal(raw)):
+    if isinstance(raw, Node):
+        return _with_id(raw, new_id)
+    role_and_fields = read_message(raw)
+    if role_and_fields is None:
         return raw
-    role = parsed.role if parsed is not None else "remove"
-    own = fields if isinstance(fields, dict) else {"content": parsed.text if parsed else ""}
+    role, fields = role_and_fields
     pattern = next((one for one in reversed([*patterns]) if (other := message(one)) and other.role == role), None)
     form = next((one.form for one in reversed([*patterns]) if one.form in _OBJECTS), Form.PYDANTIC)
-    values = _blank(pattern, role)
-    values.update({key: value for key, value in own.items() if key not in ("role", "type")})
-    if calls := values.get("tool_calls"):
-        values["tool_calls"] = [_as_tool_call(call) for call in calls]
+    values = {**_blank(pattern, role), **fields}
     if not values.get("id") and new_id is not None:
         values["id"] = new_id()
     module, name = (pattern.module, pattern.name) if pattern is not None else _CLASSES[role]
     return Node(Opened(module, name, pattern.form if pattern is not None else form, values))
 
 
-def _is_removal(raw: Any) -> bool:
-    return isinstance(raw, dict) and "remove" in (raw.get("role"), raw.get("type"))
+def _with_id(node: Node, new_id: Callable[[], str] | None) -> Node:
+    parsed = as_message(node)
+    if parsed is None or parsed.id or new_id is None or node.form not in _OBJECTS:
+        return node
+    return Node(Opened(node.module, node.name, node.form, {**node.state, "id": new_id()}))
 
 
 def _blank(pattern: Node | None, role: str) -> dict[str, Any]:
@@ -75,10 +77,6 @@ def _blank(pattern: Node | None, role: str) -> dict[str, Any]:
 
 def _empty_like(value: Any) -> Any:
     return type(value)() if isinstance(value, dict | list | bool) else None
-
-
-def _as_tool_call(call: Any) -> Any:
-    return {"type": "tool_call", **call} if isinstance(call, dict) else call
 
 
 def unknown_removals(current: Any, writes: Iterable[Any]) -> list[str]:

@@ -223,7 +223,7 @@ class SuperstepWriter:
         self._must_be_known(channel)
         before = self.at.channels.values.get(channel, ABSENT)
         is_message = self.rules.reducers.holds_messages(channel, before, value)
-        return as_messages(value, before, self.rules.new_id) if is_message else value
+        return as_messages(value, before, self.rules.new_id, is_typed=True) if is_message else value
 
     def _must_be_known(self, channel: str) -> None:
         reducers = self.rules.reducers

@@ -151,10 +151,11 @@ def spelled_out(value: Any) -> list[Any]:
     langchain-core 1.0 ``messages/utils.py: _convert_to_message``.
     """
     pair = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
-    return [_spelled(item) for item in ([value] if pair or not isinstance(value, list) else value)]
+    return [spelled(item) for item in ([value] if pair or not isinstance(value, list) else value)]
 
 
-def _spelled(item: Any) -> Any:
+def spelled(item: Any) -> Any:
+    """One message of such a list: a text or a pair of role and content becomes a dict, anything else stays."""
     if isinstance(item, str):
         return {"role": "human", "content": item}
     if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str) and item[0] in _ROLES:
