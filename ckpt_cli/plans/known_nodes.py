@@ -85,6 +85,14 @@ class KnownNodes:
             names, them = ", ".join(unproved), _it(unproved)
             yield f"update_state as __start__ leaves out {names} unless the input schema has {them}; nothing shows it"
 
+    def describe_keys_of_run(self, channels: Collection[str]) -> Iterator[str]:
+        """The same of an input, which is stored whole: the run that takes it in writes only keys of that schema."""
+        if ignored := self.ignored_keys(START, channels):
+            yield f"the run leaves out {', '.join(ignored)}: a recorded input had {_it(ignored)}, and it wasn't written"
+        if unproved := [channel for channel in self._unproved_keys(START, channels) if channel not in ignored]:
+            names, them = ", ".join(unproved), _it(unproved)
+            yield f"the run leaves out {names} unless the input schema has {them}; nothing shows it"
+
     def _unproved_keys(self, node: str, channels: Iterable[str]) -> list[str]:
         """The channels that ``__start__`` wrote neither in this thread nor in another thread of the graph."""
         history, others = self._reducers.history, self._reducers.others

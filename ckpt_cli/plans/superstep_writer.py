@@ -127,7 +127,8 @@ class SuperstepWriter:
         task_id, writes = str(uuid5(UUID(self.at.origin.ref.checkpoint_id), INPUT)), [(START, given)]
         if not self.rules.follows_langgraph_0_6:
             self._store(task_id, "", writes)
-        place = len(self.notes)
+        place, left_out = len(self.notes), KnownNodes(self.rules.reducers, self.at.tasks).describe_keys_of_run(values)
+        self.notes += [] if values.keys() == {ROOT} else left_out
         if START in self.at.channels.values:
             self.notes.append(f"it replaces the input that waited: {spell_value(self.at.channels.values[START])}")
         updated = self.at.channels.apply([TaskOutput("", INPUT, writes)], self._next_version)

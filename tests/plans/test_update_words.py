@@ -201,3 +201,19 @@ def test_a_new_channel_is_only_for_a_graph_that_has_it(
         assert "lag" not in graph.get_state(on("t")).values
         assert run(["edit", "t", "--set", "lag=2", "-d", str(path), "--yes"]) == 0
         assert "is known in this thread" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dropped", [[], ["dropped"]])
+def test_an_input_names_what_the_run_leaves_out(
+    dropped: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is stored whole, as by the library; the run that takes it in writes only the keys of the input schema."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = taking_input(saver)
+        graph.invoke({"n": 1, **({"log": dropped} if dropped else {})}, on("t"))
+        said = notes(path, capsys, "--as-input", "--values", '{"n": 3, "log": ["lost"]}')
+        assert graph.invoke(None, on("t")) == {"n": 3, "log": ["a", "a"]}
+    it = "" if dropped else " unless the input schema has it"
+    assert f"the run leaves out log{it}" in said
+    assert "leaves out" not in notes(path, capsys, "--as-input", "--values", '{"n": 4}')
