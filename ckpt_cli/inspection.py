@@ -14,7 +14,8 @@ from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, unwrapped, user_channels
 from ckpt_cli.history.tasks.answers import Below
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
-from ckpt_cli.history.tasks.nesting import caller_task, inside_sorted, node, outer_graph
+from ckpt_cli.history.tasks.metadata_notes import note
+from ckpt_cli.history.tasks.nesting import calling_node, calling_tasks, graphs_around, reached
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.pending_goto import with_goto
@@ -148,8 +149,8 @@ class Inspection:
         return self._other_lineage or self._reader.lineage(self._ref.thread_id, self._ref.ns)
 
     def namespaces(self) -> Sequence[str]:
-        """The namespaces of the subgraphs inside this checkpoint's namespace, at any depth."""
-        return inside_sorted(self._reader.namespaces(self._ref.thread_id), self._ref.ns)
+        """The namespaces of the subgraphs that are called inside this checkpoint's graph, at any depth."""
+        return reached(self._reader.namespaces(self._ref.thread_id), self._ref.ns)
 
     @cached_property
     def below(self) -> Below:
@@ -191,11 +192,10 @@ class Inspection:
         caller, ns = self.caller(), self._ref.ns
         if caller is None:
             return False
-        task_id = caller_task(ns)
-        if not task_id:
-            return self._has_finished(caller, node(ns))
+        if not (task_ids := calling_tasks(ns, caller.ns)):
+            return self._has_finished(caller, calling_node(ns, caller.ns))
         written = self._reader.writes(caller, values=0)
-        return status_of([write for write in written if write.task_id == task_id]) is Status.FINISHED
+        return status_of([w for w in written if w.task_id == task_ids[0]]) is Status.FINISHED
 
     def _has_finished(self, ref: Ref, called_node: str) -> bool:
         try:
@@ -209,10 +209,16 @@ class Inspection:
         """The checkpoint that called this subgraph; None if it isn't known, and for the root graph."""
         if not self._ref.ns:
             return None
-        outer = outer_graph(self._ref.ns, self._reader.namespaces(self._ref.thread_id))
-        parents = self._reader.state(self._ref).metadata.get("parents")
-        caller_id = parents.get(outer) if isinstance(parents, dict) else None
-        return Ref(self._ref.thread_id, outer, caller_id) if isinstance(caller_id, str) else None
+        namespaces = self._reader.namespaces(self._ref.thread_id)
+        outer, caller_id = next(one for one in reversed(self.around()) if not one[0] or one[0] in namespaces)
+        return Ref(self._ref.thread_id, outer, caller_id) if caller_id is not None else None
+
+    def around(self) -> list[tuple[str, str | None]]:
+        """The graphs around this one, see `graphs_around`, each with the checkpoint that the metadata names."""
+        state = self._reader.state_if_readable(self._ref)
+        parents = note(state.metadata, self._ref.checkpoint_id).parents if state is not None else {}
+        around = graphs_around(self._ref.ns, parents, self._reader.namespaces(self._ref.thread_id))
+        return [(ns, parents.get(ns)) for ns in around]
 
     def _ancestors(self) -> "Iterator[Station]":
         """The checkpoint's ancestors, from its parent back."""

@@ -9,9 +9,9 @@ run begins with its node. A later step, or a run with an input, calls it anew: t
 newest state, and the tasks that were due are dropped (``pregel/_loop.py: _first``).
 """
 
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from ckpt_cli.history.tasks.nesting import caller_task, callers, levels, node
+from ckpt_cli.history.tasks.nesting import caller_task, callers, calling_node, calling_tasks, levels, path
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
@@ -32,6 +32,7 @@ class OuterTasks:
     """The tasks at the head of a graph, by id, which may be asked for many subgraphs."""
 
     def __init__(self, reader: Reader, outer: Ref) -> None:
+        self.ns = outer.ns
         self.snapshot = Inspection(reader, outer).snapshot()
         self._by_id: dict[str | None, list[Task]] = {}
         for task in self.snapshot.tasks:
@@ -39,9 +40,50 @@ class OuterTasks:
 
     def may_call(self, ns: str) -> bool:
         """Whether one may still run and continue this subgraph, or whether that isn't known."""
-        caller_id = caller_task(ns)
+        tasks = calling_tasks(ns, self.ns)
+        caller_id = tasks[0] if tasks else None
         some = [*self._by_id.get(caller_id, ()), *self._by_id.get(None, ())] if caller_id else self.snapshot.tasks
-        return not self.snapshot.complete or any(_may_call(task, ns) for task in some)
+        called = calling_node(ns, self.ns)
+        return not self.snapshot.complete or any(_may_call(task, called, caller_id) for task in some)
+
+
+class _Way:
+    """The graphs from the root of a thread down to a subgraph, as the next run would come to it."""
+
+    def __init__(self, reader: Reader, thread_id: str, outers: dict[Ref, OuterTasks]) -> None:
+        self._reader = reader
+        self._thread_id = thread_id
+        self._outers = outers
+        self.stored = {"": None, **dict.fromkeys(reader.namespaces(thread_id))}
+
+    def to(self, ns: str) -> list[str]:
+        """The namespaces of these graphs.
+
+        Any call of the graph around a subgraph with its own memory finds it, so one that may still run is preferred to
+        the call in which it ran last.
+        """
+        if not ns:
+            return [""]
+        around = [outer for outer, _ in Inspection(self._reader, self.head(ns)).around()]
+        outer = around[-1]
+        if outer and not ns.startswith(f"{outer}|"):
+            alike = (other for other in self.stored if path(other) == path(outer))
+            live = next((other for other in chain([outer], alike) if other in self.stored and self._may_run(other)), "")
+            around = around if not live else [live]
+        last = max(place for place, outer in enumerate(around) if outer in self.stored)
+        return [*self.to(around[last]), *around[last + 1 :], ns]
+
+    def head(self, ns: str) -> Ref:
+        return self._reader.head(self._thread_id, ns).ref
+
+    def tasks(self, ns: str) -> OuterTasks:
+        """The tasks at the head of a graph."""
+        head = self.head(ns)
+        return self._outers.get(head) or self._outers.setdefault(head, OuterTasks(self._reader, head))
+
+    def _may_run(self, ns: str) -> bool:
+        stored = [outer for outer in levels(ns) if outer in self.stored]
+        return all(self.tasks(outer).may_call(inner) for outer, inner in pairwise(stored))
 
 
 def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | None = None) -> str | None:
@@ -49,15 +91,14 @@ def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | 
 
     `outers` keeps the tasks of the graphs above, for others that are asked about in the same moment.
     """
-    outers = {} if outers is None else outers
-    stored = set(reader.namespaces(ref.thread_id)) if ref.ns else set()
-    for outer, inner in pairwise(levels(ref.ns)):
-        if (not outer or outer in stored) and inner in stored:
-            head = reader.head(ref.thread_id, outer).ref
-            tasks = outers.get(head) or outers.setdefault(head, OuterTasks(reader, head))
-            reason = _read_reason(reader, tasks, reader.head(ref.thread_id, inner).ref)
-            if reason is not None:
-                return reason
+    if not ref.ns:
+        return None
+    way = _Way(reader, ref.thread_id, {} if outers is None else outers)
+    graphs = [ns for ns in way.to(ref.ns) if ns in way.stored]
+    for outer, inner in pairwise(graphs):
+        tasks = way.tasks(outer)
+        if not tasks.may_call(inner):
+            return _reason(reader, tasks, way.head(inner), ref.ns)
     return None
 
 
@@ -69,27 +110,26 @@ def why_not_newest(reader: Reader, ref: Ref) -> str | None:
     return f"a run continues {name} from its newest checkpoint, unless its config names this one"
 
 
-def _read_reason(reader: Reader, outer: OuterTasks, inner: Ref) -> str | None:
-    """Why the graph above doesn't continue the subgraph with the head `inner`; None if it may."""
-    name = " › ".join(callers(inner.ns))
-    if outer.may_call(inner.ns):
-        return None
-    if not caller_task(inner.ns):
+def _reason(reader: Reader, outer: OuterTasks, inner: Ref, asked: str) -> str:
+    """Why the graph above doesn't continue the subgraph with the head `inner`, and so not the one asked about in it."""
+    if memory := next((ns for ns in (inner.ns, asked) if not caller_task(ns)), None):
+        name = " › ".join(callers(memory))
         if any(task.status not in (Status.FINISHED, Status.LEFT) for task in outer.snapshot.tasks):
             return (
                 f"the next run doesn't begin with {name}: its next call starts anew, with the input added to this state"
             )
         return f"the call of {name} is over: its next call starts anew, with the input added to this state"
+    name = " › ".join(callers(inner.ns))
     if Inspection(reader, inner).returned():
         return f"the call of {name} is over, so the next run doesn't continue from there"
     return f"the call of {name} is out of date: the thread's next run doesn't continue it"
 
 
-def _may_call(task: Task, ns: str) -> bool:
-    """Whether a task may still run and continue this subgraph; with its own memory, only its node's first task may."""
+def _may_call(task: Task, called: str, caller_id: str | None) -> bool:
+    """Whether a task may still run and continue the subgraph that this node, and this task if it is known, called.
+
+    With its own memory, only its node's first task may.
+    """
     if task.status in (Status.FINISHED, Status.LEFT):
         return False
-    caller_id = caller_task(ns)
-    if not caller_id:
-        return task.node in (None, node(ns))
-    return task.node in (None, node(ns)) if task.id is None else task.id == caller_id
+    return task.node in (None, called) if caller_id is None or task.id is None else task.id == caller_id

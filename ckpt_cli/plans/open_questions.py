@@ -61,7 +61,14 @@ def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
     for task in waiting if not snapshot.consumed else ():
         for one in _questions_of(reader, task, asked):
             by_id[one.id or len(by_id), one.source.write.task_id if one.source else ""] = one
-    return [one for one in by_id.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
+    return [one for one in by_id.values() if not ns or ns in _graphs_of(reader, one)]
+
+
+def _graphs_of(reader: Reader, question: Question) -> list[str]:
+    """The graph that asks, and those around it."""
+    if question.source is None:
+        return [""]
+    return [question.ns, *(ns for ns, _ in Inspection(reader, question.source.write.row.ref).around())]
 
 
 def _waiting_questions(reader: Reader, head: Ref) -> WaitingQuestions:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.tasks.nesting import callers
+from ckpt_cli.history.tasks.nesting import path
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Ref
@@ -60,7 +60,7 @@ def find_memories(reader: Reader, row: CheckpointRow, ids: Ids | None = None) ->
     One inside another one that has its own memory is left out.
     `ids` is needed if the change adds, copies or deletes checkpoints of subgraphs.
     """
-    prefix = f"{_path(row.ns)}|" if row.ns else ""
+    prefix = f"{path(row.ns)}|" if row.ns else ""
     memories: dict[str, OwnMemory] = {}
     for ns in (ns for ns in reader.namespaces(row.thread_id) if ns.startswith(prefix)):
         nodes = ns.removeprefix(prefix)
@@ -167,11 +167,3 @@ def _continued(reader: Reader, memory: OwnMemory, newest_id: str) -> str:
     if Status.ANSWERED in statuses:
         return f"continues it from {newest_id}, with the answer that is recorded there ({_CALLER})"
     return f"continues it from {newest_id}, without a new input ({_CALLER})"
-
-
-def _path(ns: str) -> str:
-    """The namespace without task ids and numbers, as it begins the namespaces of own memories inside it.
-
-    langgraph 1.2 ``_internal/_config.py: recast_checkpoint_ns``.
-    """
-    return "|".join(callers(ns))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE
-from ckpt_cli.history.tasks.nesting import called_from, caller_task, inside_sorted, of_task
+from ckpt_cli.history.tasks.nesting import below, called_from, caller_task, inside_sorted, of_task, reached
 from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
@@ -49,11 +49,16 @@ def _called(reader: Reader, ref: Ref, task_id: str, called_node: str | None) -> 
         called = of_task(namespaces, ref.ns, called_node, task_id)
     for ns in called_from(ref.ns, called):
         yield reader.head(ref.thread_id, ns).ref
-    with_memory = f"{ref.ns}|{called_node}".removeprefix("|")
-    if called_node is not None and with_memory in namespaces:
-        inner = reader.head(ref.thread_id, with_memory).ref
+    for ns in _memories(namespaces, ref.ns, called_node):
+        inner = reader.head(ref.thread_id, ns).ref
         if Inspection(reader, inner).caller() == ref:
             yield inner
+
+
+def _memories(namespaces: Sequence[str], ns: str, called_node: str | None) -> list[str]:
+    """The subgraphs with a memory of their own that a node of this graph may have called, perhaps in a ``@task``."""
+    calls = ((other, below(other, ns)) for other in reached(namespaces, ns)) if called_node is not None else ()
+    return [other for other, way in calls if ":" not in way and way.partition("|")[0] == called_node]
 
 
 def _named(reader: Reader, ref: Ref, write: TaskWrite) -> str | None:

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
-from ckpt_cli.history.tasks.nesting import inside
+from ckpt_cli.history.tasks.nesting import below, reached
 from ckpt_cli.history.tasks.task_ids import PUSH, interrupt_id, pulled, with_id
 from ckpt_cli.history.tasks.task_status import Task
 from ckpt_cli.history.tasks.untaken_answers import is_untaken
@@ -175,8 +175,8 @@ class WaitingQuestions:
         """
         ns = self._writes[0].row.ns
         by_caller: dict[str | None, list[tuple[int, str]]] = {}
-        for place, deeper in enumerate(sorted(inside(self._namespaces(), ns), key=_depth, reverse=True)):
-            node, _, owner = deeper[len(ns) :].removeprefix("|").partition("|")[0].partition(":")
+        for place, deeper in enumerate(sorted(reached(sorted(self._namespaces()), ns), key=_depth, reverse=True)):
+            node, _, owner = below(deeper, ns).partition("|")[0].partition(":")
             by_caller.setdefault(f":{owner}" if owner else node, []).append((place, deeper))
         return by_caller
 

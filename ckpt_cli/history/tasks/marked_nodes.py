@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from ckpt_cli.history.state.channels import ERROR_SOURCE, INTERRUPT
 from ckpt_cli.history.tasks.answers import PLACEHOLDER, count_answers
 from ckpt_cli.history.tasks.error_handlers import Handler
+from ckpt_cli.history.tasks.nesting import path
 from ckpt_cli.history.tasks.task_ids import Place, question_ids
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
@@ -50,7 +51,7 @@ def _asking_node(
     count = count_answers(own)
     possible = ((node, question_ids(f"{place.inside(node)}:{task_id}", count)) for node in nodes)
     asking = next((node for node, ids in possible if not asked.isdisjoint(ids)), None)
-    return asking or next((node for node in nodes if asked & _asked(memory(place.inside(node)))), None)
+    return asking or next((node for node in nodes if asked & _asked(memory(path(place.inside(node))))), None)
 
 
 def _asked(writes: Iterable[TaskWrite]) -> set[str]:

@@ -66,6 +66,48 @@ def outer_graph(ns: str, namespaces: Sequence[str]) -> str:
     return next((outer for outer in levels(ns)[-2:0:-1] if _has(namespaces, outer)), "")
 
 
+def graphs_around(ns: str, parents: Mapping[str, str], namespaces: Sequence[str]) -> list[str]:
+    """The graphs around a subgraph, from the root down; perhaps one that is stored nowhere (``checkpointer=False``).
+
+    `namespaces` are all of the thread, sorted. `parents`, in a checkpoint's metadata, names each graph around it. The
+    namespace alone doesn't for a subgraph with its own memory: ``outer|inner`` is called in ``outer:TASK``. For a
+    ``@task`` that called it, which is no graph, `parents` repeats the checkpoint of the graph around the task.
+    """
+    by_depth = {len(callers(outer)): outer for outer in (*levels(ns)[:-1], *parents)}
+    around, seen = list[str](), set[str]()
+    for depth, outer in sorted(by_depth.items()):
+        caller_id = parents.get(outer)
+        is_known = caller_id is not None or not outer or _has(namespaces, outer)
+        if depth < len(callers(ns)) and is_known and caller_id not in seen:
+            around.append(outer)
+            seen |= {caller_id} if caller_id is not None else set()
+    return around
+
+
+def path(ns: str) -> str:
+    """The namespace without task ids and numbers, as it begins the namespaces of own memories inside it.
+
+    langgraph 1.2 ``_internal/_config.py: recast_checkpoint_ns``.
+    """
+    return "|".join(callers(ns))
+
+
+def calling_node(ns: str, outer: str) -> str:
+    """The node of a graph around a subgraph whose task called it, perhaps in a ``@task``."""
+    return callers(ns)[len(callers(outer))]
+
+
+def calling_tasks(ns: str, outer: str) -> list[str]:
+    """The ids of the task of a graph around a subgraph that called it, and of the ``@task`` calls down to it.
+
+    Empty for a subgraph with its own memory.
+    """
+    if outer and not ns.startswith(f"{outer}|"):
+        return []
+    parts = ns[len(outer) :].removeprefix("|").split("|")
+    return [task_id for _, _, task_id in (part.partition(":") for part in parts) if task_id]
+
+
 def of_task(namespaces: Sequence[str], ns: str, called_node: str, task_id: str) -> list[str]:
     """The subgraphs that a task of a graph called, itself or in a ``@task``, with those inside them.
 
@@ -97,6 +139,21 @@ def inside_sorted(namespaces: Sequence[str], ns: str) -> Sequence[str]:
         return namespaces[bisect_right(namespaces, "") :]
     after = chr(ord("|") + 1)
     return namespaces[bisect_left(namespaces, f"{ns}|") : bisect_left(namespaces, f"{ns}{after}")]
+
+
+def reached(namespaces: Sequence[str], ns: str) -> Sequence[str]:
+    """Like `inside_sorted`, with the subgraphs that have their own memory and are called inside a subgraph with none.
+
+    The namespaces of these don't begin with that of their caller: ``outer|inner`` is called in ``outer:TASK``.
+    """
+    own = inside_sorted(namespaces, ns)
+    return own if path(ns) == ns else sorted({*own, *inside_sorted(namespaces, path(ns))} - {ns})
+
+
+def below(other: str, ns: str) -> str:
+    """The calls from a graph down to a subgraph that it reached."""
+    around = ns if not ns or other.startswith(f"{ns}|") else path(ns)
+    return other[len(around) :].removeprefix("|")
 
 
 def named(namespaces: Collection[str], text: str) -> str:

@@ -1,0 +1,155 @@
+"""A subgraph inside another one: what ckpt says of the next run is what the real library does."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from ckpt_cli.app import run
+from tests.graphs import Graph
+from tests.graphs.building import Log, line, on
+
+INNER = ("i1", "i2", "i3")
+CHANGES: dict[str, tuple[str, ...]] = {
+    "fork": ("fork", "t", "@^"),
+    "rollback": ("rollback", "t", "@^"),
+    "edit": ("edit", "t", "@^", "--append", 'log="new"', "--rerun"),
+    "update": ("update", "t", "@^", "--values", '{"log": ["new"]}', "--as-node", "i1", "--reducer", "log=append"),
+}
+
+
+class Bench(NamedTuple):
+    """A new database: the real saver on it, the nodes that ran, and a function that runs ckpt and gives its JSON."""
+
+    saver: Any
+    ran: list[str]
+    ckpt: Callable[..., Any]
+
+    def node(self, name: str, act: Callable[[], Any] = list) -> Callable[[Any], Any]:
+        """A node that notes each of its runs, and logs its name and what `act` gives."""
+
+        def node(state: Any) -> Any:
+            self.ran.append(name)
+            return result if isinstance(result := act(), Command) else {"log": [name, *result]}
+
+        return node
+
+    def inner(self, kind: str, memory: bool | None) -> Graph:
+        """``i1``, ``i2`` and ``i3``, which asks, fails, or leaves for the graph around it, as `kind` says."""
+        acts: dict[str, Callable[[], Any]] = {
+            "asks": lambda: [interrupt("sure?")],
+            "fails": lambda: [{}["failed"]],
+            "leaves": lambda: Command(graph=Command.PARENT, goto="z"),
+        }
+        last = next((act for word, act in acts.items() if word in kind), list)
+        nodes = {name: self.node(name, last if name == "i3" else list) for name in INNER}
+        return line(memory, *INNER, schema=Log, nodes=nodes)
+
+    def around(self, sub: Any, name: str, saver: Any = None, *, leaves: bool = False, **options: Any) -> Graph:
+        """``a``, then `sub` as the node `name`, then ``z``, to which an edge leads unless `sub` `leaves` for it."""
+        builder = StateGraph(Log)
+        for node, what in (("a", self.node("a")), (name, sub), ("z", self.node("z"))):
+            builder.add_node(node, what)
+        builder.add_edge(START, "a")
+        builder.add_edge("a", name)
+        if not leaves:
+            builder.add_edge(name, "z")
+        return builder.compile(checkpointer=saver, **options)
+
+    def namespaces(self) -> list[str]:
+        """The namespaces of the subgraphs."""
+        return sorted({ns for one in self.saver.list(on("t")) if (ns := one.config["configurable"]["checkpoint_ns"])})
+
+    def must_tell_the_truth(self, graph: Graph, ns: str, change: str, *, goes_on: bool, why: str) -> str:
+        """The plan of a change of a subgraph says that the next run goes on there exactly if it does.
+
+        The result is the reason against it that `show` gives, else the status of the first task there.
+        """
+        plan = self.ckpt(*CHANGES[change], "--ns", ns, "--yes")
+        shown, notes = self.ckpt("show", "t", "--ns", ns), " ".join(plan["notes"])
+        self.ran.clear()
+        graph.invoke(None, on("t"))
+        ran = [name for name in self.ran if name in INNER]
+        assert (bool(ran) and ran[0] != "i1") == goes_on
+        if goes_on:
+            assert plan["summary"].endswith(f"next: {ran[0]}") and "the call of" not in notes
+        else:
+            assert "nothing runs next" in plan["summary"] and "continues from" not in notes and why in notes
+        reason: str = shown["not_continued"] or shown["tasks"][0]["status"]
+        return reason
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
+    """A new database."""
+    path = tmp_path / "nested.sqlite"
+
+    def ckpt(*words: str, text: bool = False) -> Any:
+        capsys.readouterr()
+        assert run([*words, "-d", str(path), *([] if text else ["--json"])]) == 0
+        out = capsys.readouterr().out
+        return out if text else json.loads(out)
+
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        yield Bench(SqliteSaver(connection), [], ckpt)
+
+
+def with_memory(bench: Bench, kind: str) -> Graph:
+    """A subgraph with its own memory in a subgraph without one."""
+    options = {"interrupt_before": ["inner"]} if "stops" in kind else {}
+    middle = bench.around(bench.inner(kind, True), "inner", leaves="leaves" in kind, **options)
+    return bench.around(middle, "sub", bench.saver)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", ["done", "asks", "asks updated", "leaves", "stops"])
+def test_its_own_memory_inside_a_subgraph_without_one(bench: Bench, kind: str, change: str) -> None:
+    """A run continues it if it begins with a call of the graph around it that is due there, also a later call."""
+    graph = with_memory(bench, kind)
+    graph.invoke({"log": ["in"]}, on("t"))
+    if kind == "stops":
+        graph.invoke(None, on("t"))
+        graph.invoke({"log": ["again"]}, on("t"))
+    if "updated" in kind:
+        graph.update_state(on("t"), {"log": ["other"]}, as_node="a")
+    why = "doesn't begin with sub › inner: its next call starts anew" if "updated" in kind else "sub › inner is over"
+    shown = bench.must_tell_the_truth(graph, "sub|inner", change, goes_on=kind in ("asks", "stops"), why=why)
+    assert (shown in ("due", "waiting")) == (kind == "asks") or kind == "stops"
+
+
+def test_a_node_that_left_it(bench: Bench) -> None:
+    """It is neither due nor running, and `graph` counts it."""
+    with_memory(bench, "leaves").invoke({"log": ["in"]}, on("t"))
+    shown = bench.ckpt("show", "t", "--ns", "sub|inner")
+    assert (shown["next"], [(task["node"], task["status"]) for task in shown["tasks"]]) == ([], [("i3", "left")])
+    assert "i3  left nothing here; the graph above has gone on" in bench.ckpt("tree", "t", "--full", text=True)
+    graphs = {graph["path"]: graph["nodes"] for graph in bench.ckpt("graph", "t")["graphs"]}
+    assert [node["left"] for node in graphs["sub|inner"] if node["name"] == "i3"] == [1]
+
+
+def test_the_node_that_failed_in_it(bench: Bench) -> None:
+    """It is named after the nodes that called it."""
+    with pytest.raises(KeyError, match="failed"):
+        with_memory(bench, "fails").invoke({"log": ["in"]}, on("t"))
+    assert "failed: sub › inner › i3" in bench.ckpt("tree", "t", text=True)
+
+
+def test_its_question_and_answer(bench: Bench) -> None:
+    """They are also those of the graph around it that called it now, and not of an earlier call."""
+    graph = with_memory(bench, "asks")
+    graph.invoke({"log": ["in"]}, on("t"))
+    graph.invoke({"log": ["again"]}, on("t"))
+    calls = [ns for ns in bench.namespaces() if ":" in ns]
+    asking = {ns: bench.ckpt("resume", "t", "--ns", ns)["questions"] for ns in calls}
+    (now,) = [ns for ns in calls if asking[ns]]
+    bench.ckpt("resume", "t", "--value", "yes", "--yes")
+    assert [task["status"] for task in bench.ckpt("show", "t", "--ns", now)["tasks"]] == ["answered"]
+    graph.invoke(None, on("t"))
+    assert graph.get_state(on("t")).values["log"][-4:] == ["i3", "yes", "z", "z"]
