@@ -26,7 +26,9 @@ def failed_inside(reader: Reader, ref: Ref, task: Task) -> tuple[str, ...]:
 
 
 def _inside(reader: Reader, ref: Ref, task_id: str, called_node: str | None, error: Any) -> tuple[str, ...]:
-    for inner in _called(reader, ref, task_id, called_node):
+    """Of several subgraphs that a task called, the newest counts: it went on after the failure of an older one."""
+    called = [*_called(reader, ref, task_id, called_node)]
+    for inner in sorted(called, key=lambda one: one.checkpoint_id, reverse=True):
         for write in _last_failures(reader.writes(inner)):
             if write.read and same(write.value, error):
                 name = pulled(write.row.task_path) or _named(reader, inner, write)

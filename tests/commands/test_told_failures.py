@@ -2,7 +2,7 @@
 
 import json
 import operator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import task
 from langgraph.graph import START, StateGraph
-from langgraph.types import Send, StateUpdate, interrupt
+from langgraph.types import RetryPolicy, Send, StateUpdate, interrupt
 
 from ckpt_cli.app import run
 from tests.graphs.waiting import until_stored
@@ -67,6 +67,39 @@ def test_the_node_that_still_fails_is_named(handled: bool, path: Path, capsys: p
         assert [one.name for one in outer.state.tasks if one.error and not one.result][-1] == "late"
     [thread] = view(capsys, path, "threads")["threads"]
     assert [(one["node"], one["inside"]) for one in thread["errors"]] == [("sub", ["late"])]
+
+
+@pytest.mark.parametrize("by_retry", [False, True])
+def test_of_several_calls_the_one_that_ended_the_task_is_named(
+    by_retry: bool, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A node catches the failure of a subgraph and calls it again, or a retry calls it; another node fails alike."""
+    calls = 0
+
+    def first(_: State) -> State:
+        if calls == 1:
+            raise TimeoutError("backend")
+        return {"log": ["first"]}
+
+    def second(_: State) -> State:
+        raise TimeoutError("backend")
+
+    graph = StateGraph(State).add_node("first", first).add_node("second", second)
+    inner = graph.add_edge(START, "first").add_edge("first", "second").compile()
+
+    def sub(state: State) -> Any:
+        nonlocal calls
+        calls += 1
+        with suppress(TimeoutError) if calls == 1 and not by_retry else nullcontext():
+            return inner.invoke(state)
+        return sub(state)
+
+    retry = RetryPolicy(max_attempts=2, initial_interval=0.01, retry_on=TimeoutError)
+    outer = StateGraph(State).add_node("sub", sub, retry_policy=retry if by_retry else None).add_edge(START, "sub")
+    with SqliteSaver.from_conn_string(str(path)) as saver, pytest.raises(TimeoutError):
+        outer.compile(checkpointer=saver).invoke({"log": []}, ON)
+    [thread] = view(capsys, path, "threads")["threads"]
+    assert [(one["node"], one["inside"]) for one in thread["errors"]] == [("sub", ["second"])]
 
 
 @task
