@@ -11,6 +11,7 @@ from typing import Any
 from ckpt_cli.errors import NotSupported, Refused, UsageError
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.rebuilt import is_unproven
+from ckpt_cli.history.reducers.reducer import PartlyUnfit
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
@@ -146,7 +147,7 @@ def _played(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome
 def _as_far_as_known(fold: Fold, chosen: Collection[str], unknown: dict[str, str], unfit: list[str]) -> Fold:
     """A fold that leaves a channel unchanged if no reducer is proven, and adds the reason to `unknown`.
 
-    It adds to `unfit` a channel whose proven reducer can't take the writes.
+    It adds to `unfit` a channel of which none of the reducers that fit the steps can take the writes.
     """
 
     def folded(channel: str, before: Any, writes: Sequence[Any]) -> Any:
@@ -156,7 +157,8 @@ def _as_far_as_known(fold: Fold, chosen: Collection[str], unknown: dict[str, str
             if channel in chosen:
                 raise
             unknown[channel] = error.message
-            unfit.extend([channel] if isinstance(error, UsageError) and channel not in unfit else [])
+            is_sure = isinstance(error, UsageError) and not isinstance(error.__cause__, PartlyUnfit)
+            unfit.extend([channel] if is_sure and channel not in unfit else [])
             return before
 
     return folded

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ckpt_cli.history.reducers.reducers import Evidence, TooManyWrites, Undecided, Unfit
+from ckpt_cli.history.reducers.reducer import PartlyUnfit, TooManyWrites, Undecided, Unfit
+from ckpt_cli.history.reducers.reducers import Evidence
 from ckpt_cli.values.same import same
 
 
@@ -14,8 +15,9 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
     There is none if no candidate takes several writes in one step, and there are several.
 
     Raises:
-        Undecided: what a candidate makes of these values isn't known; or one makes a value of them, another an error,
-            as a last value does of several writes (langgraph 1.2 ``channels/last_value.py: update``).
+        Undecided: what a candidate makes of these values isn't known; or one makes a value of several writes, another
+            an error, as a last value does (langgraph 1.2 ``channels/last_value.py: update``).
+        PartlyUnfit: a candidate can't take these values, another can.
         Unfit: no candidate can take these values. What a person types is no evidence against a reducer.
     """
     results: list[tuple[Evidence, Any]] = []
@@ -40,7 +42,7 @@ def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any])
             first = results[place][0]
             results[place] = (replace(first, equals=(*first.equals, evidence.reducer)), value)
     if unfit is not None:
-        raise Undecided(f"{results[0][0].reducer.name}, and {unfit}") if results else unfit
+        raise PartlyUnfit(f"{results[0][0].reducer.name}, and {unfit}") if results else unfit
     if results and refusing:
         raise Undecided(f"{results[0][0].reducer.name}, and {refusing[0]}")
     if len(results) == 1:

@@ -24,6 +24,10 @@ class Undecided(Unfit):
     """What a reducer makes of these values isn't known: the graph's own function decides it."""
 
 
+class PartlyUnfit(Unfit):
+    """Of several reducers that fit the steps, some can't take these values and others can."""
+
+
 class TooManyWrites(Unfit):
     """A reducer can't take several writes in one step, whatever their values."""
 
