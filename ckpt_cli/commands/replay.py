@@ -1,6 +1,6 @@
 """``ckpt replay``: applies a checkpoint's pending writes, or plays recorded steps again, one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 import typer
@@ -10,6 +10,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
+from ckpt_cli.history.tasks.passed_over import passed_over
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.model import NULL_TASK, CheckpointRow
@@ -131,13 +132,14 @@ def _commit(
 def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
     """The view of a checkpoint after its pending writes are applied; nothing is stored."""
     outcome, state = plans.compute_outcome(reader, row, named), reader.state(row.ref)
+    over = [] if outcome.tasks.consumed else passed_over(state)
     return ReplayView(
         row.thread_id,
         row.checkpoint_id,
         reader.short(row.thread_id)(row.checkpoint_id),
         state.step,
         outcome.tasks.consumed,
-        [_task(task, state, outcome.tasks) for task in outcome.tasks.all_tasks],
+        [_task(task, state, outcome.tasks, over) for task in outcome.tasks.all_tasks],
         differences(outcome.before, outcome.after),
         list(outcome.evidence),
         dict(outcome.unknown),
@@ -151,6 +153,7 @@ def run(reader: Reader, row: CheckpointRow, named: NamedReducers) -> ReplayView:
         outcome.unplayed,
         doubt=outcome.doubt,
         unproven=list(outcome.unproven),
+        passed_over=over,
         head=bool(row.ns) or row.checkpoint_id == reader.lineage(row.thread_id, row.ns).head,
     )
 
@@ -162,13 +165,14 @@ def _command(reader: Reader, row: CheckpointRow, state: State) -> list[WriteLine
     return [WriteLine(write.channel, write.value) for write in own]
 
 
-def _task(task: Task, state: State, snapshot: Snapshot) -> ReplayedTask:
+def _task(task: Task, state: State, snapshot: Snapshot, over: Collection[str]) -> ReplayedTask:
     finished = task.status is Status.FINISHED and task not in snapshot.handlers.values()
+    stays = task.status is Status.LEFT or task.id in snapshot.handlers or task.node in over
     writes = [WriteLine(w.channel, w.value) for w in task.writes if not is_control(w.channel, state)]
     return ReplayedTask(
         task.node,
         str(task.status),
-        not finished and not snapshot.consumed and task.status is not Status.LEFT and task.id not in snapshot.handlers,
+        not finished and not snapshot.consumed and not stays,
         task.error,
         [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],

@@ -66,6 +66,7 @@ class ReplayView(View):
         doubt: a sentence about the channels of which few steps show what they do; "" if there are none.
         unproven: the delta channels of which ``--commit`` stores the whole value, and needs the reducer, as nothing
             proves the value.
+        passed_over: the nodes of due tasks that a run from here doesn't start, though ``get_state`` lists them.
     """
 
     verb: ClassVar[str] = "replay"
@@ -91,6 +92,7 @@ class ReplayView(View):
     head: bool = True
     doubt: str = ""
     unproven: list[str] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
 
     @property
     def cut(self) -> str:

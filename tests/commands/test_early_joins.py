@@ -14,8 +14,10 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.replay import replay
 from ckpt_cli.commands.show import show
 from tests.commands.asking import at
+from tests.commands.test_left_alone import drawn
 
 SAYS = "the next run doesn't start wait, though it is due and get_state lists it: updated_channels lacks its join"
 JOIN = "join:left+right:wait"
@@ -76,8 +78,10 @@ def test_the_plan_and_show_say_so(words: list[str], tmp_path: Path, capsys: pyte
     thread_id = "copy" if "--to" in words else "t"
     view = at(path, show, thread_id)
     assert (view.next, view.passed_over) == (["left", "right", "wait"], ["wait"])
-    assert run(["show", thread_id, "-d", str(path)]) == 0
-    assert SAYS in " ".join(capsys.readouterr().out.split())
+    assert SAYS in " ".join(" ".join(drawn(view)).split())
+    replayed = at(path, replay, thread_id)
+    assert [task.node for task in replayed.tasks if task.again] == ["left", "right"]
+    assert SAYS.removeprefix("t") in " ".join(" ".join(drawn(replayed)).split())
     with SqliteSaver.from_conn_string(str(path)) as saver:
         app = agent(saver, ran)
         assert app.get_state(on(thread_id)).next == ("left", "right", "wait")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from ckpt_cli.history.tasks.passed_over import passed_over_words
 from ckpt_cli.history.tasks.task_names import counted, numbered
 from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
@@ -57,6 +58,8 @@ def _task(task: ReplayedTask, column: int, page: Page, view: ReplayView) -> Line
         if task.again
         else "not run again: its error handler runs"
         if task.status == "failed"
+        else "not started"
+        if task.status == "due"
         else "kept, not run again"
     )
     status = task_look(task.status, consumed=consumed).span
@@ -114,6 +117,9 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if view.head and (again or not view.unplayed):
         yield from _wrapped("", f"If resumed now: {_runs(view, again)}", page)
         yield from old_answers(view.old_answers, page)
+        if view.passed_over:
+            words = passed_over_words(view.passed_over)
+            yield from _wrapped("", f"{words[0].upper()}{words[1:]}.", page)
     elif not view.head:
         yield from _wrapped("", "This isn't the head: a run from here runs the whole step again.", page)
     if view.unplayed:
