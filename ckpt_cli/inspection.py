@@ -188,14 +188,14 @@ class Inspection:
                 yield from self._reader.states([ref])
 
     def returned(self) -> bool:
-        """Whether the task that called this subgraph has finished."""
+        """Whether the task that called this subgraph, or its ``@task``, has finished."""
         caller, ns = self.caller(), self._ref.ns
         if caller is None:
             return False
         if not (task_ids := calling_tasks(ns, caller.ns)):
             return self._has_finished(caller, calling_node(ns, caller.ns))
         written = self._reader.writes(caller, values=0)
-        return status_of([w for w in written if w.task_id == task_ids[0]]) is Status.FINISHED
+        return any(status_of([w for w in written if w.task_id == i]) is Status.FINISHED for i in task_ids)
 
     def _has_finished(self, ref: Ref, called_node: str) -> bool:
         try:

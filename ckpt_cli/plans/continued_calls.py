@@ -11,6 +11,7 @@ newest state, and the tasks that were due are dropped (``pregel/_loop.py: _first
 
 from itertools import chain, pairwise
 
+from ckpt_cli.history.state.channels import RETURN
 from ckpt_cli.history.tasks.nesting import caller_task, callers, calling_node, calling_tasks, levels, path
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.inspection import Inspection
@@ -37,10 +38,13 @@ class OuterTasks:
         self._by_id: dict[str | None, list[Task]] = {}
         for task in self.snapshot.tasks:
             self._by_id.setdefault(task.id, []).append(task)
+        self._returned = {write.task_id for write in reader.writes(outer, values=0) if write.channel == RETURN}
 
     def may_call(self, ns: str) -> bool:
         """Whether one may still run and continue this subgraph, or whether that isn't known."""
         tasks = calling_tasks(ns, self.ns)
+        if not self._returned.isdisjoint(tasks[1:]):
+            return False
         caller_id = tasks[0] if tasks else None
         some = [*self._by_id.get(caller_id, ()), *self._by_id.get(None, ())] if caller_id else self.snapshot.tasks
         called = calling_node(ns, self.ns)
@@ -94,11 +98,12 @@ def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | 
     if not ref.ns:
         return None
     way = _Way(reader, ref.thread_id, {} if outers is None else outers)
-    graphs = [ns for ns in way.to(ref.ns) if ns in way.stored]
+    graphs = way.to(ref.ns)
     for outer, inner in pairwise(graphs):
         tasks = way.tasks(outer)
-        if not tasks.may_call(inner):
-            return _reason(reader, tasks, way.head(inner), ref.ns)
+        if not tasks.may_call(inner) or inner not in way.stored:
+            stored = next(ns for ns in graphs[graphs.index(inner) :] if ns in way.stored)
+            return _reason(reader, tasks, inner, way.head(stored), ref.ns)
     return None
 
 
@@ -110,19 +115,24 @@ def why_not_newest(reader: Reader, ref: Ref) -> str | None:
     return f"a run continues {name} from its newest checkpoint, unless its config names this one"
 
 
-def _reason(reader: Reader, outer: OuterTasks, inner: Ref, asked: str) -> str:
-    """Why the graph above doesn't continue the subgraph with the head `inner`, and so not the one asked about in it."""
-    if memory := next((ns for ns in (inner.ns, asked) if not caller_task(ns)), None):
+def _reason(reader: Reader, outer: OuterTasks, inner: str, stored: Ref, asked: str) -> str:
+    """Why the graph above doesn't continue the subgraph `inner`, and so not the one asked about, which is in it.
+
+    `stored` is the head of `inner`, or of the next graph in it that is stored.
+    """
+    if memory := next((ns for ns in (inner, asked) if not caller_task(ns)), None):
         name = " › ".join(callers(memory))
         if any(task.status not in (Status.FINISHED, Status.LEFT) for task in outer.snapshot.tasks):
             return (
                 f"the next run doesn't begin with {name}: its next call starts anew, with the input added to this state"
             )
         return f"the call of {name} is over: its next call starts anew, with the input added to this state"
-    name = " › ".join(callers(inner.ns))
-    if Inspection(reader, inner).returned():
+    name = " › ".join(callers(inner))
+    if Inspection(reader, stored).returned():
         return f"the call of {name} is over, so the next run doesn't continue from there"
-    return f"the call of {name} is out of date: the thread's next run doesn't continue it"
+    if not outer.may_call(inner):
+        return f"the call of {name} is out of date: the thread's next run doesn't continue it"
+    return f"no checkpoint of {name} is stored, as with checkpointer=False: the next run begins it anew"
 
 
 def _may_call(task: Task, called: str, caller_id: str | None) -> bool:

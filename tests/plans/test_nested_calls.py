@@ -3,12 +3,13 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -75,7 +76,8 @@ class Bench(NamedTuple):
         plan = self.ckpt(*CHANGES[change], "--ns", ns, "--yes")
         shown, notes = self.ckpt("show", "t", "--ns", ns), " ".join(plan["notes"])
         self.ran.clear()
-        graph.invoke(None, on("t"))
+        with suppress(KeyError):
+            graph.invoke(None, on("t"))
         ran = [name for name in self.ran if name in INNER]
         assert (bool(ran) and ran[0] != "i1") == goes_on
         if goes_on:
@@ -153,3 +155,59 @@ def test_its_question_and_answer(bench: Bench) -> None:
     assert [task["status"] for task in bench.ckpt("show", "t", "--ns", now)["tasks"]] == ["answered"]
     graph.invoke(None, on("t"))
     assert graph.get_state(on("t")).values["log"][-4:] == ["i3", "yes", "z", "z"]
+
+
+def in_a_call(bench: Bench, kind: str) -> Graph:
+    """A node that calls a subgraph in a ``@task``, and perhaps the subgraph itself before; it may ask afterwards."""
+    inner, other = bench.inner(kind, None), bench.inner("", None)
+
+    @task
+    def call(given: dict[str, Any]) -> Any:
+        return inner.invoke(given)
+
+    def node(state: Any) -> Any:
+        if "second" in kind:
+            other.invoke({"log": ["first"]})
+        called = call({"log": ["called"]}).result()
+        return {"log": [*called["log"][-1:], *([interrupt("later?")] if "waits" in kind else [])]}
+
+    return bench.around(node, "sub", bench.saver)
+
+
+CALLED = ["done", "asks", "fails", "asks second", "done second", "asks updated", "done waits"]
+
+
+@pytest.mark.parametrize("change", ["fork", "update"])
+@pytest.mark.parametrize("kind", CALLED)
+def test_a_subgraph_that_a_task_function_called(bench: Bench, kind: str, change: str) -> None:
+    """A run continues it if its node runs again and the ``@task`` has not returned."""
+    graph = in_a_call(bench, kind)
+    with suppress(KeyError):
+        graph.invoke({"log": ["in"]}, on("t"))
+    if "updated" in kind:
+        graph.update_state(on("t"), {"log": ["other"]}, as_node="a")
+    (ns,) = [ns for ns in bench.namespaces() if "|call:" in ns]
+    goes_on = kind in ("asks", "fails", "asks second")
+    why = "the call of sub › call is " + ("out of date" if "updated" in kind else "over")
+    shown = bench.must_tell_the_truth(graph, ns, change, goes_on=goes_on, why=why)
+    assert why in shown or shown == ("due" if goes_on else "left")
+
+
+@pytest.mark.parametrize("change", ["fork", "update"])
+@pytest.mark.parametrize("kind", ["asks", "done waits", "asks memory", "done"])
+@pytest.mark.parametrize("is_node", [True, False])
+def test_a_subgraph_inside_a_graph_that_stores_nothing(bench: Bench, kind: str, change: str, is_node: bool) -> None:
+    """No run continues it: the graph with ``checkpointer=False`` around it begins anew."""
+    hidden = bench.around(bench.inner(kind, True if "memory" in kind else None), "inner", saver=False)
+
+    def node(state: Any) -> Any:
+        log = hidden.invoke({"log": ["in"]})["log"]
+        return {"log": [*log, *([interrupt("later?")] if "waits" in kind else [])]}
+
+    graph = bench.around(hidden if is_node else node, "sub", bench.saver)
+    graph.invoke({"log": ["in"]}, on("t"))
+    why = "no checkpoint of sub is stored, as with checkpointer=False: the next run begins it anew"
+    why = "its next call starts anew" if "memory" in kind else why
+    why = "is over" if kind == "done" or ("waits" in kind and is_node) else why
+    shown = bench.must_tell_the_truth(graph, bench.namespaces()[0], change, goes_on=False, why=why)
+    assert why in shown or shown == "left"
