@@ -6,20 +6,19 @@ checkpoint itself, and the subgraphs that its tasks called. With them, the copy 
 is a hash of the checkpoint's id and namespace, not of the thread's id, so finished tasks and questions are found again.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers.delta import COUNTERS
-from ckpt_cli.history.tasks.nesting import caller_task
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.layouts import must_have_metadata, named, parents_of
+from ckpt_cli.layouts import must_have_metadata
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref, Seen
 from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans.command_lines import command_at
+from ckpt_cli.plans.copied_checkpoints import CopiedIds, find_copied
 from ckpt_cli.plans.delta_snapshots import describe_lost, stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint, read_origin
@@ -37,9 +36,6 @@ from ckpt_cli.plans.wording import (
 )
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.same import same
-
-CopiedIds = dict[str, set[str]]
-"""Namespace to the ids of the checkpoints that are copied."""
 
 
 def plan(
@@ -66,7 +62,7 @@ def plan(
         Refused: the thread exists already, or the value of a delta channel of a shallow copy isn't known.
     """
     _must_be_free(reader, row, to, [*["--shallow"] * shallow, *["--with-pending"] * pending, *changes.options])
-    copied = {"": {row.checkpoint_id}} if shallow else _find_copied(reader, row, pending=pending)
+    copied = {"": {row.checkpoint_id}} if shallow else find_copied(reader, row, pending=pending)
     rename = _Rename(reader, row.thread_id, to, changes)
     without = None if pending else row
     records = (_copy_alone(reader, row, rename),) if shallow else tuple(_copy_records(reader, copied, rename, without))
@@ -86,6 +82,7 @@ def plan(
         notes=(
             *_describe_pending(reader, row, snapshot, memories, shallow=shallow, pending=pending),
             *memory_notes,
+            *(() if shallow else _describe_memories_left(reader, row, memories, short)),
             *_describe_call_left_behind(snapshot, () if pending else memories),
             *describe_lost(reader, row.ref),
             *changes.describe(reader.state(row.ref).metadata),
@@ -160,42 +157,15 @@ def _describe_memories(
     return describe_memories(reader, row, snapshot, memories, short, bound, checkpoint="that checkpoint")
 
 
-def _find_copied(reader: Reader, row: CheckpointRow, *, pending: bool) -> CopiedIds:
-    """The checkpoint, its ancestors, and the checkpoints of subgraphs that tasks of these ancestors called.
-
-    With `pending`, the subgraphs that the tasks of the checkpoint itself called belong to them too.
-    """
-    line = set(reader.lineage(row.thread_id).line(row.checkpoint_id))
-    callers = line if pending else line - {row.checkpoint_id}
-    copied: CopiedIds = {"": callers}
-    ran = {write.task_id for write in reader.saver.writes(row.thread_id, "", callers, values=0)}
-    namespaces = {ns for ns in reader.saver.namespaces(row.thread_id) if ns}
-    for ns in sorted(namespaces, key=lambda ns: (ns.count("|"), ns)):
-        lineage = reader.lineage(row.thread_id, ns)
-        all_metadata = reader.saver.metadata([Ref(row.thread_id, ns, i) for i in lineage.rows])
-        called = {
-            ref.checkpoint_id
-            for ref, payload in all_metadata
-            if _was_called_by_copied(named(reader.value(payload)), ns, copied, ran, namespaces)
-        }
-        if called:
-            copied[ns] = {ancestor for checkpoint_id in called for ancestor in lineage.line(checkpoint_id)}
-            ran |= {write.task_id for write in reader.saver.writes(row.thread_id, ns, copied[ns], values=0)}
-    return {**copied, "": line}
-
-
-def _was_called_by_copied(
-    metadata: Mapping[str, Any], ns: str, copied: CopiedIds, ran: set[str], namespaces: Collection[str]
-) -> bool:
-    """Whether a task of a copied checkpoint called this subgraph. Without recorded parents, the task id shows this.
-
-    Recorded parents name a ``@task`` that called it too, beside the checkpoint from which that started.
-    """
-    parents = parents_of(metadata)
-    if not parents:
-        return caller_task(ns) in ran
-    graphs = {space: parent for space, parent in parents.items() if not space or space in namespaces}
-    return all(parent in copied.get(space, ()) for space, parent in graphs.items())
+def _describe_memories_left(reader: Reader, row: CheckpointRow, memories: Memories, short: ShortIds) -> Iterator[str]:
+    """Lines about the subgraphs whose own memory is newer in the thread itself, as steps that aren't copied made it."""
+    for nodes, memory in find_memories(reader, row).items():
+        copied, original = memories.get(nodes), f"{row.thread_id} goes on from {short(memory.newest.checkpoint_id)}"
+        if copied is None:
+            yield f"{memory.newest.ns} has its own memory: the copy begins without it, {original}"
+        elif copied.newest != memory.newest:
+            newest = short(copied.newest.checkpoint_id)
+            yield f"{memory.newest.ns} has its own memory: the copy goes on from {newest}, {original}"
 
 
 def _copy_records(
