@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt, UsageError
 from ckpt_cli.history.diff.diff import differences
@@ -216,31 +217,35 @@ class Player:
         if step.before is None or step.after is None:
             return Judgement(Verdict.UNKNOWN, step.doubt)
         is_input = step.state is not None and step.state.source == "input"
-        written = {} if is_input else step.written
-        moved, rebuilt, by_command = step.moved, step.rebuilt, step.by_command
-        judgement = judge(
+        judgement = self._compare(step, {} if is_input else step.written)
+        if judgement.verdict is Verdict.AGREES:
+            return judgement
+        doubt = step.doubt or self._late_doubt(step)
+        return judgement._replace(verdict=Verdict.UNKNOWN, why=doubt) if doubt else judgement
+
+    def _compare(self, step: WalkedStep, written: Mapping[str, list[Any]]) -> Judgement:
+        return judge(
             step.began,
             step.made,
             written,
             self.reducers,
-            moved=moved,
-            rebuilt=rebuilt,
-            by_command=by_command,
+            moved=step.moved,
+            rebuilt=step.rebuilt,
+            by_command=step.by_command,
             kept=step.kept,
             early=step.came_early,
             ended=step.ended,
             learned=self._went_on.get(step.ref, {}),
         )
-        if judgement.verdict is Verdict.AGREES:
-            return judgement
-        doubt = step.doubt or self._late_doubt(step)
-        return judgement._replace(verdict=Verdict.UNKNOWN, why=doubt) if doubt else judgement
 
     def _late_doubt(self, step: WalkedStep) -> str:
         """A reason why the writes may not explain the state; "" if there is none. Needed only if they don't."""
         tasks = step.by_task
         if step.task_doubt:
             return step.task_doubt
+        for why, written in step.without_sends:
+            if self._compare(step, written).verdict in (Verdict.AGREES, Verdict.UNKNOWN):
+                return why
         if step.ordered or len(tasks) < 2 or step.before is None or step.after is None:
             return ""
         if in_another_order(step.began, step.made, tasks, self.reducers, step.by_command):

@@ -62,6 +62,7 @@ class _Shown(NamedTuple):
     Attributes:
         doubt: why the writes may not explain the value; "" if there is no reason.
         otherwise: the bits of the reducers that explain the value if the tasks' writes are applied in another order.
+        without: why tasks of Sends may have been left out, each with the bits of the reducers that explain it then.
         is_unreadable: whether a part of the values can't be decoded.
         cause: the kind of a fault in how the value is stored, which explains that it is another one.
         is_said: whether a fault of its own says so.
@@ -71,6 +72,7 @@ class _Shown(NamedTuple):
     facts: ChannelFacts
     doubt: str
     otherwise: int = 0
+    without: tuple[tuple[str, int], ...] = ()
     is_unreadable: bool = False
     cause: Kind | None = None
     is_said: bool = False
@@ -81,6 +83,7 @@ class _Part(NamedTuple):
 
     Attributes:
         tasks: the writes of each task, if the order of the tasks isn't recorded.
+        without: `WalkedStep.without_sends`.
     """
 
     channel: str
@@ -88,6 +91,7 @@ class _Part(NamedTuple):
     doubt: str
     cause: Kind | None
     tasks: Sequence[Mapping[str, list[Any]]]
+    without: Sequence[tuple[str, Mapping[str, list[Any]]]] = ()
 
 
 class Place(NamedTuple):
@@ -154,7 +158,7 @@ class VerifiedSteps:
         blobless = step.state.blobless if step.state is not None else frozenset()
         before, after, touched = step.began, step.made, {*written, *by_command, *moved}
         yield from (_Shown(channel, ChannelFacts(Change.EARLY), doubt) for channel in step.came_early)
-        channels = dict.fromkeys([*before, *after, *written, *by_command])
+        channels, without = dict.fromkeys([*before, *after, *written, *by_command]), step.without_sends
         self.reducers.channels.update(channels)
         for channel in channels:
             is_same = channel not in touched and untouched(before.get(channel, ABSENT), after.get(channel, ABSENT))
@@ -167,7 +171,7 @@ class VerifiedSteps:
             gone = part.moved and part.after is ABSENT and channel in blobless
             cause = Kind.BLOB_GONE if gone else Kind.BLOB_SHARED if channel in shared else None
             tasks = step.by_task if channel in unordered else []
-            yield from self._channel(_Part(channel, part, doubt, cause, tasks), fits.get(channel))
+            yield from self._channel(_Part(channel, part, doubt, cause, tasks, without), fits.get(channel))
 
     def _channel(self, one: _Part, fits: int | None) -> Iterator[_Shown]:
         channel, part = one.channel, one.step
@@ -178,12 +182,13 @@ class VerifiedSteps:
         facts = channel_facts(part, [] if named is None else [named], fits, learned=learned)
         if facts is None:
             return
+        without = tuple(_without_sends(one)) if one.without else ()
         if facts.fits and not one.tasks and one.cause is None:
-            yield _Shown(channel, facts, one.doubt)
+            yield _Shown(channel, facts, one.doubt, without=without)
             return
         otherwise = _in_other_orders(channel, part, one.tasks) if one.tasks else 0
         values = (part.before, part.after, *part.writes, *part.command)
-        yield _Shown(channel, facts, one.doubt, otherwise, any(map(unreadable, values)), one.cause)
+        yield _Shown(channel, facts, one.doubt, otherwise, without, any(map(unreadable, values)), one.cause)
 
     def _bits(self, channel: str, part: ChannelStep) -> int:
         """The bits of the reducers that explain a step from which nothing is learned."""
@@ -255,13 +260,14 @@ class VerifiedSteps:
         if verdict is Verdict.DIFFERS and one.channel in self.reducers.named and one.channel in self.of_outer:
             verdict, why = Verdict.SUSPECT, why + _OUTER
         doubt = one.doubt or (UNORDERED if self._fits(one.channel, one.otherwise) else "")
+        doubt = doubt or next((why for why, bits in one.without if self._fits(one.channel, bits)), "")
         if doubt:
             return Fault(Kind.NOT_COMPARED, Verdict.UNKNOWN, one.channel, doubt)
         kind, why = (one.cause, why + _CAUSES[one.cause]) if one.cause else (_KINDS[one.facts.change], why)
         return Fault(kind, Verdict.UNKNOWN if one.is_unreadable else verdict, one.channel, why)
 
     def _fits(self, channel: str, bits: int) -> bool:
-        return bits == _ALL or any(bits & BITS[reducer.name] for reducer in self.reducers.of(channel))
+        return bits == _ALL or any(bits & BITS[reducer.name] for reducer in self.reducers.tried(channel))
 
 
 def _is_gone(one: _Shown | Fault, said: Collection[str]) -> TypeGuard[_Shown]:
@@ -272,6 +278,14 @@ def _counts(fault: Fault) -> bool:
     """Whether a fault decides the verdict on its step: what is merely gone beside it doesn't."""
     kinds = (Kind.NOT_COMPARED, *_KINDS.values(), *_CAUSES)
     return fault.verdict is not Verdict.UNKNOWN or fault.kind in kinds
+
+
+def _without_sends(one: _Part) -> Iterator[tuple[str, int]]:
+    """The bits of the reducers that explain a value without what tasks of Sends wrote to it; see `_Shown.without`."""
+    for why, written in one.without:
+        if len(rest := written.get(one.channel, [])) < len(one.step.writes):
+            part = one.step._replace(writes=rest)
+            yield why, sum(BITS[reducer.name] for reducer in REDUCERS if explains(reducer, part))
 
 
 def _in_other_orders(channel: str, part: ChannelStep, by_task: Sequence[Mapping[str, list[Any]]]) -> int:

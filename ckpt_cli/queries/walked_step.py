@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, is_control
+from ckpt_cli.history.tasks.left_out_sends import possibly_left_out
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.node_writes import count_sends
 from ckpt_cli.values.same import same
@@ -132,6 +133,22 @@ class WalkedStep(NamedTuple):
     def written(self) -> dict[str, list[Any]]:
         """The values that the step wrote to each of the user's channels."""
         return self._values(write for write in self.writes if not write.by_command)
+
+    @property
+    def without_sends(self) -> list[tuple[str, dict[str, list[Any]]]]:
+        """What may be missing of `written`, if a deployment lacked the nodes of some Sends: why, and what is left.
+
+        Nothing proves it; it is only asked for where the writes don't explain the state.
+        """
+        if not self.by_run or self.state is None or self.parent is None:
+            return []
+        return [
+            (
+                f"a deployment without node {gone} leaves out what its tasks had written, and the value is as without",
+                self._values(w for w in self.writes if not w.by_command and w.task not in tasks),
+            )
+            for gone, tasks in possibly_left_out(self.state, self.parent, self.stored)
+        ]
 
     @property
     def by_command(self) -> dict[str, list[Any]]:

@@ -4,7 +4,7 @@ langgraph 0.0 stored no writes, and up to 0.0.48 no outputs in metadata. When a 
 that its triggers have at that moment (0.0.48 ``pregel/__init__.py: _apply_writes``).
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ckpt_cli.history.state.channels import (
     BRANCH_TO,
@@ -17,6 +17,7 @@ from ckpt_cli.history.state.channels import (
     order,
     target_in,
 )
+from ckpt_cli.history.tasks.left_out_sends import left_out_sends
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.values.state import State, TaskWrite, Version
 from ckpt_cli.values.well_known_types import items
@@ -53,12 +54,13 @@ def pulled_by_seen(state: State, before: State | None) -> dict[str, int]:
     return {START: 1} if START in ran else ran
 
 
-def left_out(state: State, before: State, stored: Iterable[TaskWrite]) -> set[tuple[str, str]]:
+def left_out(state: State, before: State, stored: Sequence[TaskWrite]) -> set[tuple[str, str]]:
     """Task and channel of the writes of tasks that finished, and then weren't among those of the step.
 
     A deployment may lack the node: the next run drops such a task, and applies nothing of it (langgraph 1.2
     ``pregel/_algo.py: prepare_next_tasks``). The node hasn't seen what triggered the task then, as each task of a step
-    has. A delta channel's writes aren't left out: its value is made of all that are stored.
+    has; tasks of Sends see nothing (`left_out_sends`). A delta channel's writes aren't left out: its value is made of
+    all that are stored.
 
     Args:
         state: the checkpoint that a run made of the step.
@@ -69,6 +71,7 @@ def left_out(state: State, before: State, stored: Iterable[TaskWrite]) -> set[tu
         return set()
     pulls = {write.task_id: pulled(write.row.task_path) for write in stored if write.channel not in CONTROL_WRITES}
     absent = {task_id for task_id, node in pulls.items() if node is not None and _was_left_out(node, state, before)}
+    absent |= left_out_sends(state, before, stored)
     deltas = missing(state) if absent else ()
     return {(w.task_id, w.channel) for w in stored if w.task_id in absent and w.channel not in deltas}
 
