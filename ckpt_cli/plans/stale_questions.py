@@ -60,11 +60,15 @@ class ChangedSubgraphs:
         return last
 
     def is_unrecorded(self, asked_id: str, source: AskedQuestion) -> bool:
-        """Whether no checkpoint of the graph that asked is stored; the task around it takes no answer for it.
+        """Whether no checkpoint of the graph that asked, or of one around it, is stored; so no task takes the answer.
 
-        A subgraph that is compiled with ``checkpointer=False`` stores none, and begins anew in each run.
+        A subgraph that is compiled with ``checkpointer=False`` stores none, and begins anew in each run. The subgraphs
+        that it calls store theirs, but in each run in another namespace.
         """
         row = source.write.row
+        stored = {"", *self._reader.namespaces(self._thread_id)}
+        if any(ns not in stored for ns, _ in Inspection(self._reader, row.ref).around()):
+            return True
         (name, inside), called = self._callers(row.ref).get(row.task_id, (None, row.ns)), self._called(row.ns)
         if name is None or asked_id in _own_ids(inside, name, row.task_id, len(source.answers)):
             return False
@@ -128,7 +132,8 @@ def must_be_alone(reader: Reader, ref: Ref, named: str, waiting: int) -> None:
         Refused: another task may ask a question first, or an earlier question was answered.
     """
     what = f"{named} was asked inside a graph of which no checkpoint is stored, as with checkpointer=False, and"
-    if waiting > 1 or any(_count_unfinished(reader, ref.thread_id, ns) > 1 for ns in levels(ref.ns)):
+    graphs = {"", *reader.namespaces(ref.thread_id)}.intersection(levels(ref.ns))
+    if waiting > 1 or any(_count_unfinished(reader, ref.thread_id, ns) > 1 for ns in graphs):
         hint = "LangGraph gives such a graph an answer only where one question waits: let it have a checkpointer"
         raise Refused(f"{what} the next run may ask another question first; nothing was written", hint=hint)
     head = reader.head(ref.thread_id).ref

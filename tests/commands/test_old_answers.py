@@ -19,7 +19,7 @@ from ckpt_cli.parameters.statuses import StatusOption
 from tests.commands.asking import look
 from tests.commands.listing import threads
 from tests.commands.test_answers import THREAD, Asked, asked
-from tests.graphs.building import Log, on
+from tests.graphs.building import Log, line, on
 
 __all__ = ["asked"]
 
@@ -111,4 +111,26 @@ def test_a_question_of_a_graph_that_stores_nothing(calls: int, asked: Asked) -> 
         before = asked.rows()
     for words in (["--value", "yes", "-i", asked.ids()[0]], ["--value", "yes", "--answer-all"]):
         assert "no checkpoint is stored" in asked.ckpt(*words, "--yes", code=7)["message"]
+    assert asked.rows() == before
+
+
+@pytest.mark.parametrize("is_node", [True, False])
+@pytest.mark.parametrize("memory", [None, True])
+def test_a_question_of_a_subgraph_in_a_graph_that_stores_nothing(
+    is_node: bool, memory: bool | None, asked: Asked
+) -> None:
+    """No run continues that subgraph, so the next run's first question takes the answer; a second one is refused."""
+
+    def build(saver: Any) -> Any:
+        inner = line(memory, "look", "ask", schema=Log, nodes={"ask": asks_twice})
+        hidden = line(False, "desk", schema=Log, nodes={"desk": inner})
+        return line(
+            saver, "sub", schema=Log, nodes={"sub": hidden if is_node else lambda _: hidden.invoke({"log": []})}
+        )
+
+    asked.start(build, {"log": []})
+    assert any("begins anew" in note for note in asked.answer("--value", "one")["notes"])
+    assert [one.value for one in asked.go_on()["__interrupt__"]] == ["second?"]
+    before = asked.rows()
+    assert "asks its earlier question again" in asked.ckpt("--value", "two", "--yes", code=7)["message"]
     assert asked.rows() == before
