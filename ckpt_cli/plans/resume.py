@@ -25,7 +25,7 @@ from ckpt_cli.plans.answer_values import Answer, answer_value, answered_question
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.next_questions import describe_next
 from ckpt_cli.plans.open_questions import Question, describe_question, name_of, nothing_waits, questions
-from ckpt_cli.plans.stale_questions import ChangedSubgraphs, must_be_alone, must_be_first
+from ckpt_cli.plans.stale_questions import UNRECORDED, ChangedSubgraphs, must_be_alone, must_be_first
 from ckpt_cli.plans.wording import describe_handlers, recently_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -64,9 +64,9 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     chosen = [(question, answer_value(question, answer, change.notes)) for question, answer in answered_by]
     for question, value in chosen:
         change.notes += _asked_and_answered(question, value)
-        if question.source is not None and changed_subgraphs.is_unrecorded(question.id or "", question.source):
-            must_be_alone(reader, question.source.write.row.ref, describe_question(question), len(waiting))
-            _record_for_anew(reader, head, value, change)
+        if question.source is not None and (why := changed_subgraphs.why_nowhere(question.id or "", question.source)):
+            must_be_alone(reader, question.source.write.row.ref, describe_question(question), len(waiting), why)
+            _record_for_anew(reader, head, value, change, why)
             continue
         changed = changed_subgraphs.find(question.id or "", question.source) if question.source else None
         _record(reader, head, question, value, changed, change)
@@ -182,13 +182,12 @@ def _record_first(reader: Reader, head: Ref, question: Question, value: Any, ns:
     )
 
 
-def _record_for_anew(reader: Reader, head: Ref, value: Any, change: _Change) -> None:
-    """Record the answer to a question of a graph that stores nothing, for the first question that the next run asks."""
+def _record_for_anew(reader: Reader, head: Ref, value: Any, change: _Change, why: str) -> None:
+    """Record the answer to a question whose task no run continues, for the first question that the next run asks."""
     _record_without_id(reader, head, value, change)
-    change.notes.append(
-        "it was asked inside a graph of which no checkpoint is stored, as with checkpointer=False: that graph begins "
-        "anew, and the first question that it asks gets this answer"
-    )
+    anew = ": that graph begins anew, and the first question that it asks gets this answer"
+    gets = anew if why == UNRECORDED else ": the first question of that run gets this answer"
+    change.notes.append(f"it {why}{gets}")
 
 
 def _answer_idx(asked_in: Write) -> int:

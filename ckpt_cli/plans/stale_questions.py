@@ -59,6 +59,12 @@ class ChangedSubgraphs:
         last: str = max(subgraphs)
         return last
 
+    def why_nowhere(self, asked_id: str, source: AskedQuestion) -> str:
+        """Why the task that asked isn't continued, so that it never finds its answer; "" if it is, or was changed."""
+        if self.is_unrecorded(asked_id, source):
+            return UNRECORDED
+        return LATER_CALL if self.is_of_later_call(source) else ""
+
     def is_unrecorded(self, asked_id: str, source: AskedQuestion) -> bool:
         """Whether no checkpoint of the graph that asked, or of one around it, is stored; so no task takes the answer.
 
@@ -73,6 +79,21 @@ class ChangedSubgraphs:
         if name is None or asked_id in _own_ids(inside, name, row.task_id, len(source.answers)):
             return False
         return f":{row.task_id}" not in called and name not in called
+
+    def is_of_later_call(self, source: AskedQuestion) -> bool:
+        """Whether the task had called the subgraph before, and that call failed or stopped; the next run continues it.
+
+        A task numbers its calls, a retry goes on counting, and the next run begins with the first number again
+        (langgraph 1.2 ``pregel/_loop.py: __init__``, ``subgraph_counter``).
+        """
+        stored = {*self._reader.namespaces(self._thread_id)}
+        earlier = [one for ns in levels(source.write.row.ns) for one in _earlier_calls(ns) if one in stored]
+        heads = (self._reader.head(self._thread_id, one).ref for one in earlier)
+        return any({Status.FAILED, Status.UNFINISHED} & {*self._statuses(ref)} for ref in heads)
+
+    def _statuses(self, ref: Ref) -> list[Status]:
+        statuses = Inspection(self._reader, ref).snapshot().statuses
+        return [] if Status.WAITING in statuses else statuses
 
     def why_past(self, asked_id: str, ns: str) -> str:
         """Why the next run doesn't come to a question of this changed subgraph again; "" if it may."""
@@ -125,13 +146,23 @@ def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waitin
         )
 
 
-def must_be_alone(reader: Reader, ref: Ref, named: str, waiting: int) -> None:
-    """Check that the next run asks no question before this one, which a task of `ref` passed on and no graph recorded.
+def _earlier_calls(ns: str) -> list[str]:
+    """The namespaces of the calls of a subgraph that the same task made before: ``n:T`` and ``n:T|1`` of ``n:T|2``."""
+    first, _, number = ns.rpartition("|")
+    return [first, *(f"{first}|{other}" for other in range(1, int(number)))] if number.isdecimal() and first else []
+
+
+UNRECORDED = "was asked inside a graph of which no checkpoint is stored, as with checkpointer=False"
+LATER_CALL = "was asked in a later call of its subgraph, and the next run continues an earlier one, which didn't finish"
+
+
+def must_be_alone(reader: Reader, ref: Ref, named: str, waiting: int, why: str = UNRECORDED) -> None:
+    """Check that the next run asks no question before this one, whose task no run continues; `why` says so.
 
     Raises:
         Refused: another task may ask a question first, or an earlier question was answered.
     """
-    what = f"{named} was asked inside a graph of which no checkpoint is stored, as with checkpointer=False, and"
+    what = f"{named} {why}, and"
     graphs = {"", *reader.namespaces(ref.thread_id)}.intersection(levels(ref.ns))
     if waiting > 1 or any(_count_unfinished(reader, ref.thread_id, ns) > 1 for ns in graphs):
         hint = "LangGraph gives such a graph an answer only where one question waits: let it have a checkpointer"
