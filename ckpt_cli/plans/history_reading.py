@@ -1,14 +1,16 @@
 """Reads the steps of one thread into a `ThreadHistory`, in pages, in one pass."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.state.channels import ERROR_SOURCE
 from ckpt_cli.history.tasks.seen_nodes import left_out
-from ckpt_cli.history.tasks.write_makers import is_update
+from ckpt_cli.history.tasks.write_makers import is_command, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
+from ckpt_cli.plans.early_lists import EarlyLists
 from ckpt_cli.plans.node_writes import node_writes
 from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.reading import Reader
@@ -37,7 +39,7 @@ def read_history(
         counted: checkpoints whose steps were counted already in a copy of this thread.
     """
     size, stored = page or max(reader.saver.page, _READ_TOGETHER), dict[str, list[TaskWrite]]()
-    ids = list(reader.lineage(thread_id, ns).rows)
+    ids, early = list(reader.lineage(thread_id, ns).rows), EarlyLists(reader)
     for start in range(0, len(ids), size):
         page_ids = ids[start : start + size]
         reader.saver.expect([Ref(thread_id, ns, checkpoint_id) for checkpoint_id in page_ids])
@@ -49,7 +51,7 @@ def read_history(
                 child = reader.state(Ref(thread_id, ns, checkpoint_id))
                 history.add_checkpoint(child)
                 if checkpoint_id not in counted:
-                    _add_step(reader, history, child, stored)
+                    _add_step(reader, history, child, stored, early)
                     if stored[checkpoint_id] and not reader.lineage(thread_id, ns).children.get(checkpoint_id):
                         writes = node_writes(reader, child.ref, stored[checkpoint_id])
                         history.add_tasks(child, writes)
@@ -57,11 +59,14 @@ def read_history(
     return history
 
 
-def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapping[str, list[TaskWrite]]) -> None:
+def _add_step(
+    reader: Reader, history: ThreadHistory, child: State, stored: Mapping[str, list[TaskWrite]], early: EarlyLists
+) -> None:
     thread_id, ns, own_id = child.ref
     lineage = reader.lineage(thread_id, ns)
     parent_id = lineage.parent(own_id)
     if parent_id is None:
+        early.around(None, child, {}, stored)
         return
     is_first = lineage.children[parent_id][0] == own_id
     if not is_first and child.source != "update":
@@ -69,7 +74,7 @@ def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapp
     own = stored.get(parent_id)
     own = reader.writes(Ref(thread_id, ns, parent_id)) if own is None else own
     is_run = is_first and child.source == "loop" and Inspection(reader, child.ref).grown(child)
-    if not own and not is_run:
+    if not own and not is_run and child.source != "input":
         return
     parent = reader.state(Ref(thread_id, ns, parent_id))
     updates = [write for write in own if is_update(write)] if child.source == "update" else []
@@ -80,14 +85,23 @@ def _add_step(reader: Reader, history: ThreadHistory, child: State, stored: Mapp
         absent = left_out(child, parent, own) if is_run else set()
         writes = node_writes(reader, parent.ref, [w for w in own if (w.task_id, w.channel) not in absent])
         is_handled = any(w.channel == ERROR_SOURCE for _, w in writes)  # handlers decide which writes count
+        lists = early.around(parent, child, _by_channel(writes) if is_run else {}, stored)
         if is_run and not is_handled:
-            history.add_step(parent, child, writes)
+            history.add_step(parent, child, writes, *lists)
         else:
             history.add_tasks(parent, writes)
             if is_run:
                 history.add_routes(parent, writes)
     if is_only_update and len(updates) == len(own):
         history.add_update(parent, child, own)
+
+
+def _by_channel(writes: Sequence[tuple[str | None, TaskWrite]]) -> dict[str, list[Any]]:
+    values: dict[str, list[Any]] = {}
+    for _, write in writes:
+        if not is_command(write):
+            values.setdefault(write.channel, []).append(write.value)
+    return values
 
 
 def _is_only_update(reader: Reader, child: State, parent_id: str) -> bool:

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.agreement import is_empty
@@ -33,6 +35,8 @@ from ckpt_cli.values.state import State, TaskWrite
 
 Route = tuple[tuple[str, str], ...]
 """The writes of a task to control channels, each with its value or, for a Send, with the called node."""
+
+NO_LISTS: Mapping[str, Any] = MappingProxyType({})
 
 _NOT_APPLIED = CONTROL_WRITES | {RETURN}
 
@@ -112,8 +116,23 @@ class ThreadHistory:
             return None if node in self.deferred else False
         return True if node in self.deferred else None
 
-    def add_step(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
-        """Add a recorded step; `writes` are the writes that made it in order, each with the node of its task."""
+    def add_step(
+        self,
+        parent: State,
+        child: State,
+        writes: Collection[tuple[str | None, TaskWrite]],
+        early_before: Mapping[str, Any] = NO_LISTS,
+        early: Mapping[str, Any] = NO_LISTS,
+    ) -> None:
+        """Add a recorded step.
+
+        Args:
+            parent: the state in which it began.
+            child: the state that it made.
+            writes: the writes that made it in order, each with the node of its task.
+            early_before: the lists in the parent that have items of later steps, without them; see `early_values`.
+            early: those in the child.
+        """
         by_channel: dict[str, list[TaskWrite]] = {}
         by_command: dict[str, list[TaskWrite]] = {}
         for _, write in writes:
@@ -124,7 +143,9 @@ class ThreadHistory:
                 by_channel.setdefault(write.channel, []).append(write)
         self.add_tasks(parent, writes)
         self.add_routes(parent, writes)
-        self._tally(parent, child, by_channel, by_command)
+        began = parent._replace(values={**parent.values, **early_before}) if early_before else parent
+        made = child._replace(values={**child.values, **early}) if early else child
+        self._tally(began, made, by_channel, by_command)
 
     def add_tasks(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the nodes and channels of tasks that started at a checkpoint, whether or not their step ended."""
