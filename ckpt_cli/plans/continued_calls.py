@@ -40,12 +40,18 @@ class OuterTasks:
             self._by_id.setdefault(task.id, []).append(task)
         self._returned = {write.task_id for write in reader.writes(outer, values=0) if write.channel == RETURN}
 
+    def handles(self, ns: str) -> bool:
+        """Whether the task that called this subgraph failed, and has an error handler, so that it doesn't run again."""
+        return any(task_id in self.snapshot.handlers for task_id in calling_tasks(ns, self.ns)[:1])
+
     def may_call(self, ns: str) -> bool:
         """Whether one may still run and continue this subgraph, or whether that isn't known."""
         tasks = calling_tasks(ns, self.ns)
         if not self._returned.isdisjoint(tasks[1:]):
             return False
         caller_id = tasks[0] if tasks else None
+        if (handler := self.snapshot.handlers.get(caller_id or "")) is not None:
+            return handler.status is not Status.FINISHED and handler.id in (None, *tasks[1:])
         some = [*self._by_id.get(caller_id, ()), *self._by_id.get(None, ())] if caller_id else self.snapshot.tasks
         called = calling_node(ns, self.ns)
         return not self.snapshot.complete or any(_may_call(task, called, caller_id) for task in some)
@@ -128,7 +134,7 @@ def _reason(reader: Reader, outer: OuterTasks, inner: str, stored: Ref, asked: s
             )
         return f"the call of {name} is over: its next call starts anew, with the input added to this state"
     name = " › ".join(callers(inner))
-    if Inspection(reader, stored).returned():
+    if Inspection(reader, stored).returned() or outer.handles(inner):
         return f"the call of {name} is over, so the next run doesn't continue from there"
     if not outer.may_call(inner):
         return f"the call of {name} is out of date: the thread's next run doesn't continue it"

@@ -44,7 +44,7 @@ class ChangedSubgraphs:
     def find(self, asked_id: str, source: AskedQuestion) -> str | None:
         """The namespace of the subgraph that asked a question and was changed later; None if none was changed."""
         row = source.write.row
-        for ns in levels(row.ns):
+        for ns in (*(outer for outer, _ in Inspection(self._reader, row.ref).around()), row.ns):
             asked = self._asked_at_head(ns)
             if asked is not None and asked_id not in asked:
                 return ns

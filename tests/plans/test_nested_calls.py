@@ -211,3 +211,47 @@ def test_a_subgraph_inside_a_graph_that_stores_nothing(bench: Bench, kind: str, 
     why = "is over" if kind == "done" or ("waits" in kind and is_node) else why
     shown = bench.must_tell_the_truth(graph, bench.namespaces()[0], change, goes_on=False, why=why)
     assert why in shown or shown == "left"
+
+
+def handled(bench: Bench) -> Graph:
+    """A subgraph fails, and its error handler calls another one, which asks."""
+    asking = bench.inner("asks", None)
+    builder = StateGraph(Log)
+
+    def handler(state: Any) -> Any:
+        return {"log": asking.invoke({"log": ["in"]})["log"][-2:]}
+
+    builder.add_node("sub", bench.around(bench.inner("fails", None), "inner"), error_handler=handler)
+    builder.add_edge(START, "sub")
+    return builder.compile(checkpointer=bench.saver)
+
+
+@pytest.mark.parametrize("change", ["fork", "rollback"])
+@pytest.mark.parametrize("is_of_handler", [True, False])
+def test_a_subgraph_that_an_error_handler_called(bench: Bench, is_of_handler: bool, change: str) -> None:
+    """A run continues it, and not the one that failed."""
+    graph = handled(bench)
+    graph.invoke({"log": ["in"]}, on("t"))
+    ns = max(bench.namespaces(), key=lambda ns: ("__error_handler__" in ns) == is_of_handler)
+    plan = bench.ckpt(*CHANGES[change], "--ns", ns, "--yes")
+    assert plan["summary"].endswith("next: i2" if is_of_handler else "nothing runs next")
+    assert ("the call of sub is over" in " ".join(plan["notes"])) != is_of_handler
+    bench.ran.clear()
+    graph.invoke(None, on("t"))
+    assert bench.ran == (["i2", "i3"] if is_of_handler else ["i3"])
+
+
+def test_the_question_of_a_subgraph_that_an_error_handler_called(bench: Bench) -> None:
+    """Its answer is stored where the subgraph asked, as that of a second subgraph, which a ``@task`` called."""
+    for build, names in ((handled, ["sub", "__error_handler__sub", "i3"]), (asking_second, ["sub", "call", "i3"])):
+        bench.saver.delete_thread("t")
+        graph = build(bench)
+        graph.invoke({"log": ["in"]}, on("t"))
+        plan = bench.ckpt("resume", "t", "--value", "yes", "--yes")
+        assert f"recorded for {' › '.join(names)} (" in plan["summary"] and "anew" not in " ".join(plan["notes"])
+        assert "__interrupt__" not in graph.invoke(None, on("t"))
+        assert "yes" in graph.get_state(on("t")).values["log"]
+
+
+def asking_second(bench: Bench) -> Graph:
+    return in_a_call(bench, "asks second")

@@ -176,8 +176,10 @@ class WaitingQuestions:
         ns = self._writes[0].row.ns
         by_caller: dict[str | None, list[tuple[int, str]]] = {}
         for place, deeper in enumerate(sorted(reached(sorted(self._namespaces()), ns), key=_depth, reverse=True)):
-            node, _, owner = below(deeper, ns).partition("|")[0].partition(":")
-            by_caller.setdefault(f":{owner}" if owner else node, []).append((place, deeper))
+            first, *others = (part.partition(":") for part in below(deeper, ns).split("|"))
+            by_caller.setdefault(f":{first[2]}" if first[2] else first[0], []).append((place, deeper))
+            for _, _, owner in others:  # a call, or an error handler, which runs inside the namespace of another task
+                by_caller.setdefault(f":{owner}", []).append((place, deeper))
         return by_caller
 
     def _asked(self, write: TaskWrite) -> AskedQuestion:
