@@ -70,7 +70,7 @@ class Reducers(GraphEvidence):
         self._unclear: set[str] = set()
         self._weak: list[str] = []
         self._unseen: list[str] = []
-        self._learned: dict[str, bool] = {}  # channel to whether its reducer is a plain one, by this thread's own steps
+        self._learned: list[str] = []
 
     @property
     def words(self) -> list[str]:
@@ -89,13 +89,13 @@ class Reducers(GraphEvidence):
         """The channels that a person named for this change, which this thread doesn't have: often misspelled ones."""
         return sorted({*self._chosen}.difference(self._remembered, self.used, self.channel_names()))
 
-    def doubt(self, *, of_plain: bool = True) -> str:
-        """Which reducers are learned, from few steps, or from none with such values; "" if a person named all.
-
-        `of_plain`: whether a last value or an append counts that many of this thread's own steps show.
-        """
-        learned = [channel for channel, is_plain in self._learned.items() if of_plain or not is_plain]
-        parts = ((self._weak, describe_few_steps), (self._unseen, describe_new_kinds), (learned, describe_learned))
+    def doubt(self) -> str:
+        """Which reducers are learned, from few steps, or from none with such values; "" if a person named all."""
+        parts = (
+            (self._weak, describe_few_steps),
+            (self._unseen, describe_new_kinds),
+            (self._learned, describe_learned),
+        )
         return "; ".join(describe(channels) for channels, describe in parts if channels)
 
     def empties(self, channel: str) -> bool:
@@ -233,7 +233,7 @@ class Reducers(GraphEvidence):
         elif tally.steps and not tally.shows_kinds_of(ChannelStep(before, writes, ABSENT)):
             self._unseen.append(channel)
         else:
-            self._learned[channel] = not tally.threads and evidence.names in (LAST.name, APPEND.name)
+            self._learned.append(channel)
 
     def _unproven(
         self, channel: str, tally: Tally, candidates: Sequence[Evidence], outcomes: Sequence[tuple[Evidence, Any]]

@@ -75,7 +75,7 @@ class Outcome:
         undecided: the nodes that a Command's pending ``goto`` starts unless they are deferred; this thread doesn't show
             whether they are.
         unplayed: why ckpt can't compute the state after the step; "" if it can. Then only `tasks` is known.
-        doubt: a sentence about the channels of which few steps show what they do; "" if there are none.
+        doubt: a sentence about the channels whose reducers are learned; "" if there are none.
         unproven: the delta channels that ``--commit`` stores whole and whose value nothing proves.
     """
 
@@ -139,7 +139,7 @@ def _played(reader: Reader, row: CheckpointRow, named: NamedReducers) -> Outcome
         snapshot_after.next if at.channels.unnamed.isdisjoint(goto_nodes(reader.writes(row.ref))) else None,
         sorted(at.channels.unnamed),
         [node for node in tasks.undecided if learned.is_deferred(node) is not True],
-        doubt=learned.doubt(of_plain=False),
+        doubt=learned.doubt(),
         unproven=unproven,
     )
 

@@ -63,7 +63,7 @@ class ReplayView(View):
         goto: the nodes to which a Command's ``goto`` leads that no step has taken in yet.
         undecided: those of them that run next unless they are deferred: this thread doesn't show whether they are.
         unplayed: why the state after the step, and `next`, can't be computed; "" if they can.
-        doubt: a sentence about the channels of which few steps show what they do; "" if there are none.
+        doubt: a sentence about the channels whose reducers are learned; "" if there are none.
         unproven: the delta channels of which ``--commit`` stores the whole value, and needs the reducer, as nothing
             proves the value.
         passed_over: the nodes of due tasks that a run from here doesn't start, though ``get_state`` lists them.

@@ -197,6 +197,22 @@ def test_replay_names_weak_evidence_as_its_commit_does(tmp_path: Path, capsys: p
         assert said in shown
 
 
+def test_replay_says_that_a_plain_reducer_is_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list that keeps the last ten looks like an append for nine turns: replay counts on none that nobody named."""
+    kept = Annotated[list[str], lambda old, new: (old + new)[-10:]]
+    recent = Graph(kept, lambda turn: [f"{turn}"], lambda k: [f"new {k}"])
+    path, said = tmp_path / "t.sqlite", "what x makes of writes is learned from recorded steps"
+    with SqliteSaver.from_conn_string(str(path)) as saver, pytest.raises(ZeroDivisionError):
+        recent.build(saver, 9).invoke({"turn": 0}, on("t"))
+    for words, is_said in (([], True), (["--reducer", "x=append"], False)):
+        assert run(["replay", "t", *words, "--json", "-d", str(path)]) == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert [change["path"] for change in shown["changes"]] == ["x"]
+        assert (said in shown["doubt"]) is is_said
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        assert len(recent.build(saver, 9, fails=False).invoke(None, on("t"))["x"]) == 10
+
+
 @pytest.mark.parametrize("value", [1, 5])
 def test_an_equal_value_is_refused_as_another_one_is(
     value: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

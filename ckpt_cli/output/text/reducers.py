@@ -1,4 +1,4 @@
-"""Chooses the reducers that ``replay`` lists under its answer: all but the plain ones."""
+"""Chooses the reducers that ``replay --to`` lists under its answer: all but the plain ones."""
 
 import re
 from collections.abc import Iterable

@@ -8,7 +8,6 @@ from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, 
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import difference_lines
-from ckpt_cli.output.text.reducers import notable_reducers
 from ckpt_cli.output.text.sends import argument, send_cells
 from ckpt_cli.output.text.tasks import old_answers
 from ckpt_cli.output.theme import task_look
@@ -103,8 +102,8 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     for channel, why in view.unknown.items():
         lines = wrap(f"{channel}  unknown: {why}", max((page.width or 0) - 4, 20))
         yield from ([("muted", f"{'    ' if place else '  ? '}{part}")] for place, part in enumerate(lines))
-    if named := view.reducers if view.doubt else notable_reducers(view.reducers):
-        yield from _wrapped("muted", f"Reducers: {', '.join(named)}", page)
+    if view.reducers:
+        yield from _wrapped("muted", f"Reducers: {', '.join(view.reducers)}", page)
     if view.doubt:
         yield from _wrapped("muted", f"{view.doubt[0].upper()}{view.doubt[1:]}.", page)
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
