@@ -71,14 +71,13 @@ def plan(
     # If there are notes, the config gets an id. With one, the library makes a copy before it runs, and calls anew.
     memory_notes = tuple(_describe_memories(reader, row, snapshot, memories, short, pending=pending))
     what = "that checkpoint alone" if shallow else _counted(records)
-    then = f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
     return Plan(
         reason="",
         add=records,
         basis=(basis_of(reader.saver, Ref(to, ANY_NS, "")), *_basis(reader, row, copied, pending=pending)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="fork",
-        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}{then}",
+        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}{_then(snapshot, pending=pending)}",
         notes=(
             *_describe_pending(reader, row, snapshot, memories, shallow=shallow, pending=pending),
             *memory_notes,
@@ -89,6 +88,10 @@ def plan(
         ),
         result=Ref(to, "", row.checkpoint_id if memory_notes and not pending else ""),
     )
+
+
+def _then(snapshot: Snapshot, *, pending: bool) -> str:
+    return f" with its pending writes; {describe_remaining(snapshot)}" if pending else f"; {describe_next(snapshot)}"
 
 
 def _counted(records: Iterable[Record]) -> str:
