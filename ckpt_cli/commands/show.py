@@ -135,8 +135,9 @@ def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:
     from ckpt_cli.plans.continued_calls import why_not_continued, why_not_newest
 
     with suppress(PayloadCorrupt, CheckpointNotFound):
-        left = any(task.status is Status.LEFT for task in Inspection(reader, ref).snapshot().tasks)
-        view.not_continued = None if left else why_not_newest(reader, ref) or why_not_continued(reader, ref)
+        statuses = {task.status for task in Inspection(reader, ref).snapshot().tasks}
+        all_left = Status.LEFT in statuses and statuses <= {Status.LEFT, Status.FINISHED}
+        view.not_continued = None if all_left else why_not_newest(reader, ref) or why_not_continued(reader, ref)
         if any(task.status == "waiting" for task in view.tasks) and view.not_continued is None:
             view.old_answers = Inspection(reader, reader.head(ref.thread_id).ref).snapshot().old_answers
 

@@ -255,3 +255,17 @@ def test_the_question_of_a_subgraph_that_an_error_handler_called(bench: Bench) -
 
 def asking_second(bench: Bench) -> Graph:
     return in_a_call(bench, "asks second")
+
+
+def test_a_node_that_asked_beside_one_that_left(bench: Bench) -> None:
+    """`show` says that the call is over: no run asks that again."""
+    builder = StateGraph(Log)
+    builder.add_node("asks", bench.node("asks", lambda: [interrupt("sure?")]))
+    builder.add_node("leaves", bench.node("leaves", lambda: Command(graph=Command.PARENT, goto="z")))
+    builder.add_edge(START, "asks")
+    builder.add_edge(START, "leaves")
+    graph = bench.around(builder.compile(), "sub", bench.saver, leaves=True)
+    graph.invoke({"log": ["in"]}, on("t"))
+    shown = bench.ckpt("show", "t", "--ns", bench.namespaces()[0])
+    assert [task["status"] for task in shown["tasks"]] == ["waiting", "left"]
+    assert "the call of sub is over" in shown["not_continued"]
