@@ -154,3 +154,22 @@ def test_a_node_that_writes_no_item_between(saver: Waiting, tmp_path: Path) -> N
     assert _found(tmp_path / "t.sqlite") == []
     for named in ([], ["heard=accumulating topic"]):
         assert verified(str(tmp_path / "t.sqlite"), reducer=named)[1][0].verdicts == {"agrees": 10}
+
+
+def test_a_topic_that_keeps_its_items_since_a_deployment(saver: Waiting, tmp_path: Path) -> None:
+    """The steps before it show a Topic that forgets them, and what proves no reducer makes nothing suspect."""
+
+    class Forgetful(TypedDict, total=False):
+        heard: Annotated[list[str], Topic(str)]
+        n: int
+
+    saver.lengths = {3: 1, 4: 1, 5: 1}
+    for schema, (first, then) in ((Forgetful, ("say", "rest")), (State, ("rest", "say"))):
+        builder = StateGraph(schema)  # type: ignore[type-var]
+        builder.add_node("say", lambda _: {"heard": "one"})
+        builder.add_node("rest", lambda _: {"n": 1})
+        builder.add_edge(START, first).add_edge(first, then)
+        graph: Any = builder.compile(checkpointer=saver)
+        graph.invoke({"n": 0}, CONFIG, durability="async")
+    assert [len(heard) for *_, heard in _stored(graph)][2:] == [1, 0, 1, 1, 1, 1]
+    assert _found(tmp_path / "t.sqlite") == [("unknown", "changed-without-version", "heard")]

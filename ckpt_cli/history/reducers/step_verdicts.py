@@ -176,11 +176,13 @@ def _unwritten(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[V
 
 
 def _early(known: Sequence[Reducer]) -> tuple[Verdict, str] | None:
-    """Only a Topic that accumulates is stored so. What an append would have made of the writes isn't proved either."""
+    """Only a Topic that accumulates is stored so, and a list that code extends in place; no append is.
+
+    Of another known reducer it is no more than unknown: the graph may have got the Topic by a later deployment.
+    """
     if GATHER in known and APPEND not in known:
         return None
-    why = "it has the items that the next steps wrote, as a Topic that accumulates may have"
-    return (Verdict.UNKNOWN if GATHER in known or not known else Verdict.SUSPECT), why
+    return Verdict.UNKNOWN, "it has the items that the next steps wrote, as a Topic that accumulates may have"
 
 
 _UNVERSIONED = "changed without a new version, and nothing wrote it"
