@@ -1,14 +1,16 @@
 """What the recorded steps of a thread, and of others of its graph, show about channels and nodes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from functools import cached_property
 
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import Evidence, Reducer
 from ckpt_cli.history.reducers.shown_cases import ShownCases
+from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.delta_evidence import DeltaEvidence, delta_evidence
+from ckpt_cli.plans.evidence_window import STEPS
 from ckpt_cli.plans.history_reading import read_history
 from ckpt_cli.plans.other_threads import OtherThreads
 from ckpt_cli.plans.thread_history import ThreadHistory
@@ -37,6 +39,22 @@ class GraphEvidence:
     def history(self) -> ThreadHistory:
         """The history of this thread's namespace."""
         return read_history(self._reader, self._ref.thread_id, self._ref.ns, ThreadHistory())
+
+    @cached_property
+    def nodes_of_other_calls(self) -> Set[str]:
+        """The nodes that other calls of this subgraph show in this thread, such as that of another Send."""
+        if not self.is_subgraph:
+            return frozenset()
+        reader, (thread_id, ns, _) = self._reader, self._ref
+        others = [one for one in reader.namespaces(thread_id) if one != ns and graph_of(one) == graph_of(ns)]
+        others.sort(key=lambda one: reader.head(thread_id, one).checkpoint_id, reverse=True)
+        nodes, left = set[str](), STEPS
+        for one in others:
+            left -= len(reader.lineage(thread_id, one).rows)
+            if left < 0:
+                break
+            nodes |= read_history(reader, thread_id, one, ThreadHistory()).nodes
+        return nodes
 
     @property
     def of_state_graph(self) -> bool:

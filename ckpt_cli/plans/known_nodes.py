@@ -40,13 +40,14 @@ class KnownNodes:
             raise UsageError("a superstep has several updates: each of them must name its node")
         node = as_node or infer_node(seen, self._names)
         if self._is_new(node):
-            near = get_close_matches(node, self._names, n=3, cutoff=0.5)
-            others = sorted(self._names - {*near}, key=lambda name: (name.startswith("__"), name))
+            names, where = self._all_names(), "subgraph" if self._reducers.is_subgraph else "thread"
+            near = get_close_matches(node, names, n=3, cutoff=0.5)
+            others = sorted(names - {*near}, key=lambda name: (name.startswith("__"), name))
             only = f"a node can be the writer once it has run; --as-node NODE --next {argument(node)} leads to it"
             hint = f"did you mean {near[0]}?" if near else only
-            listed = "; these are:" if self._names else ""
+            listed = "; these are:" if names else ""
             raise UsageError(
-                f"no node {node!r} is known in this thread{listed}", hint=hint, candidates=[*near, *others]
+                f"no node {node!r} is known in this {where}{listed}", hint=hint, candidates=[*near, *others]
             )
         return node
 
@@ -58,7 +59,7 @@ class KnownNodes:
         """One line about each unknown next node, because the library silently ignores wrong names."""
         for name in dict.fromkeys(hop.node if isinstance(hop, Send) else hop for hop in hops):
             if self._is_new(name):
-                near = get_close_matches(name, self._names, n=1, cutoff=0.5)
+                near = get_close_matches(name, self._all_names(), n=1, cutoff=0.5)
                 meant = f"; did you mean {near[0]}?" if near else ""
                 yield f"{name} has never run here: a graph without such a node ignores it{meant}"
 
@@ -101,9 +102,14 @@ class KnownNodes:
 
     def _is_new(self, node: str) -> bool:
         """Whether neither this thread nor another thread of the same graph is known to have this node."""
-        return node not in self._names and not any(
-            node in related.nodes for related in self._reducers.others.with_same_nodes
+        return node not in self._names and not (
+            node in self._reducers.nodes_of_other_calls
+            or any(node in related.nodes for related in self._reducers.others.with_same_nodes)
         )
+
+    def _all_names(self) -> set[str]:
+        """The nodes of the thread, in a subgraph also those that only other calls of it show."""
+        return {*self._names, *self._reducers.nodes_of_other_calls}
 
 
 def _it(names: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Send, interrupt
 
 from ckpt_cli.app import run
 
@@ -90,3 +90,27 @@ def test_updates_show_reducers(path: Path, capsys: pytest.CaptureFixture[str]) -
     )
     printed = capsys.readouterr()
     assert "log append (4 of 4 steps)" in printed.out + printed.err
+
+
+def test_a_node_that_another_call_of_the_subgraph_reached_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two Sends call one subgraph; ``update_state`` takes the second node in the call that hasn't reached it, too."""
+    inner = StateGraph(State)
+    inner.add_node("ask_lang", lambda s: {"n": s["n"] and interrupt("language?")})
+    inner.add_node("ask_time", lambda _: {"got": interrupt("time?")})
+    inner.add_edge(START, "ask_lang").add_edge("ask_lang", "ask_time")
+    outer = StateGraph(State).add_node("plan", lambda _: {"n": 2}).add_node("one", inner.compile())
+    outer.add_edge(START, "plan").add_conditional_edges("plan", lambda _: [Send("one", {"n": n}) for n in (0, 1)])
+    path = tmp_path / "s.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = outer.compile(checkpointer=saver)
+        graph.invoke({"n": 2}, ON)
+        tasks = graph.get_state(ON, subgraphs=True).tasks
+        [late] = [task.state for task in tasks if task.state.next == ("ask_lang",)]
+        ns = ["--ns", late.config["configurable"]["checkpoint_ns"], "--values", "{}"]
+        refused = said(path, capsys, *ns, "--as-node", "ask_tine")
+        assert "in this subgraph" in refused and "did you mean ask_time?" in refused
+        assert "no run of ask_time that finished" in said(path, capsys, *ns, "--as-node", "ask_time")
+        assert "never run" not in said(path, capsys, *ns, "--as-node", "ask_lang", "--next", "ask_time")
+        graph.update_state(late.config, {}, as_node="ask_time")
