@@ -80,8 +80,7 @@ def plan(
         summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}{_then(snapshot, pending=pending)}",
         notes=(
             *_describe_pending(reader, row, snapshot, memories, shallow=shallow, pending=pending),
-            *memory_notes,
-            *(() if shallow else _describe_memories_left(reader, row, memories, short)),
+            *(memory_notes if shallow else (*memory_notes, *_describe_memories_left(reader, row, memories, short))),
             *_describe_call_left_behind(snapshot, () if pending else memories),
             *describe_lost(reader, row.ref),
             *changes.describe(reader.state(row.ref).metadata),
