@@ -154,7 +154,7 @@ def _describe_memories(
     if pending:
         snapshot = snapshot.only(task for task in snapshot.tasks if not task.writes)
         due = {task.node for task in snapshot.tasks}
-        memories = {nodes: memory for nodes, memory in memories.items() if nodes in due}
+        memories = {nodes: memory for nodes, memory in memories.items() if memory.node in due}
     bound = stored_bound(reader, row)
     return describe_memories(reader, row, snapshot, memories, short, bound, checkpoint="that checkpoint")
 

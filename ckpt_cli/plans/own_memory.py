@@ -18,6 +18,7 @@ from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.tasks.nesting import path
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.inspection import Inspection
+from ckpt_cli.layouts import named, parents_of
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
@@ -35,11 +36,13 @@ class OwnMemory:
     Attributes:
         newest: its newest checkpoint after the change.
         ids: all its checkpoints after the change.
+        node: the node whose task calls it, itself or in a ``@task``; "" if another subgraph lies between.
         is_cleared: whether the change deletes the writes of its newest checkpoint.
     """
 
     newest: Ref
     ids: Collection[str]
+    node: str
     is_cleared: bool = False
 
     def before(self, bound: str) -> str | None:
@@ -68,8 +71,22 @@ def find_memories(reader: Reader, row: CheckpointRow, ids: Ids | None = None) ->
         if not nodes or ":" in nodes or not memories.keys().isdisjoint(outer):
             continue
         if own := ids(ns) if ids else reader.lineage(row.thread_id, ns).rows.keys():
-            memories[nodes] = OwnMemory(Ref(row.thread_id, ns, max(own)), own)
+            newest = Ref(row.thread_id, ns, max(own))
+            memories[nodes] = OwnMemory(newest, own, _calling_node(reader, newest, nodes, path(row.ns)))
     return memories
+
+
+def _calling_node(reader: Reader, newest: Ref, nodes: str, outer: str) -> str:
+    """The node of the graph at path `outer` whose task made the call; "" if a subgraph between them did.
+
+    A ``@task`` runs in the step of the node that called it, so recorded parents name the same checkpoint for both.
+    """
+    if "|" not in nodes:
+        return nodes
+    [(_, payload)] = reader.saver.metadata([newest])
+    parents = parents_of(named(reader.value(payload)))
+    between = {parent for ns, parent in parents.items() if not outer or f"{path(ns)}|".startswith(f"{outer}|")}
+    return nodes.partition("|")[0] if len(between) == 1 else ""
 
 
 def replay_bound(row: CheckpointRow, source: object) -> str:
@@ -114,11 +131,11 @@ def describe_memories(
     """
     called = {task.node for task in due.tasks}
     lived = _last_step(reader, row) if memories else ""
-    for nodes, memory in memories.items():
+    for memory in memories.values():
         older = memory.before(bound) if reader.saver.lists_before else memory.newest.checkpoint_id
         anew = f"adds its input to {short(older)}" if older else "begins without memory"
         name, newest_id = memory.newest.ns, short(memory.newest.checkpoint_id)
-        if nodes in called:
+        if memory.node in called:
             what = _continued(reader, memory, newest_id)
             yield f"{name} has its own memory: with thread_id alone, invoke(None) {what}"
             if is_editable:
