@@ -10,7 +10,7 @@ from functools import partial
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import START, unwrapped
-from ckpt_cli.history.tasks.early_credit import is_element, mark_surplus, or_later
+from ckpt_cli.history.tasks.early_credit import is_element, is_key, mark_surplus, or_later
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import is_called
@@ -33,7 +33,7 @@ from ckpt_cli.views.blame import Origin
 _Made = list[tuple[Credit, str | None]]
 _AT_ONCE = 100
 _BY_COMMAND = "a Command wrote to it where the step began, and may have been given to another run from there"
-_LATER = 20  # steps after one, whose writes may be in a value that came without a version
+_LATER = 60  # steps after one, whose writes may be in its value: a checkpoint is stored at most so many steps late
 
 
 class Origins:
@@ -127,23 +127,29 @@ class Origins:
             if not (numbers := [n for n in numbers if n + later < len(self._refs)]):
                 return
             reads = self._filled(reader, [n + later for n in numbers])
-            numbers = [n for n in numbers if self._add_one(reads, made, wanted[n], n, later)]
+            numbers = [n for n in numbers if self._add_one(reads, made, wanted, n, later)]
 
-    def _add_one(self, reads: StepReads, made: dict[int, _Made], changes: Sequence[Explains], n: int, by: int) -> bool:
+    def _add_one(
+        self, reads: StepReads, made: dict[int, _Made], wanted: Mapping[int, Sequence[Explains]], n: int, by: int
+    ) -> bool:
         """Add the tasks of one later step, `by` steps after; whether those of the step after it may have to be added.
 
-        A list has the items of all steps up to one; the search ends at a step whose items it doesn't have.
+        A list has the items of all steps up to one; the search ends at a step whose items it doesn't have. A dict has
+        the newest value of each key; the search ends before a step that changed it, as the dict was stored before that.
         """
         note = reads.attribution.note(checkpoint_id := self._refs[n + by].checkpoint_id)
         if note.source != "loop":
             return False
-        writers, when = self._writers_of(checkpoint_id), "the next step" if by == 1 else f"step {note.step}"
+        changes, writers = wanted[n], self._writers_of(checkpoint_id)
+        when = "the next step" if by == 1 else f"step {note.step}"
         before = [one for one, _ in made[n]]
         after = or_later(before, changes, writers, when)
         made[n] = [(one, original) for one, (_, original) in zip(after, made[n], strict=True)]
         left = [explains for one, explains in zip(after, changes, strict=True) if one.is_unwritten]
         is_had = not writers.all or after != before
-        return bool(left) and (self._is_versionless(n) or (is_had and any(map(is_element, left))))
+        if left and is_had and any(map(is_element, left)):
+            return True
+        return bool(left) and (self._is_versionless(n) or (n + by + 1 not in wanted and any(map(is_key, left))))
 
     def _is_versionless(self, number: int) -> bool:
         """Whether the channel has no new version: a change may then be stored many steps too early."""

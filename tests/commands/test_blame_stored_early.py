@@ -1,6 +1,8 @@
 """``ckpt blame`` of a value that is stored before any write of it."""
 
 import operator
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -13,6 +15,7 @@ from langgraph.graph import START, StateGraph
 from ckpt_cli.commands.blame import blame
 from tests.commands.asking import at
 from tests.commands.planted import ON, Tables
+from tests.commands.test_verify_stored_early import Waiting
 
 
 class State(TypedDict, total=False):
@@ -84,3 +87,39 @@ def test_who_wrote_each_item_is_among_its_candidates(words: list[str], tmp_path:
     lines = at(path, blame, "t", "topic").lines
     assert (lines[0].since.node, [line.since.by for line in lines[1:]]) == ("mash", ["", ""])
     assert [node in line.since.candidates for node, line in zip(nodes[1:], lines[1:], strict=True)] == [True, True]
+
+
+def _extend(old: list[str], new: list[str]) -> list[str]:
+    old.extend(new)
+    return old
+
+
+def _update(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
+    old.update(new)
+    return old
+
+
+class InPlace(TypedDict, total=False):
+    n: int
+    heard: Annotated[list[str], _extend]
+    last: Annotated[dict[str, int], _update]
+
+
+def test_who_wrote_what_a_reducer_altered_in_place(tmp_path: Path) -> None:
+    """The first checkpoint is stored when 40 steps have altered its list and its dict."""
+    with closing(sqlite3.connect(tmp_path / "t.sqlite", check_same_thread=False)) as connection:
+        saver = Waiting(connection)
+        saver.lengths = {1: 40}
+        builder, nodes = StateGraph(InPlace), [f"node{number}" for number in range(40)]
+        for name in nodes:
+            builder.add_node(name, lambda _, name=name: {"heard": [name], "last": {name: 1, "any": int(name[4:])}})
+        for one, other in pairwise([START, *nodes]):
+            builder.add_edge(one, other)
+        builder.compile(checkpointer=saver).invoke({"n": 0}, {**ON, "recursion_limit": 50}, durability="async")
+    for channel in ("heard", "last"):
+        lines = at(tmp_path / "t.sqlite", blame, "t", channel).lines
+        assert len(lines) == {"heard": 40, "last": 41}[channel]
+        for line in lines:
+            node = str(line.value) if channel == "heard" else line.path.rpartition(".")[2].replace("any", "node39")
+            assert line.since.step == 1
+            assert node in (line.since.node, *line.since.candidates)

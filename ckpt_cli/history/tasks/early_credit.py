@@ -1,8 +1,9 @@
 """Who wrote an item that a Topic's list has too early: it may be stored after later steps.
 
 LangGraph encodes a checkpoint in the background, and a Topic that accumulates extends the same list (1.2
-``channels/topic.py: checkpoint, update``). Checkpoints are encoded one after another
-(``pregel/_loop.py: _checkpointer_put_after_previous``), so a list has the items of all steps up to one.
+``channels/topic.py: checkpoint, update``), as a reducer may do that alters its list or dict in place. Checkpoints are
+encoded one after another (``pregel/_loop.py: _checkpointer_put_after_previous``), so a list has the items of all steps
+up to one.
 """
 
 from collections import Counter
@@ -49,7 +50,8 @@ def or_later(made: Sequence[Credit], changes: Sequence[Explains], writers: Write
         key = _key(explains)
         fitting = writers.fitting(explains) if one.is_unwritten and isinstance(explains, Gives) else []
         if fitting and left.get(key) != 0:
-            left[key] -= key in left
+            if key in left:
+                left[key] -= 1
             before = one.candidates or [name_of(one.by, one.node)]
             names = dict.fromkeys([*before, *Writers(fitting).names])
             one = Credit(candidates=[*names], why=f"{one.why or _SURPLUS}; {when} {_STORED_EARLY}")
@@ -60,6 +62,11 @@ def or_later(made: Sequence[Credit], changes: Sequence[Explains], writers: Write
 def is_element(explains: Explains) -> bool:
     """Whether the change is that an element of the channel's list came."""
     return _key(explains) is not None
+
+
+def is_key(explains: Explains) -> bool:
+    """Whether the change is that a key of the channel's dict got its value."""
+    return isinstance(explains, Gives) and len(explains.steps) == 1 and isinstance(explains.steps[0], str)
 
 
 def _key(explains: Explains) -> int | None:
