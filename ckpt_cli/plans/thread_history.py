@@ -88,7 +88,7 @@ class ThreadHistory:
         listeners = {node for node, versions in state.seen.items() if START in versions}
         if PREVIOUS in state.versions or END in state.versions or listeners - NOT_NODES - {START}:
             self.of_state_graph = False
-        for channel in delta.marked(state):
+        for channel in sorted(delta.marked(state)):
             self.deltas.setdefault(channel, 0)
         for channel, value in state.values.items():
             if (node := target(channel)) is None:

@@ -107,11 +107,11 @@ class Line:
                 own = [write.value for write in (made if ends else written) if write.channel == channel]
                 # a new list: values that were given out hold the old one
                 delta.writes = [*delta.writes, *(counting(own) if ends else own)]
-        for channel in marked(state) - self._deltas.keys():
+        for channel in sorted(marked(state) - self._deltas.keys()):
             new = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
             if new is not None:
                 self._deltas[channel] = new
-        ends_here = self._deltas.keys() & stored.keys()
+        ends_here = [channel for channel in self._deltas if channel in stored]
         self.ended = {c: _end(c, self._deltas[c], state, stored[c], grown) for c in ends_here}
         return self._deltas
 
