@@ -69,7 +69,8 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
         hint = f"add {_option(route)} with the arguments, or --next END"
         raise Refused(f"{node} sends tasks with arguments that ckpt can't know: {_describe_route(route)}", hint=hint)
     where = "" if own else " in other threads"
-    return _route_writes(route), f"then {_describe_route(route)}, as in {times} of {times} runs{where}"
+    runs = "its only recorded run" if times == 1 else f"{times} of {times} runs"
+    return _route_writes(route), f"then {_describe_route(route)}, as in {runs}{where}"
 
 
 def joins_beside(route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -> list[str]:

@@ -85,6 +85,7 @@ class SuperstepWriter:
         notes: lines for the plan.
         ignored: the keys that no update writes, since the graph's input schema doesn't have them.
         joins: the joins that the last superstep wrote beside the next nodes that a person named.
+        joined: all joins that it wrote.
     """
 
     def __init__(self, rules: UpdateRules, at: StepStart, head_id: str) -> None:
@@ -94,6 +95,7 @@ class SuperstepWriter:
         self.notes: list[str] = []
         self.ignored: set[str] = set()
         self.joins: set[str] = set()
+        self.joined: set[str] = set()
         self._head_id = head_id
         self._is_superseded = head_id != at.origin.ref.checkpoint_id
         self._is_first = True
@@ -106,6 +108,7 @@ class SuperstepWriter:
         """
         only = updates[0]
         self.joins.clear()
+        self.joined.clear()
         if only.values is None and only.as_node == END:
             _must_be_only(updates)
             _, step = end_tasks(self.rules.reader, self.at, self.rules.mint)
@@ -184,6 +187,7 @@ class SuperstepWriter:
             route, why = choose_route(self.rules.reducers, node, hops)
             self.notes += [f"as {node}: {why}", *describe_doubt(node, route, hops)]
             self.joins.update(joins_beside(route, hops))
+            self.joined.update(channel for channel, _ in route if channel.startswith("join:"))
             self.notes += nodes.describe_unknown(hops or ())
             self.notes += nodes.describe_input_keys(node, update.values or (), ignored)
             task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])

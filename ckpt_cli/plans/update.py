@@ -170,7 +170,7 @@ def _notes(
     """Lines about the updates, the reducers that were used, and what becomes of the tasks at the updated checkpoint."""
     yield from writer.notes
     yield from describe_lost(reader, row.ref)
-    yield from describe_joins(start.origin.state, writer.at.origin.state, writer.at.tasks, writer.joins)
+    yield from describe_joins(start.origin.state, writer.at.origin.state, writer.at.tasks, writer.joins, writer.joined)
     yield from _describe_unchanged(supersteps, writer.ignored, changes)
     is_continued = why_not_continued(reader, row.ref) is None
     due = writer.at.tasks if is_continued else Snapshot([])

@@ -50,8 +50,10 @@ def describe_next(snapshot: Snapshot) -> str:
     return f"next: {counted(map(str, names))}" if names else "nothing runs next"
 
 
-def describe_joins(before: State, after: State, due: Snapshot, unnamed: Collection[str]) -> Iterable[str]:
-    """``late still waits for c``: a line for each join that got a node between two states and still waits for others.
+def describe_joins(
+    before: State, after: State, due: Snapshot, unnamed: Collection[str], written: Collection[str]
+) -> Iterable[str]:
+    """``late still waits for c``: a line for each of the joins `written`, or that got a node, which waits for others.
 
     And ``late is still due``: a line for each node that was due before and whose trigger an update doesn't take in. And
     ``late runs too``: a line for each of the joins `unnamed`, which a person's choice of next nodes lacks, if it is
@@ -69,15 +71,15 @@ def describe_joins(before: State, after: State, due: Snapshot, unnamed: Collecti
     for channel, value in after.values.items():
         arrived, earlier = arrived_nodes(channel, value), arrived_nodes(channel, before.values.get(channel))
         missing = [node for node in sources(channel) if node not in arrived]
-        is_proved = set(arrived) - set(earlier) and set(arrived) <= set(sources(channel))
+        is_new, is_proved = set(arrived) - set(earlier), set(arrived) <= set(sources(channel))
         is_kept_due = target(channel) in runs and _is_kept(channel, before, after)
-        if missing and is_proved:
+        if missing and is_proved and (is_new or channel in written):  # a node that arrives again changes nothing
             waits = f"still waits for {', '.join(missing)}"
             node = target(channel)
             yield (
                 f"{node} runs now; its join {waits}, and then {node} runs again" if node in runs else f"{node} {waits}"
             )
-        elif is_proved and channel in unnamed and target(channel) in runs:
+        elif is_new and is_proved and channel in unnamed and target(channel) in runs:
             yield f"{target(channel)} runs too: its join is complete now"
         elif not missing and arrived and is_kept_due:
             yield f"{target(channel)} is still due after {', '.join(sorted(arrived))}: only a run of it takes that in"

@@ -237,7 +237,7 @@ def test_runs_that_asked_first_count(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "decide has several recorded routes" in capsys.readouterr().err
     words[3] = "reject"
     assert run([*words, "--reducer", "ok=last"]) == 0
-    assert "as reject: then END, as in 1 of 1 runs" in capsys.readouterr().out
+    assert "as reject: then END, as in its only recorded run" in capsys.readouterr().out
 
 
 class Delta(TypedDict, total=False):
