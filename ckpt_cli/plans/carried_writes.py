@@ -27,6 +27,7 @@ from ckpt_cli.plans.new_checkpoint import Origin
 from ckpt_cli.plans.reruns import tasks_in_subgraphs
 from ckpt_cli.plans.wording import describe_unfinished_again
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import command, ns_option
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -159,9 +160,26 @@ class Carrier:
             else:
                 kept[task_id] = _Call(*call, writes)
                 ended.append(path)
-        if missing := [name for name in keep if name not in {call.name for call in kept.values()}]:
-            raise NotFound(f"no finished call of a @task {missing[0]!r} is stored there; nothing was written")
+        names = dict.fromkeys(call.name for call in kept.values())
+        if missing := [name for name in keep if name not in names]:
+            what = f"no finished call of a @task {missing[0]!r} is stored there; nothing was written"
+            raise NotFound(what, hint=self._other_calls(list(names), len(kept), len(dropped)))
         return kept, dropped
+
+    def _other_calls(self, names: Sequence[str], kept: int, others: int) -> str:
+        """Which finished calls there are instead, `kept` of them of these names; of the others no name is stored."""
+        if not kept and not others:
+            return "leave --keep-task out: no call of a @task has finished there"
+        named = f"{_calls(kept)} of {', '.join(names)}"
+        if not others:
+            return f"leave it out: all that have finished there are {named}"
+        ref, short = self._origin.ref, self._reader.short(self._origin.ref.thread_id)
+        show = command("ckpt writes", ref.thread_id, short(ref.checkpoint_id), options=ns_option(ref.ns))
+        left, them = f"{_calls(others)} of functions whose names aren't stored", "it" if others == 1 else "them"
+        return (
+            f"finished there: {f'{named}, and ' if kept else ''}{left}; `{show}` shows what "
+            f"{'it' if others == 1 else 'they'} returned, --rerun lets the run make {them} anew"
+        )
 
     def _path(self, task: Task) -> str:
         """The path of a task. One that was killed before it wrote has the path that its node or its Send gives it."""

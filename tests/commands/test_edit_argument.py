@@ -87,7 +87,7 @@ def test_a_failed_sibling_is_not_called_kept(said: Said) -> None:
         (["--task", "read[2]", "--set", "nn=7", "--create"], 0, "argument.nn"),
         (["--task", "read[2]", "--argument", "[1]"], 0, "argument was an object and is a list now"),
         (["--task", "read[2]", "--set", "other.deep=1"], 4, "other"),
-        (["--task", "read[2]", "--set", "n=7", "--keep-task", "load"], 4, "no finished call of a @task 'load'"),
+        (["--task", "read[2]", "--set", "n=7", "--keep-task", "load"], 4, "no call of a @task has finished there"),
     ],
 )
 def test_what_is_meant_must_be_clear(words: list[str], code: int, text: str, said: Said) -> None:
@@ -199,6 +199,21 @@ def test_calls_are_kept_by_name_or_run_again(said: Said) -> None:
     assert code == 7 and "2 calls of @task functions" in text and "--keep-task NAME" in text
     code, text = said(flow, 3, "--task", "main", "--argument", "10", "--keep-task", "double")
     assert code == 0 and "kept: the results of 2 calls (double)" in text
+
+
+@pytest.mark.parametrize(
+    "names, hint",
+    [
+        (["doble"], "hint: finished there: 2 calls of functions whose names aren't stored; `ckpt writes t "),
+        (["double", "ask"], "hint: leave it out: all that have finished there are 2 calls of double\n"),
+    ],
+)
+def test_a_call_that_is_not_there_is_refused_with_those_that_are(names: list[str], hint: str, said: Said) -> None:
+    """The names of functions aren't stored, so that only the calls of a right name can be named."""
+    options = [word for name in names for word in ("--keep-task", name)]
+    code, text = said(flow, 3, "--task", "main", "--argument", "10", *options)
+    assert code == 4 and f"@task {names[-1]!r} is stored there" in text and hint in text
+    assert ("--rerun lets the run make them anew" in text) is (len(names) == 1)
 
 
 @pytest.mark.parametrize("words", [["--set", "x=1"], ["--again"]], ids=" ".join)
