@@ -13,7 +13,7 @@ from ckpt_cli.queries.origins import Origins
 from ckpt_cli.views.blame import Origin
 
 _NAMED = 5  # steps that the reason names
-_EQUAL = "equal elements can't be distinguished"
+_EQUAL = "it can't be distinguished from equal elements"
 _UNREAD = "the value isn't known at the checkpoints in between"
 _REASONS = {
     When.UNSEEN: "it may have gone and come again in steps that aren't stored",
@@ -75,7 +75,7 @@ def _joined(some: Sequence[Origin], others: Alternatives) -> Origin:
         return newest
     names = dict.fromkeys(name for one in some for name in ([name_of(one.by, one.node)] if one.by else one.candidates))
     steps = [one.short if one.step is None else str(one.step) for one in some]
-    older = ", or of an older one" if len(steps) > _NAMED else ""
+    older = ", or earlier" if len(steps) > _NAMED else ""
     at = f"{', '.join(steps[-_NAMED:-1])} or {steps[-1]}{older}"
     whens = {one.when for one in others.values()}
     reason = next((words for when, words in _REASONS.items() if when in whens), _EQUAL)

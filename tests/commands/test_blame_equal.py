@@ -49,3 +49,16 @@ def test_a_place_that_is_said_is_true(seed: int, tmp_path: Path) -> None:
         assert all(old[_place(other)] == line.value for other in line.elsewhere)
         told, doubtful = told + 1, doubtful + bool(line.elsewhere)
     assert told > doubtful > 0
+
+
+def test_the_steps_at_which_one_of_equal_elements_came_are_named(tmp_path: Path) -> None:
+    """A few steps are all named; of many, the last five, with a word about those before."""
+    path, whys = tmp_path / "t.sqlite", list[str]()
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        node = StateGraph(State).add_node("a", lambda _: {"log": ["q"]})
+        graph = node.add_edge(START, "a").compile(checkpointer=saver)
+        for _ in range(6):
+            graph.invoke({"log": ["p", "p"]}, on("t"))
+            whys += [line.since.why for line in at(path, blame, "t", "log").lines if line.since is not None]
+    said = {why.partition("it can't be distinguished from equal elements: it came at step ")[2] for why in whys}
+    assert {"0 or 3", "0, 3, 6, 9 or 12", "3, 6, 9, 12 or 15, or earlier"} <= said
