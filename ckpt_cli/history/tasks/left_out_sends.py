@@ -85,13 +85,19 @@ def _others(stored: Iterable[TaskWrite], tasks: set[str]) -> list[TaskWrite]:
 def _is_unapplied(write: TaskWrite, state: State, before: State) -> bool:
     """Whether a channel that the graph still has got no new version by a write.
 
-    An empty list gives a topic none, nor does a name that a barrier's set has already.
+    An empty list gives a topic none, nor does a name that a barrier's set has already. Releases that don't record
+    ``updated_channels`` give none to a topic that gets the items which it has (0.2 ``channels/topic.py: update``).
     """
     channel = write.channel
-    if channel in (NO_WRITES, TASKS) or channel not in state.values or channel not in before.values:
+    if (
+        state.updated is None
+        or channel in (NO_WRITES, TASKS)
+        or channel not in state.values
+        or channel not in before.values
+    ):
         return False
     value = state.values[channel]
-    if channel in (state.updated or ()) or state.versions.get(channel) != before.versions.get(channel):
+    if channel in state.updated or state.versions.get(channel) != before.versions.get(channel):
         return False
     if is_control(channel, state) or (isinstance(value, Node) and value.unordered):
         return False
