@@ -241,10 +241,9 @@ class SuperstepWriter:
                 f"the reducer of channel {channel!r} is unknown: {why}", hint=reducers.ways_without_proof(channel)
             )
         names_known = reducers.channel_names()
-        where = "call of the subgraph" if reducers.is_subgraph else "thread"
-        listed = "; these are:" if names_known else ""
+        where = ("call of the subgraph" if reducers.is_subgraph else "thread") + ("; these are:" if names_known else "")
         raise UsageError(
-            f"no channel {channel!r} is known in this {where}{listed}",
+            f"no channel {channel!r} is known in this {where}",
             hint=f"{option} writes to it anyway; {known}",
             candidates=names_known,
         )
