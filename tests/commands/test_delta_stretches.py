@@ -302,3 +302,17 @@ def test_a_list_of_the_last_items_is_no_topic(saver: SqliteSaver, capsys: Captur
         graph.compile(checkpointer=saver).invoke({}, {**on("t"), "recursion_limit": 40}, durability="sync")
     _, found = of_audit(said(saver, capsys, "verify", "t"))
     assert "changed-without-version" not in {kind for kind, _, _ in found}
+
+
+def test_a_value_that_an_overwrite_gave_shows_no_reducer(saver: SqliteSaver, capsys: Captured) -> None:
+    """It agrees whichever the reducer, and the line says so in other words than of a reducer that one stretch shows."""
+    for thread, written in (("replaced", Overwrite(["new"])), ("added", ["new"])):
+        graph = StateGraph(Kept).add_node("a", lambda _, written=written: {"audit": ["old"], "n": 1})
+        graph.add_node("b", lambda _, written=written: {"audit": written}).add_edge(START, "a").add_edge("a", "b")
+        graph.add_node("c", lambda _: {"n": 2}).add_edge("b", "c")
+        compiled: Any = graph.compile(checkpointer=saver)
+        compiled.invoke({"audit": ["first"]}, on(thread))
+        compiled.invoke({"audit": ["second"]}, on(thread))
+    threads = {one["thread_id"]: one for one in said(saver, capsys, "verify")["threads"]}
+    words = {name: [c["evidence"] for c in one["channels"] if c["channel"] == "audit"] for name, one in threads.items()}
+    assert words == {"replaced": ["no stored value shows its reducer"], "added": ["append (1 of 1 stretch)"]}

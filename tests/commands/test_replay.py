@@ -213,7 +213,7 @@ def test_an_honest_reducer_that_is_not_known_is_never_held_against_a_step(tmp_pa
     view = at(path, replay, thread, to="@")
     written = [step for step in view.steps if step.tasks]
     assert {step.verdict for step in written if step.source == "loop"} == {"unknown"}
-    assert view.reducers[0] == "best by none that is known (5 steps)"
+    assert view.reducers[0] == "best no known reducer (5 steps)"
 
 
 class Best(TypedDict, total=False):

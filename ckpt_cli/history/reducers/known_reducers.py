@@ -180,13 +180,16 @@ class Reducers:
         if channel in self.deltas:
             one = self.of_delta(channel)
             if isinstance(one, Evidence):
-                return f"{one.reducer.name} ({one.explained} of {one.steps} stretches)"
-            return "by none that is proven" if one is None else f"{one.name} (supposed, as its values are messages)"
+                unit = "stretch" if one.steps == 1 else "stretches"
+                return f"{one.reducer.name} ({one.explained} of {one.steps} {unit})"
+            if one is not None:
+                return f"{one.name} (supposed, as its values are messages)"
+            return "no known reducer" if self.has_evidence(channel) else "no stored value shows its reducer"
         tally = self.tallies.get(channel, _NO_STEPS)
         best = joined(tally.candidates or tally.suspected)
         if best is None and not tally.steps:
             return "no step shows its reducer"
-        return best.words if best else f"by none that is known ({count_text(tally.steps, 'step')})"
+        return best.words if best else f"no known reducer ({count_text(tally.steps, 'step')})"
 
 
 _NO_STEPS = Tally()
