@@ -7,6 +7,7 @@ which is empty for Sends (``apply_writes``), and each channel that was written t
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, TASKS, is_control
 from ckpt_cli.history.tasks.next_tasks import indexed_sends
@@ -101,4 +102,14 @@ def _is_unapplied(write: TaskWrite, state: State, before: State) -> bool:
         return False
     if is_control(channel, state) or (isinstance(value, Node) and value.unordered):
         return False
-    return not (write.read and items(write.value) == []) and same(before.values[channel], value)
+    return bool(write.read) and not _is_there(write.value, value) and same(before.values[channel], value)
+
+
+def _is_there(given: Any, value: Any) -> bool:
+    """Whether a value is or has what is written to it already: then a channel may have got it and say nothing of it."""
+    if same(given, value):
+        return True
+    if isinstance(given, dict):
+        return isinstance(value, dict) and all(key in value and same(one, value[key]) for key, one in given.items())
+    listed, old = items(given), items(value) or ()
+    return all(any(same(one, other) for other in old) for one in ([given] if listed is None else listed))
