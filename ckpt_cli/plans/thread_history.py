@@ -13,6 +13,7 @@ from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     END,
+    ERROR,
     NO_WRITES,
     NOT_NODES,
     PREVIOUS,
@@ -162,9 +163,11 @@ class ThreadHistory:
     def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended.
 
-        A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again. What
-        ``durability="exit"`` stores of a task has neither its edges nor all its channels.
+        A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again; or
+        its conditional edge raised, and it has no route, as a task that led to the end. What ``durability="exit"``
+        stores of a task has neither its edges nor all its channels.
         """
+        failed = {write.task_id for _, write in writes if write.channel == ERROR}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]], set[str]]] = {}
         for node, write in writes:
             if write.channel not in _NOT_APPLIED and not is_command(write) and not is_of_run(write):
@@ -176,9 +179,10 @@ class ThreadHistory:
                     route += [_hop_of(write)] * is_new
                 else:
                     channels.add(write.channel)
-        for node, route, channels in by_task.values():
+        for task_id, (node, route, channels) in by_task.items():
             if node is not None:
-                count_route(self.routes.setdefault(node, Counter()), tuple(route))
+                if route or task_id not in failed:
+                    count_route(self.routes.setdefault(node, Counter()), tuple(route))
                 self.outputs.setdefault(node, set()).add(frozenset(channels))
 
     def add_update(self, parent: State, child: State, writes: Collection[TaskWrite]) -> None:

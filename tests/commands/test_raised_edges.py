@@ -81,3 +81,20 @@ def test_the_next_run_takes_no_edge(path: Path, capsys: pytest.CaptureFixture[st
     assert json.loads(capsys.readouterr().out)["threads"][0]["statuses"] == ["done"]
     assert run(["log", "t", "-d", str(path), "-n", "2"]) == 0
     assert "work failed then" in capsys.readouterr().out
+
+
+def test_the_run_took_no_way(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing shows where it would have led: `graph` infers no end, and `update` follows runs that took a way, if any.
+
+    A run under "exit" stores no edges, so there `update` asks for the way.
+    """
+    assert run(["graph", "t", "-d", str(path), "--json"]) == 0
+    (graph,) = json.loads(capsys.readouterr().out)["graphs"]
+    ways = {one["target"] for one in graph["edges"] if one["source"] == "work"}
+    assert ways <= {"after"}
+    words = ["--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append"]
+    assert run(["update", "t", *words, "-d", str(path), "--yes"]) == (0 if ways else 7)
+    if ways:
+        assert "next: after" in capsys.readouterr().out
+        with SqliteSaver.from_conn_string(str(path)) as saver:
+            assert agent(saver).get_state(ON).next == ("after",)

@@ -109,6 +109,8 @@ class ObservedGraph:
         self.state_graph = self.state_graph or bool(ways)
         if ways or run.kind is not RunKind.TASK or run.node is None:
             return ways
+        if run.has_failed:  # its conditional edge may have raised, which leaves a result and an error
+            return []
         if old and any(write.channel == run.node for write in run.writes):
             self.unplaced += 1
             return []
