@@ -123,3 +123,23 @@ def test_who_wrote_what_a_reducer_altered_in_place(tmp_path: Path) -> None:
             node = str(line.value) if channel == "heard" else line.path.rpartition(".")[2].replace("any", "node39")
             assert line.since.step == 1
             assert node in (line.since.node, *line.since.candidates)
+
+
+def test_equal_items_of_two_turns(tmp_path: Path) -> None:
+    """Each turn's input was encoded when both nodes had run: who wrote an item is a candidate, and no name is empty."""
+    path, nodes = tmp_path / "t.sqlite", ["greet", "bill"]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(State)
+        for name in nodes:
+            builder.add_node(name, lambda _, name=name: {"topic": [name]})
+        app = builder.add_edge(START, "greet").add_edge("greet", "bill").compile(checkpointer=saver)
+        for _ in range(2):
+            app.invoke({"n": 0}, ON, durability="sync")
+    tables = Tables(path)
+    for early in [one for one in tables.steps() if one.metadata["step"] in (1, 3, 4, 5)]:
+        early.body["channel_values"]["topic"] = nodes if early.metadata["step"] == 1 else nodes * 2
+        tables.put(early)
+    tables.close()
+    lines = at(path, blame, "t", "topic").lines
+    assert [line.value in line.since.candidates or line.value == line.since.node for line in lines] == [True] * 4
+    assert all(all(line.since.candidates) for line in lines)

@@ -42,21 +42,25 @@ def mark_surplus(made: Sequence[Credit], changes: Sequence[Explains], own: Seque
 def or_later(made: Sequence[Credit], changes: Sequence[Explains], writers: Writers, when: str) -> list[Credit]:
     """The credits of a step's changes, each unwritten one with those of a later step who wrote it.
 
-    Of equal elements the first are taken to be those of the earlier step. `when` names the step, as in "step 7".
+    An element stays unwritten if another one is equal: who wrote the one may have written the other, or a step after
+    that. `when` names the step, as in "step 7".
     """
-    left = Counter(_written([value for one in writers.all for value in one.values or ()]))
+    keys = [_key(explains) if one.is_unwritten else None for one, explains in zip(made, changes, strict=True)]
+    equal = {key for key, count in Counter(keys).items() if key is not None and count > 1}
     added = []
-    for one, explains in zip(made, changes, strict=True):
-        key = _key(explains)
+    for one, explains, key in zip(made, changes, keys, strict=True):
         fitting = writers.fitting(explains) if one.is_unwritten and isinstance(explains, Gives) else []
-        if fitting and left.get(key) != 0:
-            if key in left:
-                left[key] -= 1
-            before = one.candidates or [name_of(one.by, one.node)]
-            names = dict.fromkeys([*before, *Writers(fitting).names])
-            one = Credit(candidates=[*names], why=f"{one.why or _SURPLUS}; {when} {_STORED_EARLY}")
-        added.append(one)
+        added.append(_with(one, Writers(fitting), when)._replace(is_unwritten=key in equal) if fitting else one)
     return added
+
+
+def _with(made: Credit, writers: Writers, when: str) -> Credit:
+    before = made.candidates or ([name_of(made.by, made.node)] if made.by else [])
+    names = dict.fromkeys([*before, *writers.names])
+    why = f"{made.why or _SURPLUS}; {when} {_STORED_EARLY}"
+    if _STORED_EARLY in made.why:
+        why = f"{made.why}; so did {when}"
+    return Credit(candidates=[*names], why=why)
 
 
 def is_element(explains: Explains) -> bool:
