@@ -134,3 +134,27 @@ def test_a_question_of_a_subgraph_in_a_graph_that_stores_nothing(
     before = asked.rows()
     assert "asks its earlier question again" in asked.ckpt("--value", "two", "--yes", code=7)["message"]
     assert asked.rows() == before
+
+
+def test_an_answer_for_a_question_that_nobody_asked_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A node failed before it asked, in a run that was given an answer: its question takes that, and looks say so."""
+    path, is_down = tmp_path / "t.sqlite", True
+
+    def vote(_: Any) -> Any:
+        if is_down:
+            raise ValueError("down")
+        return {"log": [interrupt("publish?")]}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = StateGraph(Log).add_node("vote", vote).add_edge(START, "vote").compile(checkpointer=saver)
+        for given in ({"log": ["in"]}, Command(resume="boom")):
+            with pytest.raises(ValueError, match="down"):
+                graph.invoke(given, on("t"))
+        for words in (["show", "t"], ["replay", "t"], ["threads"]):
+            assert run([*words, "-d", str(path), "--json"]) == 0
+            view = json.loads(capsys.readouterr().out)
+            assert (view["threads"][0] if "threads" in view else view)["old_answers"] == ["boom"]
+        is_down = False
+        assert graph.invoke(None, on("t"))["log"] == ["in", "boom"]
+        assert run(["show", "t", "-d", str(path), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["old_answers"] == []

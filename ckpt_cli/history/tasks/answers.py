@@ -12,10 +12,11 @@ from typing import NamedTuple
 from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.nesting import below, reached
 from ckpt_cli.history.tasks.task_ids import PUSH, interrupt_id, pulled, with_id
-from ckpt_cli.history.tasks.task_status import Task
+from ckpt_cli.history.tasks.task_status import Status, Task
 from ckpt_cli.history.tasks.untaken_answers import is_untaken
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import interrupts
+from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
 
 PLACEHOLDER = "placeholder-id"
@@ -248,6 +249,19 @@ def left_answers(writes: Iterable[TaskWrite]) -> list[object]:
     ``invoke(None, config)`` takes it again (1.2 ``pregel/_algo.py: _scratchpad``).
     """
     return [w.value for w in writes if w.task_id == NULL_TASK and w.channel == RESUME and w.read]
+
+
+def old_answers(writes: Sequence[TaskWrite], tasks: Iterable[Task]) -> list[object]:
+    """The `left_answers` that the next run of a step gives to a question that nobody has answered.
+
+    One waits, or a task is still to run that may ask: of what an earlier question took, nothing is said then.
+    """
+    statuses, left = {task.status for task in tasks}, left_answers(writes)
+    if not left or Status.WAITING in statuses or statuses <= {Status.FINISHED, Status.LEFT}:
+        return left if Status.WAITING in statuses else []
+    own = (w.value for w in writes if w.channel == RESUME and w.task_id != NULL_TASK and w.read)
+    taken = [answer for one in own for answer in (one if isinstance(one, list) else [one])]
+    return [answer for answer in left if not any(same(answer, one) for one in taken)]
 
 
 def count_answers(own: Iterable[TaskWrite]) -> int:

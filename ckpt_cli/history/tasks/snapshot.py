@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT
 from ckpt_cli.history.tasks.answered_tasks import with_answers
-from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, left_answers
+from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, old_answers
 from ckpt_cli.history.tasks.error_handlers import is_routed
 from ckpt_cli.history.tasks.next_tasks import (
     History,
@@ -43,8 +43,8 @@ class Snapshot(NamedTuple):
     Attributes:
         tasks: the known tasks of the step, Sends first and then by name.
         consumed: whether the checkpoint has a child; then none of the tasks waits any more.
-        old_answers: the answer that an earlier ``Command(resume=…)`` left, if a question waits. The next run gives it
-            to the first question that it asks.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left, which the next run gives to the first
+            question that it asks; see `answers.old_answers`.
         complete: whether `tasks` surely has every task of the step; False for a damaged checkpoint, for example.
         handlers: task id of a failed task to the task of its error handler; without id and node if it left nothing. If
             the step goes on, the handler runs again, even if it has finished, and the failed task doesn't (langgraph
@@ -175,7 +175,7 @@ def snapshot(
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
     is_complete = ended_here or (not state.damage and not undecided and _found_all(tasks))
     by_failed = _handlers(() if consumed else tasks, names, handlers)
-    left = left_answers(writes) if not consumed and _has_waiting([*tasks, *handlers]) else ()
+    left = () if consumed else old_answers(writes, [*tasks, *handlers])
     return Snapshot(tasks, consumed, is_complete, left, by_failed, undecided, unplaced)
 
 

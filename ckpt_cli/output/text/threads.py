@@ -84,7 +84,7 @@ def _asked_and_failed(one: ThreadView) -> str:
 
 
 def _left(one: ThreadView) -> str:
-    """What is left of an unfinished thread: ``answered: review``, ``next: model``; ``has answer`` of a waiting one."""
+    """What is left of an unfinished thread: ``answered: review``, ``next: model``; ``has answer`` where one is left."""
     marks = (_mark(one, status).strip(" ()") for status in one.statuses)
     mark = next(filter(None, marks), "")
     if one.status != "unfinished":
@@ -260,8 +260,8 @@ def _marked_status(one: ThreadView) -> Line:
 
 
 def _mark(one: ThreadView, status: str) -> str:
-    """The words for a waiting thread that has an answer, and for one in which an answer, update or fork is the last."""
-    if status == "waiting" and one.old_answers:
+    """The words for a thread that has an answer to take, and for one in which an answer, update or fork is the last."""
+    if one.old_answers and status == (one.status or "?"):
         return " (has answer)"
     if status != "unfinished":
         return ""
