@@ -124,8 +124,8 @@ def _add_what_runs(view: ShowView, reader: Reader, state: State, snapshot: Snaps
     view.unplaced = [_task(task, []) for task in snapshot.unplaced]
     view.passed_over = [] if snapshot.consumed else passed_over(state)
     view.given_otherwise = tuple(unlike_writes(state, reader.writes(state.ref)).items())
-    may_go = any(map(is_command, reader.writes(state.ref)))  # a Command's goto may run a node
-    view.has_something_to_run = snapshot.next is None or bool(snapshot.tasks) or may_go
+    may_go = any(map(is_command, reader.writes(state.ref)))
+    view.has_something_to_run = snapshot.next is None or bool(snapshot.tasks) or may_go  # by its goto
     view.is_blank = not state.versions and not state.damage and not may_go
     view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
 
@@ -135,9 +135,9 @@ def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:
     from ckpt_cli.plans.continued_calls import why_not_continued, why_not_newest
 
     with suppress(PayloadCorrupt, CheckpointNotFound):
-        statuses = {task.status for task in Inspection(reader, ref).snapshot().tasks}
-        all_left = Status.LEFT in statuses and statuses <= {Status.LEFT, Status.FINISHED}
-        view.not_continued = None if all_left else why_not_newest(reader, ref) or why_not_continued(reader, ref)
+        statuses = {Status.FINISHED, *(task.status for task in Inspection(reader, ref).snapshot().tasks)}
+        is_left = statuses == {Status.LEFT, Status.FINISHED}
+        view.not_continued = None if is_left else why_not_newest(reader, ref) or why_not_continued(reader, ref)
         if any(task.status == "waiting" for task in view.tasks) and view.not_continued is None:
             view.old_answers = Inspection(reader, reader.head(ref.thread_id).ref).snapshot().old_answers
 
@@ -168,8 +168,7 @@ def _readable_row(reader: Reader, thread: str, rev: str, ns: str) -> CheckpointR
 def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
     seen = Inspection(reader, state.ref).values()
     values = state.values if raw else {**state.values, **seen}
-    deltas = Inspection(reader, state.ref).deltas()
-    changed = ChangedChannels(reader, state, lineage, seen)
+    deltas, changed = Inspection(reader, state.ref).deltas(), ChangedChannels(reader, state, lineage, seen)
     channels = {}
     for name in dict.fromkeys([*values, *state.versions]):
         value = values.get(name)

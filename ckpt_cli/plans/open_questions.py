@@ -225,4 +225,20 @@ def _ask_again(reader: Reader, head: Ref, snapshot: Snapshot, fork: str) -> str:
     options = ["--task", f"{task.node}{number}", "--again", *["--rerun"] * calls]
     again = command("ckpt edit", head.thread_id, options=options)
     keeps = f", and what {', '.join(others)} finished is kept" if others else ""
+    if memory := _asked_in_memory(reader, head, task):
+        return f"after `{again}` it runs again{keeps}{anew}; {memory} has its own memory, and asks only if that does"
     return f"after `{again}` it asks again{keeps}{anew}"
+
+
+def _asked_in_memory(reader: Reader, head: Ref, task: Task) -> str:
+    """The subgraph with its own memory in which a failed task had asked; "" if there is none.
+
+    It keeps what it did since, also if the task that called it is run again.
+    """
+    asked = _waiting_questions(reader, head)
+    sources = (asked.taken(i) or asked.find(i) for i in task.answered)
+    spaces = {one.write.row.ns for one in sources if one is not None} | {
+        ns for ns in reader.namespaces(head.thread_id) if ns.partition("|")[0] == task.node
+    }
+    own = (ns for ns in sorted(spaces) if ns and ":" not in ns.rpartition("|")[2])
+    return next((callers(ns)[-1] for ns in own), "")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ckpt_cli.history.lineage.short_ids import ShortIds
+from ckpt_cli.history.tasks.answers import left_answers
 from ckpt_cli.history.tasks.nesting import path
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.inspection import Inspection
@@ -136,7 +137,7 @@ def describe_memories(
         anew = f"adds its input to {short(older)}" if older else "begins without memory"
         name, newest_id = memory.newest.ns, short(memory.newest.checkpoint_id)
         if memory.node in called:
-            what = _continued(reader, memory, newest_id)
+            what = _continued(reader, memory, newest_id, has_answer=_keeps_answer(reader, row))
             yield f"{name} has its own memory: with thread_id alone, invoke(None) {what}"
             if is_editable:
                 yield f"--ns {argument(name)} edits the state of {name} itself"
@@ -173,14 +174,20 @@ def describe_called_memories(reader: Reader, row: CheckpointRow, snapshot: Snaps
     yield from describe_memories(reader, row, due, called, short, bound, checkpoint="this checkpoint")
 
 
-def _continued(reader: Reader, memory: OwnMemory, newest_id: str) -> str:
+def _keeps_answer(reader: Reader, row: CheckpointRow) -> bool:
+    """Whether an answer that a ``Command(resume=…)`` left at the root stays there: a change in a subgraph leaves it."""
+    return bool(row.ns) and bool(left_answers(reader.writes(reader.head(row.thread_id).ref)))
+
+
+def _continued(reader: Reader, memory: OwnMemory, newest_id: str, *, has_answer: bool) -> str:
     """What the subgraph does if a run continues it: it ends at once, repeats its question, or goes on."""
     state = Inspection(reader, memory.newest).snapshot()
     if state.complete and not state.tasks:
         return f"runs none of its nodes: it returns its state at {newest_id}, where it has finished ({_CALLER})"
     statuses = {task.status for task in state.tasks} if not memory.is_cleared else set[Status]()
     if Status.WAITING in statuses:
-        return f"continues it from {newest_id}, so it repeats its old question ({_CALLER})"
+        unless = ", unless the answer that Command(resume=…) left is given to it" if has_answer else ""
+        return f"continues it from {newest_id}, so it repeats its old question{unless} ({_CALLER})"
     if Status.ANSWERED in statuses:
         return f"continues it from {newest_id}, with the answer that is recorded there ({_CALLER})"
     return f"continues it from {newest_id}, without a new input ({_CALLER})"

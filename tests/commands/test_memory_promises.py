@@ -17,7 +17,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
-from tests.graphs.building import on
+from tests.graphs.building import Log, on
 
 
 class State(TypedDict, total=False):
@@ -260,3 +260,28 @@ def test_forks_that_are_each_others_parents(tmp_path: Path, capsys: pytest.Captu
             saver.conn.execute("UPDATE checkpoints SET parent_checkpoint_id = ? WHERE checkpoint_id = ?", (parent, one))
         saver.conn.commit()
     assert _change(path, [["rollback", "t", ids[0]]], "", capsys)["config"]
+
+
+def test_a_memory_that_went_on_past_its_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its caller took the answer and failed: `resume` doesn't say that the caller asks again, and it doesn't."""
+    path, is_down = tmp_path / "t.sqlite", True
+    inner = StateGraph(Log).add_node("talk", lambda _: {"log": [interrupt("who?")]}).add_edge(START, "talk")
+    coach = inner.compile(checkpointer=True)
+
+    def calls(_: Any) -> Any:
+        said = coach.invoke({"log": []})["log"]
+        if is_down:
+            raise ValueError("down")
+        return {"log": said}
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = StateGraph(Log).add_node("calls", calls).add_edge(START, "calls").compile(checkpointer=saver)
+        app.invoke({"log": []}, on("t"))
+        with pytest.raises(ValueError, match="down"):
+            app.invoke(Command(resume="Ada"), on("t"))
+        assert run(["resume", "t", "--value", '"Bo"', "--yes", "-d", str(path)]) == 4
+        said = " ".join(capsys.readouterr().err.split())
+        assert "`ckpt edit t --task calls --again` it runs again; calls has its own memory" in said
+        assert run(["edit", "t", "--task", "calls", "--again", "--yes", "-d", str(path)]) == 0
+        is_down = False
+        assert app.invoke(None, on("t"))["log"] == ["Ada"]
