@@ -66,6 +66,19 @@ class Newest(TypedDict):
     hits: Annotated[dict[str, dict[str, Any]], _newer]
 
 
+def _deep(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    merged = {
+        key: _deep(old[key], one) if isinstance(one, dict) and isinstance(old.get(key), dict) else one
+        for key, one in new.items()
+    }
+    return {key: one for key, one in {**old, **merged}.items() if one is not None}
+
+
+class Nested(TypedDict):
+    turn: int
+    hits: Annotated[dict[str, Any], _deep]
+
+
 class NewestDelta(TypedDict):
     turn: int
     hits: Annotated[
@@ -97,6 +110,10 @@ def _same_page(turn: int) -> list[dict[str, Any]]:
     return [{"url": f"u{turn // 2}", "at": turn}]
 
 
+def _nested(turn: int) -> dict[str, Any]:
+    return {"draft": {"by": "Ada"}} if turn == 1 else {f"page-{turn - turn % 2}": None if turn % 2 else {"at": turn}}
+
+
 def _page_or_none(turn: int) -> list[dict[str, Any]]:
     return [] if turn == 5 else _page(turn)
 
@@ -120,6 +137,7 @@ def _play(path: Path, state: type, written: Any) -> Any:
         (Appended, _page, '{"hits": [{"url": "u3", "at": 99}]}', "an item whose 'url' it has already"),
         (Emptied, _page, '{"hits": []}', "an empty list"),
         (Newest, _later, '{"hits": {"page-1": {"ts": 0, "at": "late"}}}', "an object with a smaller 'ts'"),
+        (Nested, _nested, '{"hits": {"draft": {"z": 1}}}', "a key under which it has already a dict"),
     ],
 )
 def test_a_case_that_no_step_was_in_is_refused(

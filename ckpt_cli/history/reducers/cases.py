@@ -164,6 +164,8 @@ def _key_again(old: Any, new: Any) -> Case:
     """The case of a key with a value that gets this value; one in which more reducers differ shows it too."""
     if isinstance(old, dict | list):
         kind = "dict" if isinstance(old, dict) else "list"
+        if type(new) is not type(old):  # a null that deletes the key shows nothing of what two dicts become
+            return (f"{_KEY} a {kind}, for which this is none",)
         ways: Case = (f"{_KEY} the same {kind}", f"{_KEY} a part of this {kind}", f"{_KEY} a {kind}")
         return ways if same(old, new) else ways[1 if _is_part(old, new) else 2 :]
     if isinstance(old, bool):
