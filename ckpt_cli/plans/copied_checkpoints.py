@@ -91,8 +91,9 @@ class _Callers:
 
         If a killed run stored none, its calls are those of the tasks that are pending at the newest checkpoint.
         """
-        stored = self._sorted.setdefault(ns, []) or sorted(ids)
-        self._sorted[ns] = stored
+        if ns not in self._sorted:
+            self._sorted[ns] = sorted(ids)
+        stored = self._sorted[ns]
         place = bisect_right(stored, caller)
         if place == len(stored):
             return stored[-1] if stored and self._pending else None
