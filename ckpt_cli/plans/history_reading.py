@@ -55,7 +55,7 @@ def read_history(
                     if stored[checkpoint_id] and not reader.lineage(thread_id, ns).children.get(checkpoint_id):
                         writes = node_writes(reader, child.ref, stored[checkpoint_id])
                         history.add_tasks(child, writes)
-                        history.add_routes(child, writes)
+                        history.add_routes(child, writes, is_tip=True)
     return history
 
 

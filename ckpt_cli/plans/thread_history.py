@@ -160,14 +160,16 @@ class ThreadHistory:
         if taken - _NOT_APPLIED and isinstance(given := state.values.get(START), dict):
             self.ignored_inputs.update(key for key in given if isinstance(key, str) and key not in taken)
 
-    def add_routes(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
+    def add_routes(
+        self, state: State, writes: Collection[tuple[str | None, TaskWrite]], *, is_tip: bool = False
+    ) -> None:
         """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended.
 
-        A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again; or
-        its conditional edge raised, and it has no route, as a task that led to the end. What ``durability="exit"``
-        stores of a task has neither its edges nor all its channels.
+        A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again. If no
+        checkpoint followed, `is_tip`, its conditional edge may have raised: then it has no route, as a task that led to
+        the end. What ``durability="exit"`` stores of a task has neither its edges nor all its channels.
         """
-        failed = {write.task_id for _, write in writes if write.channel == ERROR}
+        failed = {write.task_id for _, write in writes if write.channel == ERROR and is_tip}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]], set[str]]] = {}
         for node, write in writes:
             if write.channel not in _NOT_APPLIED and not is_command(write) and not is_of_run(write):

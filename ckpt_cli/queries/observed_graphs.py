@@ -54,9 +54,9 @@ def _of_namespace(reader: Reader, thread_id: str, ns: str) -> ObservedGraph:
             _add_step(graph, walk, checkpoint_id, runs, ends)
             for name in walk.left(checkpoint_id):
                 graph.node(name).left += 1
-            ways: list[Edge] = []
+            ways, is_tip = list[Edge](), checkpoint_id not in walk.reads.lineage.children
             for run in runs:
-                ways += graph.add_run(run, wiring, old=old)
+                ways += graph.add_run(run, wiring, old=old, is_tip=is_tip)
                 if run.kind is RunKind.HANDLER and run.failed is not None and run.node is not None:
                     failed = walk.reads.step_nodes.node(run.failed)
                     if failed is not None:

@@ -235,7 +235,7 @@ def refused(twin: Twin, config: Any, values: Any, node: str | None, error: Excep
         with pytest.raises((InvalidUpdateError, LibraryFailed)):
             twin.ask("update", config, [[[values, node]]])
         return
-    reasons = ("--next", "StateGraph", "without the graph", "is known in this thread")
+    reasons = ("--next", "StateGraph", "without the graph", "is known in this thread", "is known in this subgraph")
     assert any(words in message for words in reasons), message
 
 

@@ -84,11 +84,17 @@ class ObservedGraph:
             if seen and name not in NOT_NODES and not name.endswith(":edges"):
                 self.node(name).seen = 1
 
-    def add_run(self, run: TaskRun, wiring: Wiring | None, *, old: bool) -> list[Edge]:
+    def add_run(self, run: TaskRun, wiring: Wiring | None, *, old: bool, is_tip: bool) -> list[Edge]:
         """Add what one task left; gives the edges that it took, that to the end too, which isn't added yet.
 
-        `old`: edges may have the channel names of checkpoint formats before 3. A task that ``edit --task`` kept counts
-        where it ran; here its edges are given alone.
+        A task that ``edit --task`` kept counts where it ran; here its edges are given alone.
+
+        Args:
+            run: what the task left.
+            wiring: who listens to the channels of old edges.
+            old: whether edges may have the channel names of checkpoint formats before 3.
+            is_tip: whether no checkpoint followed. Then a task with a result and an error may be one whose conditional
+                edge raised, which took no way.
         """
         if run.is_kept:
             return list(ways_of(run, wiring, old=old)) if run.finished else []
@@ -109,7 +115,7 @@ class ObservedGraph:
         self.state_graph = self.state_graph or bool(ways)
         if ways or run.kind is not RunKind.TASK or run.node is None:
             return ways
-        if run.has_failed:  # its conditional edge may have raised, which leaves a result and an error
+        if is_tip and run.has_failed:
             return []
         if old and any(write.channel == run.node for write in run.writes):
             self.unplaced += 1
