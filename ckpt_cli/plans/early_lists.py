@@ -2,20 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.reducers.early_values import LaterStep, gathered, has_grown, without_later_items
+from ckpt_cli.history.reducers.early_values import (
+    IN_RUNS,
+    LATE,
+    LaterStep,
+    Lists,
+    has_grown,
+    settled,
+    without_later_items,
+)
 from ckpt_cli.history.state.channels import deltas, is_control
 from ckpt_cli.history.tasks.write_makers import is_update
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
-
-Lists = dict[str, list[object]]
-"""Channel to its list without the later items."""
-
-_LATE = 60  # a checkpoint is stored at most so many steps late
-_IN_RUNS = frozenset({"loop", "input", "fork"})
 
 
 class EarlyLists:
@@ -29,7 +32,7 @@ class EarlyLists:
         self,
         parent: State | None,
         child: State,
-        written: Mapping[str, list[object]],
+        written: Mapping[str, list[Any]],
         stored: Mapping[str, list[TaskWrite]],
     ) -> tuple[Lists, Lists]:
         """The lists in the parent and in the child that have later items, without them.
@@ -41,16 +44,10 @@ class EarlyLists:
             stored: the writes that were read, by the checkpoint that they are stored on.
         """
         old, new = ({} if one is None else _lists(one) for one in (parent, child))
-        before = dict(self._of.get(parent.ref.checkpoint_id, {})) if parent and child.source == "loop" else {}
-        grown = [channel for channel in before if channel in written and new.get(channel) != old.get(channel)]
-        for channel in grown:
-            if gathered(old.get(channel), written[channel]) == new.get(channel):
-                del before[channel]  # a new run went on from the list as it is stored
-        early = self._early(child, {**old, **before}, new, written, stored)
-        goes_on = (c for c, value in before.items() if c in early or gathered(value, written.get(c, ())) == new.get(c))
-        if ended := before.keys() - {*goes_on}:
-            before = {c: value for c, value in before.items() if c not in ended}
-            early = self._early(child, {**old, **before}, new, written, stored)
+        known = self._of.get(parent.ref.checkpoint_id, {}) if parent and child.source == "loop" else {}
+        before, early = settled(
+            old, new, written, known, lambda lists: self._early(child, {**old, **lists}, new, written, stored)
+        )
         if early:
             self._of[child.ref.checkpoint_id] = early
         return before, early
@@ -58,19 +55,19 @@ class EarlyLists:
     def _early(
         self,
         child: State,
-        before: Mapping[str, object],
-        after: Mapping[str, object],
-        written: Mapping[str, list[object]],
+        before: Mapping[str, Any],
+        after: Mapping[str, Any],
+        written: Mapping[str, list[Any]],
         stored: Mapping[str, list[TaskWrite]],
     ) -> Lists:
-        if child.source not in _IN_RUNS or not has_grown(before, after):
+        if child.source not in IN_RUNS or not has_grown(before, after):
             return {}
         return without_later_items(before, after, written, lambda: self._later(child.ref, stored))
 
     def _later(self, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> Iterator[LaterStep]:
         """The next steps of the run."""
-        for _ in range(_LATE):
-            tasks: dict[str, dict[str, list[object]]] = {}
+        for _ in range(LATE):
+            tasks: dict[str, dict[str, list[Any]]] = {}
             own = stored.get(ref.checkpoint_id)
             for write in self._reader.writes(ref) if own is None else own:
                 if write.task_id != NULL_TASK and not is_update(write):
@@ -91,11 +88,11 @@ class EarlyLists:
             return None
 
 
-def _values(state: State | None) -> Mapping[str, object]:
+def _values(state: State | None) -> Mapping[str, Any]:
     return {} if state is None else state.values
 
 
-def _lists(state: State) -> dict[str, object]:
+def _lists(state: State) -> dict[str, Any]:
     """The lists of the user's channels; a delta channel's value is no list of the channel's own that a step extends."""
     hidden = {*deltas(state)}
     lists = ((channel, value) for channel, value in state.values.items() if type(value) is list)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.early_values import LaterStep, gathered, has_grown, without_later_items
+from ckpt_cli.history.reducers.early_values import IN_RUNS, LATE, LaterStep, has_grown, settled, without_later_items
 from ckpt_cli.history.reducers.line_values import NONE_NAMED, Line
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.stretches import Stretch
@@ -36,8 +36,6 @@ AT_ONCE = 50
 """The number of checkpoints that are read in one transaction."""
 
 _BYTES = 16_000_000  # of checkpoints that are in memory together
-_LATE = 60  # a checkpoint is stored at most so many steps late, which a busy disk may take
-_IN_RUNS = frozenset({"loop", "input", "fork"})
 
 _NOT_WHOLE = "its value is stored whole here, and not all that it was made of is stored"
 
@@ -74,7 +72,7 @@ class StepWalk:
         if not any(type(value) is list and value for value in (self._before or {}).values()):
             return {}
         lineage = self._reader.lineage(start.thread_id, start.ns)
-        older = [start._replace(checkpoint_id=i) for i in islice(lineage.line(start.checkpoint_id), _LATE)][::-1]
+        older = [start._replace(checkpoint_id=i) for i in islice(lineage.line(start.checkpoint_id), LATE)][::-1]
         [*_, last] = StepWalk(self._reader, None, self._named).steps(older)
         return {**last.early}
 
@@ -143,38 +141,31 @@ class StepWalk:
         return step._replace(ended=self._ended(step)) if self.line.deltas else step
 
     def _with_early_values(self, step: WalkedStep, attribution: WriteAttribution) -> WalkedStep:
-        """The step, which knows its lists that were stored with items of a later step.
-
-        Only a step of the same run goes on from such a list without them: an input, an update and a run that is
-        resumed read what is stored, also what a task wrote of which the step never finished.
-        """
-        early_before, self._early = self._early, {}
+        """The step, which knows its lists that were stored with items of a later step."""
+        early_before, self._early = self._early if step.source == "loop" else {}, {}
         if step.before is None:
             return step
-        if step.source == "loop" and early_before:
-            own, made, written = step.before, step.made, step.written
-            grown = {c for c in early_before if c in written and made.get(c) != own.get(c)}
-            read_again = {c for c in grown if gathered(own.get(c), written[c]) == made.get(c)}
-            step = step._replace(early_before={c: early_before[c] for c in early_before.keys() - read_again})
-        early = self._early_of(step, attribution)
-        if step.early_before and (ended := _ended_by(step, early)):
-            step = step._replace(early_before={c: v for c, v in step.early_before.items() if c not in ended})
-            early = self._early_of(step, attribution)
-        self._early = early
-        return step._replace(early=early) if early else step
+        own, self._early = settled(
+            step.before,
+            step.made,
+            step.written,
+            early_before,
+            lambda lists: self._early_of(step._replace(early_before=lists), attribution),
+        )
+        return step._replace(early_before=own, early=self._early)
 
     def _early_of(self, step: WalkedStep, attribution: WriteAttribution) -> dict[str, list[Any]]:
         """Lists with later items; a delta channel's value is no list of the channel's own that a step extends."""
         deltas = self.line.deltas
         made = {c: v for c, v in step.made.items() if c not in deltas} if deltas else step.made
-        if step.source not in _IN_RUNS or not has_grown(step.began, made):
+        if step.source not in IN_RUNS or not has_grown(step.began, made):
             return {}
         written = step.by_command if step.source == "input" else step.written
         return without_later_items(step.began, made, written, partial(self._later_steps, attribution, step.ref))
 
     def _later_steps(self, attribution: WriteAttribution, ref: Ref) -> Iterator[LaterStep]:
         """The next steps of a run; the writes of a later page are read for them."""
-        for _ in range(_LATE):
+        for _ in range(LATE):
             tasks: dict[str, dict[str, list[Any]]] = {}
             for write in self._writes_on(attribution, ref):
                 if write.task_id != NULL_TASK and not is_update(write):
@@ -191,7 +182,7 @@ class StepWalk:
         if (stored := attribution.writes.get(ref.checkpoint_id)) is not None:
             return stored
         if ref not in self._read_ahead:
-            if len(self._read_ahead) >= 2 * _LATE:
+            if len(self._read_ahead) >= 2 * LATE:
                 self._read_ahead.clear()
             self._read_ahead[ref] = self._reader.writes(ref)
         return self._read_ahead[ref]
@@ -288,10 +279,3 @@ class StepWalk:
         totals = accumulate(_BYTES if size is None else size for size in sizes)
         few = [ref for ref, total in zip(refs, totals, strict=True) if total < _BYTES]
         return {checkpoint.row.ref: checkpoint for checkpoint in self._reader.saver.checkpoints(few)}
-
-
-def _ended_by(step: WalkedStep, early: Mapping[str, list[Any]]) -> set[str]:
-    """The lists in `early_before` that don't go on: the step made something else than its writes added to them."""
-    written, made = step.written, step.made
-    going = {c for c, v in step.early_before.items() if c in early or gathered(v, written.get(c, ())) == made.get(c)}
-    return {*step.early_before} - going

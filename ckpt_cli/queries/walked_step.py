@@ -138,7 +138,7 @@ class WalkedStep(NamedTuple):
     def without_sends(self) -> list[tuple[str, dict[str, list[Any]]]]:
         """What may be missing of `written`, if a deployment lacked the nodes of some Sends: why, and what is left.
 
-        Nothing proves it; it is only asked for where the writes don't explain the state.
+        Nothing proves it; it counts only where the writes don't explain the state.
         """
         if not self.by_run or self.state is None or self.parent is None:
             return []

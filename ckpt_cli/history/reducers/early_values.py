@@ -12,6 +12,12 @@ from typing import Any, NamedTuple
 from ckpt_cli.history.state.channels import INTERRUPT
 from ckpt_cli.values.same import same
 
+LATE = 60
+"""A checkpoint is stored at most so many steps late, which a busy disk may take."""
+
+IN_RUNS = frozenset({"loop", "input", "fork"})
+"""The sources of checkpoints that a run may store so."""
+
 _TRIED = 6  # tasks of a step of which any may have finished
 
 
@@ -31,8 +37,39 @@ class LaterStep(NamedTuple):
         return any(INTERRUPT in task for task in self.tasks)
 
 
+Lists = dict[str, list[Any]]
+"""Channel to its list without the items of later steps."""
+
 Later = Callable[[], Iterable[LaterStep]]
 """Gives the next steps, one by one."""
+
+
+def settled(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    written: Mapping[str, list[Any]],
+    early_before: Lists,
+    find: Callable[[Lists], Lists],
+) -> tuple[Lists, Lists]:
+    """The lists in two checkpoints that were stored with later items, without these items.
+
+    Args:
+        before: the channels of the older checkpoint, as they are stored.
+        after: those of the newer one.
+        written: what the tasks of the step between them wrote.
+        early_before: those of the older one as far as the steps before show them; none unless a run went on from it
+            without reading it. An input, an update and a run that is resumed go on from what is stored.
+        find: gives those of the newer one, if the step began with these in the older one.
+    """
+    grown = (c for c in early_before if c in written and after.get(c) != before.get(c))
+    read_again = {c for c in grown if gathered(before.get(c), written[c]) == after.get(c)}
+    own = {c: value for c, value in early_before.items() if c not in read_again}
+    early = find(own)
+    going = {c for c, value in own.items() if c in early or gathered(value, written.get(c, ())) == after.get(c)}
+    if going == own.keys():
+        return own, early
+    own = {c: value for c, value in own.items() if c in going}
+    return own, find(own)
 
 
 def has_grown(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
