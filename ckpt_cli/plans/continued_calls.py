@@ -9,11 +9,22 @@ run begins with its node. A later step, or a run with an input, calls it anew: t
 newest state, and the tasks that were due are dropped (``pregel/_loop.py: _first``).
 """
 
+from contextlib import suppress
 from itertools import chain, pairwise
 
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.state.channels import RETURN
-from ckpt_cli.history.tasks.nesting import caller_task, callers, calling_node, calling_tasks, levels, path
+from ckpt_cli.history.tasks.nesting import (
+    caller_task,
+    callers,
+    calling_node,
+    calling_tasks,
+    earlier_calls,
+    levels,
+    path,
+)
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
+from ckpt_cli.history.tasks.task_ids import handler_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -49,12 +60,26 @@ class OuterTasks:
         tasks = calling_tasks(ns, self.ns)
         if not self._returned.isdisjoint(tasks[1:]):
             return False
-        caller_id = tasks[0] if tasks else None
-        if (handler := self.snapshot.handlers.get(caller_id or "")) is not None:
+        if not tasks:
+            return self._may_call_memory(ns)
+        caller_id = tasks[0]
+        if (handler := self.snapshot.handlers.get(caller_id)) is not None:
             return handler.status is not Status.FINISHED and handler.id in (None, *tasks[1:])
-        some = [*self._by_id.get(caller_id, ()), *self._by_id.get(None, ())] if caller_id else self.snapshot.tasks
+        some = [*self._by_id.get(caller_id, ()), *self._by_id.get(None, ())]
         called = calling_node(ns, self.ns)
         return not self.snapshot.complete or any(_may_call(task, called, caller_id) for task in some)
+
+    def _may_call_memory(self, ns: str) -> bool:
+        """The same for a subgraph with its own memory, whose namespace has the name of its caller alone."""
+        called, *between = callers(ns)[len(callers(self.ns)) :]
+        for task in self.snapshot.tasks:
+            handler = self.snapshot.handlers.get(task.id or "")
+            if handler is not None and task.node in (None, called):
+                if handler.status is not Status.FINISHED and handler.node in (None, *between):
+                    return True
+            elif _may_call(task, called, None):
+                return True
+        return not self.snapshot.complete
 
 
 class _Way:
@@ -121,6 +146,41 @@ def why_not_newest(reader: Reader, ref: Ref) -> str | None:
     return f"a run continues {name} from its newest checkpoint, unless its config names this one"
 
 
+def why_perhaps_not(reader: Reader, ref: Ref) -> str | None:
+    """Why the next run may not come to this call of a subgraph, though it is not known to be over.
+
+    An earlier call of the same task has not finished, and continues first: a task that is retried counts its calls on,
+    and in the next run from one again (langgraph 1.2 ``pregel/_retry.py``). Or the subgraph has its own memory and is
+    called by a ``@task``, whose name alone is in the namespace: perhaps that has returned.
+    """
+    namespaces, name = reader.namespaces(ref.thread_id), " › ".join(callers(ref.ns))
+    for call in levels(ref.ns):
+        for earlier in earlier_calls(call, namespaces):
+            if _is_open(reader, reader.head(ref.thread_id, earlier).ref):
+                unless = "the next run comes to this one only if its task makes it again, after a retry perhaps never"
+                return f"an earlier call of {' › '.join(callers(call))}, {earlier}, has not finished: {unless}"
+    if ref.ns and not caller_task(ref.ns) and _is_in_call(reader, ref):
+        returned = "if that was the one that called it, the next run doesn't continue it"
+        return f"{name} is called by a @task, and one has returned in this step: {returned}"
+    return None
+
+
+def _is_in_call(reader: Reader, ref: Ref) -> bool:
+    """Whether a ``@task`` called this subgraph, and one has returned in the step of the graph around it."""
+    outer, _ = Inspection(reader, ref).around()[-1]
+    called, *between = callers(ref.ns)[len(callers(outer)) :]
+    if not between or (between[0] in handler_names(called) and len(between) == 1):
+        return False
+    return any(write.channel == RETURN for write in reader.writes(reader.head(ref.thread_id, outer).ref, values=0))
+
+
+def _is_open(reader: Reader, ref: Ref) -> bool:
+    with suppress(PayloadCorrupt, CheckpointNotFound):
+        snapshot = Inspection(reader, ref).snapshot()
+        return any(task.status not in (Status.FINISHED, Status.LEFT) for task in snapshot.tasks)
+    return False
+
+
 def _reason(reader: Reader, outer: OuterTasks, inner: str, stored: Ref, asked: str) -> str:
     """Why the graph above doesn't continue the subgraph `inner`, and so not the one asked about, which is in it.
 
@@ -142,10 +202,7 @@ def _reason(reader: Reader, outer: OuterTasks, inner: str, stored: Ref, asked: s
 
 
 def _may_call(task: Task, called: str, caller_id: str | None) -> bool:
-    """Whether a task may still run and continue the subgraph that this node, and this task if it is known, called.
-
-    With its own memory, only its node's first task may.
-    """
+    """Whether a task may still run and continue the subgraph that this node, and this task if it is known, called."""
     if task.status in (Status.FINISHED, Status.LEFT):
         return False
     return task.node in (None, called) if caller_id is None or task.id is None else task.id == caller_id

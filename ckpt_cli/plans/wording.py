@@ -10,7 +10,7 @@ from ckpt_cli.history.tasks.passed_over import passed_over, passed_over_words
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.continued_calls import why_not_continued
+from ckpt_cli.plans.continued_calls import why_not_continued, why_perhaps_not
 from ckpt_cli.plans.own_memory import Memories, without_memory
 from ckpt_cli.plans.pending_command import describe_command_taken
 from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
@@ -98,7 +98,7 @@ def describe_new_head(
 
     `is_sibling`: the new checkpoint is a sibling of `row`; otherwise it is a child of `row`.
     """
-    if reason := why_not_continued(reader, row.ref):
+    if reason := why_not_continued(reader, row.ref) or why_perhaps_not(reader, row.ref):
         yield reason
         return
     head = reader.head(row.thread_id, row.ns)

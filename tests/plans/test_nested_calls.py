@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import task
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, RetryPolicy, interrupt
 
 from ckpt_cli.app import run
 from tests.graphs import Graph
@@ -213,29 +213,34 @@ def test_a_subgraph_inside_a_graph_that_stores_nothing(bench: Bench, kind: str, 
     assert why in shown or shown == "left"
 
 
-def handled(bench: Bench) -> Graph:
+def handled(bench: Bench, memory: Any = None) -> Graph:
     """A subgraph fails, and its error handler calls another one, which asks."""
-    asking = bench.inner("asks", None)
+    asking = bench.inner("asks", memory)
     builder = StateGraph(Log)
 
     def handler(state: Any) -> Any:
         return {"log": asking.invoke({"log": ["in"]})["log"][-2:]}
 
-    builder.add_node("sub", bench.around(bench.inner("fails", None), "inner"), error_handler=handler)
+    failing = bench.around(bench.inner("fails", None), "inner", memory)
+    builder.add_node("sub", failing, error_handler=handler)
     builder.add_edge(START, "sub")
     return builder.compile(checkpointer=bench.saver)
 
 
 @pytest.mark.parametrize("change", ["fork", "rollback"])
 @pytest.mark.parametrize("is_of_handler", [True, False])
-def test_a_subgraph_that_an_error_handler_called(bench: Bench, is_of_handler: bool, change: str) -> None:
+@pytest.mark.parametrize("memory", [None, True])
+def test_a_subgraph_that_an_error_handler_called(
+    bench: Bench, memory: bool | None, is_of_handler: bool, change: str
+) -> None:
     """A run continues it, and not the one that failed."""
-    graph = handled(bench)
+    graph = handled(bench, memory)
     graph.invoke({"log": ["in"]}, on("t"))
     ns = max(bench.namespaces(), key=lambda ns: ("__error_handler__" in ns) == is_of_handler)
     plan = bench.ckpt(*CHANGES[change], "--ns", ns, "--yes")
     assert plan["summary"].endswith("next: i2" if is_of_handler else "nothing runs next")
-    assert ("the call of sub is over" in " ".join(plan["notes"])) != is_of_handler
+    why = "the next run doesn't begin with sub: its next call starts anew" if memory else "the call of sub is over"
+    assert (why in " ".join(plan["notes"])) != is_of_handler
     bench.ran.clear()
     graph.invoke(None, on("t"))
     assert bench.ran == (["i2", "i3"] if is_of_handler else ["i3"])
@@ -269,3 +274,60 @@ def test_a_node_that_asked_beside_one_that_left(bench: Bench) -> None:
     shown = bench.ckpt("show", "t", "--ns", bench.namespaces()[0])
     assert [task["status"] for task in shown["tasks"]] == ["waiting", "left"]
     assert "the call of sub is over" in shown["not_continued"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("calls_again", [True, False])
+def test_a_call_after_one_that_has_not_finished(bench: Bench, calls_again: bool, change: str) -> None:
+    """Whether the next run comes to the call that a retry made, only the node's code shows, and the plan says so."""
+    tries: list[str] = []
+
+    def ask_or_fail() -> list[str]:
+        tries.append("i3")
+        return [interrupt("sure?")] if len(tries) > 1 else [{}["failed"]]
+
+    nodes = {name: bench.node(name, ask_or_fail if name == "i3" else list) for name in INNER}
+    sub = line(None, *INNER, schema=Log, nodes=nodes)
+
+    def caller(state: Any) -> Any:
+        if calls_again:
+            with suppress(KeyError):
+                return sub.invoke({"log": []})
+        return sub.invoke({"log": []})
+
+    policy = None if calls_again else RetryPolicy(initial_interval=0.01, retry_on=KeyError)
+    graph = StateGraph(Log).add_node("n", caller, retry_policy=policy).add_edge(START, "n")
+    running = graph.compile(checkpointer=bench.saver)
+    running.invoke({"log": ["in"]}, on("t"))
+    first, later = bench.namespaces()
+    plan = bench.ckpt(*CHANGES[change], "--ns", later, "--yes")
+    assert f"an earlier call of n, {first}, has not finished" in " ".join(plan["notes"])
+    assert "continues from" not in " ".join(plan["notes"])
+    if calls_again:
+        tries.clear()
+    bench.ran.clear()
+    running.invoke(None, on("t"))
+    assert bench.ran == (["i3", "i2", "i3"] if calls_again else ["i3"])
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_its_own_memory_called_by_a_task_that_may_have_returned(bench: Bench, change: str) -> None:
+    """The namespace doesn't have the id of the call, and the plan says so."""
+    sub = bench.inner("fails", True)
+
+    @task
+    def call() -> list[str]:
+        with suppress(KeyError):
+            sub.invoke({"log": []})
+        return ["caught"]
+
+    def node(state: Any) -> Any:
+        return {"log": [*call().result(), interrupt("sure?")]}
+
+    graph = StateGraph(Log).add_node("n", node).add_edge(START, "n").compile(checkpointer=bench.saver)
+    graph.invoke({"log": ["in"]}, on("t"))
+    plan = bench.ckpt(*CHANGES[change], "--ns", "n|call", "--yes")
+    assert "n › call is called by a @task, and one has returned in this step" in " ".join(plan["notes"])
+    bench.ran.clear()
+    graph.invoke(None, on("t"))
+    assert not bench.ran

@@ -108,6 +108,14 @@ def calling_tasks(ns: str, outer: str) -> list[str]:
     return [task_id for _, _, task_id in (part.partition(":") for part in parts) if task_id]
 
 
+def earlier_calls(ns: str, namespaces: Collection[str]) -> list[str]:
+    """The calls that the same task made before this one and that are stored: ``n:TASK|2`` was its third."""
+    first, _, number = ns.rpartition("|")
+    if not first or not number.isdecimal():
+        return []
+    return [earlier for earlier in (first, *(f"{first}|{n}" for n in range(1, int(number)))) if earlier in namespaces]
+
+
 def of_task(namespaces: Sequence[str], ns: str, called_node: str, task_id: str) -> list[str]:
     """The subgraphs that a task of a graph called, itself or in a ``@task``, with those inside them.
 
