@@ -122,24 +122,23 @@ def due_again(before: Snapshot, after: Snapshot, *, sends_before: int, sends_aft
 
 
 def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
-    """Lines about records of an unfinished step that a new child of its checkpoint doesn't inherit.
+    """A line about an answer at an unfinished step that a new child of its checkpoint doesn't inherit.
 
-    What ``Command(resume=value)`` leaves without a task stays at the root, and is for its subgraphs too (langgraph 1.2
-    ``pregel/_algo.py: _scratchpad``).
+    Nothing where the next run has another one for the question (`describe_left_answer`).
     """
     if snapshot.consumed:
         return
-    writes = reader.writes(row.ref, values=0)
-    if not any(write.channel == RESUME for write in writes):
-        return
-    if left := [*describe_left_answer(reader, row)]:
-        yield from left
-    elif all(task.status is not Status.ANSWERED for task in snapshot.tasks):  # else it has been said
+    has_answer = any(write.channel == RESUME for write in reader.writes(row.ref, values=0))
+    is_said = any(task.status is Status.ANSWERED for task in snapshot.tasks) or any(describe_left_answer(reader, row))
+    if has_answer and not is_said:
         yield "an answer that was recorded there is not copied: the question is asked again"
 
 
 def describe_left_answer(reader: Reader, row: CheckpointRow) -> Iterator[str]:
-    """A line about the answer that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint."""
+    """A line about the answer that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint.
+
+    What it leaves without a task is for the root's subgraphs too (langgraph 1.2 ``pregel/_algo.py: _scratchpad``).
+    """
     if row.ns and (left := left_answers(reader.writes(reader.head(row.thread_id).ref))):
         which = "the next run's first question that has none takes it"
         yield f"Command(resume=…) left the answer {spell_value(left[0])}: {which}"

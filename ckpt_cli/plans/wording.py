@@ -13,7 +13,7 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.continued_calls import why_not_continued, why_perhaps_not
 from ckpt_cli.plans.own_memory import Memories, without_memory
 from ckpt_cli.plans.pending_command import describe_command_taken
-from ckpt_cli.plans.reruns import count_names, finished_calls, started_subgraphs
+from ckpt_cli.plans.reruns import count_names, describe_left_answer, finished_calls, started_subgraphs
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 
@@ -94,13 +94,17 @@ def _is_kept(channel: str, before: State, after: State) -> bool:
 def describe_new_head(
     reader: Reader, row: CheckpointRow, short: ShortIds, *, is_sibling: bool = False
 ) -> Iterable[str]:
-    """One line if the new checkpoint becomes the head without being a child of the old head, or if no run continues it.
+    """Lines about what the next run does with the new checkpoint.
+
+    No run continues it, or perhaps none; an answer waits for its question; or it becomes the head without being a child
+    of the old head.
 
     `is_sibling`: the new checkpoint is a sibling of `row`; otherwise it is a child of `row`.
     """
     if reason := why_not_continued(reader, row.ref) or why_perhaps_not(reader, row.ref):
         yield reason
         return
+    yield from describe_left_answer(reader, row)
     head = reader.head(row.thread_id, row.ns)
     if is_sibling or head.checkpoint_id != row.checkpoint_id:
         what = "the subgraph" if row.ns else "the thread"

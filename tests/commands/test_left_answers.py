@@ -43,15 +43,43 @@ def goes_on(path: Path) -> list[str]:
         return []
 
 
-def test_the_plan_says_who_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The task that starts again in the subgraph takes it and fails; the command that the plan names lets it ask."""
-    path = tmp_path / "t.sqlite"
+def failed(path: Path) -> str:
+    """Make a thread whose subgraph failed with a bad answer; the namespace of the subgraph."""
     with SqliteSaver.from_conn_string(str(path)) as saver:
         app = agent(saver)
         app.invoke({"called": ""}, ON)
         with suppress(RuntimeError):
             app.invoke(Command(resume="nobody"), ON)
         (ns,) = {one.config["configurable"]["checkpoint_ns"] for one in saver.list(ON)} - {""}
+    return ns
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ["fork", "t", "@"],
+        ["rollback", "t", "@"],
+        ["edit", "t", "--set", 'called="new"'],
+        ["update", "t", "--values", '{"called": "new"}', "--as-node", "__start__", "--reducer", "called=last"],
+    ],
+)
+def test_every_change_of_the_subgraph_says_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: list[str]
+) -> None:
+    """The next run's first question takes the answer at the root, however the subgraph's new head was made."""
+    path = tmp_path / "t.sqlite"
+    ns = failed(path)
+    assert run([*change, "--ns", ns, "--yes", "-d", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert 'left the answer "nobody": the next run\'s first question that has none takes it' in said
+    assert "asked again" not in said
+    assert goes_on(path) == []
+
+
+def test_the_plan_says_who_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The task that starts again in the subgraph takes it and fails; the command that the plan names lets it ask."""
+    path = tmp_path / "t.sqlite"
+    ns = failed(path)
     assert run(["edit", "t", "--task", "ask", "--again", "--ns", ns, "--yes", "-d", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert 'Command(resume=…) left the answer "nobody": the next run\'s first question that has none takes it' in said
