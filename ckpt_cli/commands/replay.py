@@ -21,7 +21,7 @@ from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions
 from ckpt_cli.parameters.target import ONE_THREAD, ManyOptions, OneThread, Target, parse_target
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update
-from ckpt_cli.plans.metadata import MetadataChanges
+from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.superstep_writer import Update
 from ckpt_cli.queries.update_plans import update_target
@@ -123,6 +123,8 @@ def _commit(
     changes: MetadataChanges,
 ) -> PlanView | BulkView:
     def make_plan(reader: Reader, row: CheckpointRow) -> update.PlannedUpdate:
+        if changes == UNCHANGED:
+            plans.must_be_pending(reader, row)
         mint, end_run = Mint(session.clock), [[Update(None, END)]]
         return update.plan(reader, row, mint, end_run, reducers=named, verb="replay", changes=changes)
 

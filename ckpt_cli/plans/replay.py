@@ -47,6 +47,18 @@ def end_tasks(reader: Reader, at: StepStart, mint: Mint) -> tuple[set[str], Step
     return updated, StepInfo("update", step + 1, step, updated, at.written_deltas)
 
 
+def must_be_pending(reader: Reader, row: CheckpointRow) -> None:
+    """Check that a run has something to end at a checkpoint: another one after it would only repeat its state.
+
+    Raises:
+        Refused: no task is due there, and nothing has left a write.
+    """
+    tasks = Inspection(reader, row.ref).snapshot()
+    if tasks.complete and not tasks.tasks and not reader.writes(row.ref, values=0):
+        short = reader.short(row.thread_id)(row.checkpoint_id)
+        raise Refused(f"no task is due at {short}, and nothing is pending there: there is nothing to commit")
+
+
 def apply_as_run(reader: Reader, at: StepStart, tasks: Snapshot) -> None:
     """Apply to `at.channels` what the next run does: the pending Command's writes, then those of finished tasks.
 

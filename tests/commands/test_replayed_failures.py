@@ -65,3 +65,17 @@ def test_a_conditional_edge_that_raises_leaves_a_result_and_an_error(
     assert task.error and task.result == {"log": ["agent"]}
     assert run(["show", "t", "-d", str(path)]) == 0
     assert "agent  ✓ finished  failed before, or in its conditional edge:  KeyError" in capsys.readouterr().out
+
+
+def test_nothing_is_committed_where_nothing_is_pending(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A finished thread gets no empty checkpoint, unless metadata is given; of many threads it is left out."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = StateGraph(Log).add_node("a", lambda _: {"log": ["a"]}).add_edge(START, "a").compile(checkpointer=saver)
+        graph.invoke({"log": []}, on("t"))
+        before = [*saver.list(on("t"))]
+        assert run(["replay", "t", "--commit", "--yes", "-d", str(path)]) == 7
+        assert "there is nothing to commit" in capsys.readouterr().err
+        assert [*saver.list(on("t"))] == before
+        assert run(["replay", "t", "--commit", "--metadata", "reviewed=true", "--yes", "-d", str(path)]) == 0
+        assert graph.get_state(on("t")).metadata["reviewed"] == "true"
