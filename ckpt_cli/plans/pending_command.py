@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.tasks.answers import left_answers
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
 from ckpt_cli.history.tasks.step_changes import is_output
@@ -11,6 +12,7 @@ from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.decisions import spell_value
 from ckpt_cli.values.state import TaskWrite
 
 _UNUSED = "a Command that no step has used yet"
@@ -30,6 +32,8 @@ def describe_command_left(reader: Reader, row: CheckpointRow) -> Iterator[str]:
 
 def describe_command_taken(writes: Sequence[TaskWrite]) -> Iterator[str]:
     """What a copy takes along of a Command: ``the values of a Command (log)``, ``the goto of a Command (b)``."""
+    if left := left_answers(writes):
+        yield f"the answer {spell_value(left[0])} of a Command(resume=…)"
     if values := _values(writes):
         yield f"the values of a Command ({', '.join(values)})"
     if nodes := goto_nodes(writes):

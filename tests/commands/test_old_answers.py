@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +158,37 @@ def test_an_answer_for_a_question_that_nobody_asked_yet(tmp_path: Path, capsys: 
         assert graph.invoke(None, on("t"))["log"] == ["in", "boom"]
         assert run(["show", "t", "-d", str(path), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["old_answers"] == []
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("was_asked", [False, True])
+def test_an_answer_that_a_task_took_before_it_failed(
+    nested: bool, was_asked: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its second question takes it again, so looks name it, and a copy with the writes says that it goes along."""
+    path, breaks = tmp_path / "t.sqlite", ["after"] if was_asked else ["before", "after"]
+
+    def node(_: Any) -> Any:
+        for place, ask in (("before", "first?"), ("after", "second?")):
+            if breaks[:1] == [place]:
+                raise ValueError(breaks.pop(0))
+            answers.append(interrupt(ask))
+        return {"log": [*answers]}
+
+    answers: list[str] = []
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        sub = StateGraph(Log).add_node("ask", node).add_edge(START, "ask").compile(None if nested else saver)
+        graph = StateGraph(Log).add_node("sub", sub).add_edge(START, "sub").compile(saver) if nested else sub
+        for given in ({"log": ["in"]}, Command(resume="A")):
+            with suppress(ValueError):
+                graph.invoke(given, on("t"))
+        for words in (["show", "t"], ["replay", "t"], ["threads"]):
+            assert run([*words, "-d", str(path), "--json"]) == 0
+            view = json.loads(capsys.readouterr().out)
+            assert (view["threads"][0] if "threads" in view else view)["old_answers"] == ["A"]
+        assert run(["fork", "t", "--to", "copy", "--with-pending", "--yes", "-d", str(path)]) == 0
+        assert 'the answer "A" of a Command(resume=…)' in capsys.readouterr().out
+        for thread in ("copy", "t"):
+            answers.clear()
+            assert "__interrupt__" not in graph.invoke(None, on(thread))
+            assert answers == ["A", "A"]

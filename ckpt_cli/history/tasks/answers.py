@@ -16,7 +16,6 @@ from ckpt_cli.history.tasks.task_status import Status, Task
 from ckpt_cli.history.tasks.untaken_answers import is_untaken
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import interrupts
-from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
 
 PLACEHOLDER = "placeholder-id"
@@ -252,16 +251,12 @@ def left_answers(writes: Iterable[TaskWrite]) -> list[object]:
 
 
 def old_answers(writes: Sequence[TaskWrite], tasks: Iterable[Task]) -> list[object]:
-    """The `left_answers` that the next run of a step gives to a question that nobody has answered.
+    """The `left_answers` that the next run of a step gives to the first question that nobody has answered.
 
-    One waits, or a task is still to run that may ask: of what an earlier question took, nothing is said then.
+    Also those that a question took before its task failed: the task's next question takes them again.
     """
-    statuses, left = {task.status for task in tasks}, left_answers(writes)
-    if not left or Status.WAITING in statuses or statuses <= {Status.FINISHED, Status.LEFT}:
-        return left if Status.WAITING in statuses else []
-    own = (w.value for w in writes if w.channel == RESUME and w.task_id != NULL_TASK and w.read)
-    taken = [answer for one in own for answer in (one if isinstance(one, list) else [one])]
-    return [answer for answer in left if not any(same(answer, one) for one in taken)]
+    is_over = {task.status for task in tasks} <= {Status.FINISHED, Status.LEFT}
+    return [] if is_over else left_answers(writes)
 
 
 def count_answers(own: Iterable[TaskWrite]) -> int:
