@@ -178,8 +178,8 @@ class Reducers(GraphEvidence):
         if any(self.holds_messages(channel, before, write) for write in writes):
             must_be_messages(channel, {one.reducer for one in candidates}, before, writes)
         if channel in self.history.deltas and self._is_open(channel, candidates, before, writes):
-            which = "not shown by steps like this one" if candidates and not is_unproven(before) else "unknown"
-            self.used[channel] = f"{which}, so LangGraph alone applies this"
+            shown = "holds a value that isn't proven" if is_unproven(before) else "not shown by steps like this one"
+            self.used[channel] = f"{shown if candidates else 'unknown'}, so LangGraph alone applies this"
             return extended(before, writes)
         return self._fold_by_proved(channel, candidates, before, writes)
 
