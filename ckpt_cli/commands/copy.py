@@ -14,7 +14,7 @@ from ckpt_cli.parameters.class_names import RenameClass
 from ckpt_cli.parameters.encryption import NO_ENCRYPTION, EncryptionOptions, must_have_key, parse_changes
 from ckpt_cli.parameters.options import Threads
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, ThreadSelection, parse_selector
-from ckpt_cli.queries.copy_target import open_target
+from ckpt_cli.queries.copy_target import is_new_file, open_target
 from ckpt_cli.queries.selected_heads import selected_heads
 from ckpt_cli.queries.thread_copies import CopyOptions, copy_threads
 from ckpt_cli.session import Session
@@ -148,7 +148,7 @@ def _must_differ(origin: Session, session: Session) -> None:
 def _opened(session: Session, target: str) -> Iterator[None]:
     """Make the target the session's database; a file that is new is removed again if nothing was written to it."""
     session.database = target
-    if not _is_new_file(target):
+    if not is_new_file(target):
         open_target(session)
         yield
         return
@@ -173,9 +173,3 @@ def _opened(session: Session, target: str) -> Iterator[None]:
             session.close()
             for file in (path, *(path.with_name(path.name + end) for end in _SIDE_FILES)):
                 file.unlink(missing_ok=True)
-
-
-def _is_new_file(target: str) -> bool:
-    from ckpt_cli.savers.url import names
-
-    return ":" not in target and "=" not in target and not Path(target).exists() and target not in names()

@@ -1,17 +1,20 @@
 """``ckpt import``: unpacks threads from a bundle into this database."""  # noqa: N999 - a verb's file has its name
 
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ckpt_cli.completion.names import complete_thread
-from ckpt_cli.errors import NotFound
+from ckpt_cli.errors import DatabaseUnreachable, NotFound
 from ckpt_cli.parameters.options import Threads
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
-from ckpt_cli.queries.copy_target import open_target
+from ckpt_cli.queries.copy_target import is_new_file, open_target
 from ckpt_cli.queries.selected_heads import selected_heads
+from ckpt_cli.savers.database_name import mask_database
 from ckpt_cli.session import Session
+from ckpt_cli.shell_words import command
 from ckpt_cli.views.bulk import BulkView
 
 _Bundle = Annotated[str, typer.Argument(metavar="FILE.ckpt", help="The bundle.", show_default=False)]
@@ -51,6 +54,7 @@ def import_(
     """
     from ckpt_cli.queries.bundle_import import import_threads, must_be_bundle
 
+    _must_exist(session, bundle)
     with closing(Session(bundle, session.key_env, session.clock, session.say, session.progress)) as origin:
         must_be_bundle(origin)
         chosen = parse_selector(origin, selector, threads)
@@ -62,3 +66,15 @@ def import_(
             raise NotFound("no thread is selected; nothing was written")
         open_target(session)
         return import_threads(origin, session, ids, rename or (), skip_refused=skip_refused)
+
+
+def _must_exist(session: Session, bundle: str) -> None:
+    """Check that the target isn't a file still to be made: only a copy makes one.
+
+    Raises:
+        DatabaseUnreachable: it is; the hint has that copy.
+    """
+    name = session.database
+    if name and Path(name).suffix and is_new_file(name):
+        hint = f"`{command('ckpt copy', bundle, name)}` unpacks it into a new SQLite file"
+        raise DatabaseUnreachable(f"no such file: {mask_database(name)}", hint=hint)

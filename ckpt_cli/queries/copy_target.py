@@ -1,5 +1,7 @@
 """Opens the database that a copy or an import writes to; says what makes LangGraph's tables there."""
 
+from pathlib import Path
+
 from ckpt_cli.errors import NoCheckpoints
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.session import Session
@@ -18,3 +20,10 @@ def open_target(target: Session) -> Saver:
             raise
         hint = f"LangGraph's `{error.maker}` makes what the target needs, as ckpt doesn't; {error.hint}"
         raise NoCheckpoints(error.message, hint=hint, maker=error.maker) from error
+
+
+def is_new_file(target: str) -> bool:
+    """Whether the target is the path of a file that doesn't exist yet, which ``ckpt copy`` makes as a SQLite file."""
+    from ckpt_cli.savers.url import names
+
+    return ":" not in target and "=" not in target and not Path(target).exists() and target not in names()

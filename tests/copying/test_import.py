@@ -1,6 +1,8 @@
 """`ckpt import`: threads come back from a bundle, under their own ids or new ones; conflicts are refused."""
 
 import json
+import re
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -157,3 +159,13 @@ def test_what_cant_be(words: list[str], code: int, message: str, capsys: Capture
     error = said("import", *words, *database, "--yes", code=code, capsys=capsys)["error"]
     assert message in error["message"]
     assert not database or contents("new.sqlite") == contents(new_database("empty.sqlite"))
+
+
+def test_a_database_that_does_not_exist_is_made_by_a_copy(capsys: Captured) -> None:
+    """An import makes no file; its hint does, with the same contents."""
+    error = said("import", "all.ckpt", "-d", "new.sqlite", "--yes", code=3, capsys=capsys)["error"]
+    assert not Path("new.sqlite").exists()
+    named = re.search("`ckpt ([^`]+)`", error["hint"])
+    assert named is not None
+    assert run([*shlex.split(named[1]), "--yes"]) == 0
+    assert contents("new.sqlite") == contents(DEMO)
