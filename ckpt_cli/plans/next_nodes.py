@@ -70,7 +70,17 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
         raise Refused(f"{node} sends tasks with arguments that ckpt can't know: {_describe_route(route)}", hint=hint)
     where = "" if own else " in other threads"
     runs = "its only recorded run" if times == 1 else f"{times} of {times} runs"
-    return _route_writes(route), f"then {_describe_route(route)}, as in {runs}{where}"
+    doubt = (
+        ", which failed too, perhaps in a conditional edge" if not route and _is_doubtful_end(reducers, node) else ""
+    )
+    return _route_writes(route), f"then {_describe_route(route)}, as in {runs}{where}{doubt}"
+
+
+def _is_doubtful_end(reducers: Reducers, node: str) -> bool:
+    """Whether each recorded run of a node that led to the end may have been led there by an edge that raised."""
+    own = reducers.history
+    histories = [own] if node in own.routes else reducers.others.with_same_nodes
+    return all(one.doubtful_ends[node] == one.routes[node][()] for one in histories if node in one.routes)
 
 
 def joins_beside(route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -> list[str]:

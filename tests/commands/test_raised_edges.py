@@ -10,6 +10,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run
+from tests.graphs.building import line
 
 ON: Any = {"configurable": {"thread_id": "t"}}
 
@@ -98,3 +99,21 @@ def test_the_run_took_no_way(path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert "next: after" in capsys.readouterr().out
         with SqliteSaver.from_conn_string(str(path)) as saver:
             assert agent(saver).get_state(ON).next == ("after",)
+
+
+def test_a_step_that_went_on_after_its_edge_raised_may_not_show_its_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next run takes no edge and ends; a task that failed and ran again leaves the same, so `update` says both."""
+    words = ["--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append", "--dry-run"]
+    doubt = "then END, as in its only recorded run, which failed too, perhaps in a conditional edge"
+    for name, fails in (("raised", True), ("clean", False)):
+        path = str(tmp_path / f"{name}.sqlite")
+        with SqliteSaver.from_conn_string(path) as saver:
+            app = agent(saver, fails=fails) if fails else line(saver, "work", schema=State)
+            if fails:
+                with pytest.raises(KeyError):
+                    app.invoke({"log": ["go"]}, ON)
+            app.invoke(None if fails else {"log": ["go"]}, ON)
+        assert run(["update", "t", *words, "-d", path]) == 0
+        assert (doubt in capsys.readouterr().out) == fails
