@@ -53,8 +53,9 @@ def same(a: Any, b: Any) -> bool:
         if a is b:
             continue
         if type(a) is not type(b):
-            return False
-        if isinstance(a, dict):
+            if not _same_bytes(a, b):
+                return False
+        elif isinstance(a, dict):
             if not _compare_dicts(a, b, stack):
                 return False
         elif isinstance(a, list | tuple):
@@ -70,6 +71,16 @@ def same(a: Any, b: Any) -> bool:
         elif a != b:
             return False
     return True
+
+
+def _same_bytes(a: Any, b: Any) -> bool:
+    """Whether one is a bytearray and the other has the same bytes.
+
+    A write, and a channel in a table of its own, may be a bytearray; in a checkpoint's msgpack the same value is stored
+    as bytes (langgraph-checkpoint 4.3 ``serde/jsonplus.py: dumps_typed``).
+    """
+    one, other = (a, b) if isinstance(a, Comparable) else (b, a)
+    return isinstance(one, Comparable) and one.encoding == "bytearray" and one.raw == other
 
 
 def alike(a: Any, b: Any) -> bool:

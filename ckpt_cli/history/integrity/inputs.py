@@ -13,7 +13,6 @@ from ckpt_cli.history.reducers.channel_facts import unreadable
 from ckpt_cli.history.reducers.step_verdicts import Verdict
 from ckpt_cli.history.state.channels import CONTROL_WRITES, START, is_control
 from ckpt_cli.history.tasks.task_ids import pulled
-from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import State, TaskWrite
 
 _WHY = "the checkpoint's input isn't what its task wrote to the channel; a run from here takes in the checkpoint's"
@@ -42,10 +41,5 @@ def _is_given(values: list[Any], given: Any) -> bool:
     """Whether the only write is what was given; one of the two may be stored before its messages got ids."""
     if len(values) != 1 or unreadable(values[0]) or unreadable(given):
         return True
-    one, other = _bytes(values[0]), _bytes(given)
+    one, other = values[0], given
     return any(agree(a, b) or agree([a], [b]) for a, b in ((one, other), (other, one)))
-
-
-def _bytes(value: Any) -> Any:
-    """A value, with bytes in place of a bytearray, which is one only as a whole value: msgpack has no such type."""
-    return value.state if isinstance(value, Node) and value.type == "builtins.bytearray" else value

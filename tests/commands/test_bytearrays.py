@@ -1,0 +1,55 @@
+"""A bytearray, which a write keeps and a checkpoint stores as bytes: the step is honest, and updates follow it."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+
+from ckpt_cli.app import run
+from tests.graphs.building import on
+
+
+class State(TypedDict, total=False):
+    """A slot that holds bytes of either kind."""
+
+    round: int
+    slot: Any
+
+
+def agent(saver: SqliteSaver) -> Any:
+    """Twelve rounds, each of which writes other bytes; then a failure beside another write."""
+
+    def save(state: State) -> State:
+        number = state.get("round", 0)
+        kind = bytearray if number % 3 else bytes
+        return {"slot": kind(b"slot %d" % number), "round": number + 1}
+
+    def fail(_: State) -> State:
+        raise ValueError("fail")
+
+    graph = StateGraph(State).add_node("save", save).add_node("last", lambda _: {"slot": bytearray(b"last")})
+    graph.add_node("fail", fail).add_edge(START, "save")
+    graph.add_conditional_edges("save", lambda state: "save" if state["round"] < 12 else ["last", "fail"])
+    return graph.add_edge("last", END).compile(checkpointer=saver)
+
+
+def test_verify_blame_and_replay_take_both_for_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No step differs, also by a named reducer; blame names the node; the commit stores what the library would."""
+    path = str(tmp_path / "t.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        app = agent(saver)
+        with suppress(ValueError):
+            app.invoke({}, on("t"))
+        for named in ([], ["--reducer", "slot=last"]):
+            assert run(["verify", "t", *named, "--strict", "-d", path, "--json"]) == 0
+            verified = json.loads(capsys.readouterr().out)
+            assert verified["verdicts"] == {"agrees": verified["steps"]}
+        assert run(["blame", "t", "slot", "-d", path]) == 0
+        assert "\tnode\tsave\t" in capsys.readouterr().out
+        assert run(["replay", "t", "--commit", "--yes", "-d", path]) == 0
+        committed = app.get_state(on("t")).values
+        assert (committed["slot"], type(committed["slot"])) == (b"last", bytes)
