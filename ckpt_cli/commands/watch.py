@@ -62,9 +62,11 @@ class _Watcher:
             is_over = False
             while not is_over:
                 for event in self._watch.take(look):
-                    view = self._counted(event)
-                    yield view
-                    is_over = self._is_last(view)
+                    self._count(event)
+                    if event.is_shown:
+                        yield (view := self._view(event))
+                        self._deliver(view)
+                    is_over = self._is_last(event)
                     if is_over:
                         break
                 else:
@@ -107,21 +109,23 @@ class _Watcher:
         if not look.has_more:
             self._session.reader.saver.await_change(max(self._every, (_SHARE - 1) * look.seconds))
 
-    def _counted(self, event: Event) -> EventView:
-        now, step = self._session.clock(), event.step
-        self._session.show_status("")
-        between = _between(step)
+    def _count(self, event: Event) -> None:
+        between, now = _between(event.step), self._session.clock()
         self._counts.add(event.thread_id, event.statuses, now, is_new=event.is_new, between=between)
         ctrl_c.note_outcome(f"{self._counts.checkpoints:,} new checkpoints were seen")
+
+    def _view(self, event: Event) -> EventView:
+        step, rate = event.step, self._counts.rate(self._session.clock())
+        self._session.show_status("")
         kind = "checkpoint" if event.is_new else "status"
         text = words(event.thread_id, step, is_new=event.is_new)
-        return EventView(kind, event.thread_id, event.statuses, between, self._counts.rate(now), text, step)
+        return EventView(kind, event.thread_id, event.statuses, _between(step), rate, text, step)
 
-    def _is_last(self, view: EventView) -> bool:
-        """Deliver an event that was shown; whether it ends the watch."""
-        self._deliver(view)
-        self._shown += 1
-        return self._shown == self._ends.limit or any(one in self._ends.statuses for one in view.statuses)
+    def _is_last(self, event: Event) -> bool:
+        """Whether an event ends the watch, be it shown or not."""
+        self._shown += event.is_shown
+        is_full = event.is_shown and self._shown == self._ends.limit
+        return is_full or any(one in self._ends.statuses for one in event.statuses)
 
     def _holds(self, conditions: Sequence[Condition]) -> Iterator[str]:
         now = self._session.clock()

@@ -1,7 +1,7 @@
 """`Watch`: finds new checkpoints and statuses by looking again and again; each is given once."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
@@ -28,12 +28,21 @@ _SHARE = 20  # such looks take at most a 20th of the time
 
 
 class Event(NamedTuple):
-    """A checkpoint to show; `is_new` if it is new, otherwise the status of its thread is."""
+    """A checkpoint that is new, or whose thread has a new status.
+
+    Attributes:
+        thread_id: its thread.
+        step: the checkpoint as a row of `log`.
+        statuses: those of the thread.
+        is_new: whether the checkpoint is new, and not only the status.
+        is_shown: whether it is one to show: ``--status`` leaves out the others, which still count.
+    """
 
     thread_id: str
     step: StepView
     statuses: Sequence[str]
     is_new: bool
+    is_shown: bool = True
 
 
 class _Head(NamedTuple):
@@ -103,7 +112,7 @@ class Watch:
         arrivals = self._arrivals(reader, floor, None if is_whole else self._mark, named)
         if is_first:
             heads = self._first_heads(reader)
-            events = [*self._present(reader, heads)] if named is not None else []
+            events = self._marked(self._present(reader, heads)) if named is not None else []
             return Look(events, arrivals.refs, heads, arrivals, True, False, newest, now, reader.clock())
         fresh = sorted((r for r in {*arrivals.refs} if self._seen.is_new(r)), key=_by_id)
         taken = fresh[:_AT_ONCE]
@@ -194,8 +203,8 @@ class Watch:
         touched = {one.thread_id: one.head for one in threads if one is not None and self._fits(reader, one)}
         events = [*_new(reader, fresh, touched)]
         heads, changed = self._statuses(reader, touched, events)
-        fitting = [event for event in [*events, *changed] if self._has_status(event)]
-        return sorted(fitting, key=lambda event: (event.step.checkpoint_id, not event.is_new)), heads
+        both = self._marked([*events, *changed])
+        return sorted(both, key=lambda event: (event.step.checkpoint_id, not event.is_new)), heads
 
     def _statuses(
         self, reader: Reader, touched: dict[str, Ref], events: list[Event]
@@ -240,9 +249,12 @@ class Watch:
         self._unread.add(thread.thread_id, one.problem or one.metadata_problem)
         return False
 
-    def _has_status(self, event: Event) -> bool:
-        statuses = self._chosen.statuses
-        return not statuses or statuses.fit(event.statuses, ids.unix_time(event.step.checkpoint_id))
+    def _marked(self, events: Iterable[Event]) -> list[Event]:
+        """The events, those that ``--status`` leaves out as not to be shown."""
+        if not (statuses := self._chosen.statuses):
+            return [*events]
+        fits = ((event, statuses.fit(event.statuses, ids.unix_time(event.step.checkpoint_id))) for event in events)
+        return [event._replace(is_shown=fit) for event, fit in fits]
 
 
 def _new(reader: Reader, fresh: Sequence[Ref], touched: dict[str, Ref]) -> Iterator[Event]:

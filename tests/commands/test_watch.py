@@ -101,6 +101,16 @@ def test_selected_threads(path: Path) -> None:
     assert (event.thread_id, event.event, event.statuses) == ("live", "checkpoint", ["done"])
 
 
+def test_conditions_count_what_status_leaves_out(path: Path) -> None:
+    """``--status`` chooses what is shown; a thread that is done ends the watch, and none that waits is counted twice."""
+    for stop in ("checkpoints >= 3", "done > 0", "status=done"):
+        waiting = SelectorOptions(status=["waiting"])
+        with watching(path, selector=waiting, stop_when=[stop], alert=["waiting > 1", "idle > 9s"]) as view:
+            say(path, f"live {stop}", "Where is order 1050?")
+            assert [event.text for event in view.events] == []
+            assert not view.alerted
+
+
 @pytest.mark.parametrize("statement", ["DELETE FROM checkpoints WHERE thread_id = 'gone'", "VACUUM"])
 def test_rows_that_get_other_numbers(path: Path, statement: str) -> None:
     """After a deletion or VACUUM, which give used row numbers to new rows, each checkpoint is still shown once.
