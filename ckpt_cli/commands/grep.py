@@ -77,7 +77,7 @@ def grep(
       ckpt grep 'order \\d+' --count
       ckpt grep timeout --status failed --where 'user_id == "u-112"'
     """
-    needle = Needle(pattern, fixed=fixed, ignore_case=ignore_case)
+    needle = Needle(pattern, fixed=fixed, ignore_case=ignore_case, advice="-F looks for plain text")
     scope = Scope(tuple(places or Place), ns, tuple(channel or ()), parse_period(session, since, until))
     view = GrepView(hits=[])
     view.with_exit_code = exit_code

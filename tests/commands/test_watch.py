@@ -102,7 +102,7 @@ def test_selected_threads(path: Path) -> None:
 
 
 def test_conditions_count_what_status_leaves_out(path: Path) -> None:
-    """``--status`` chooses what is shown; a thread that is done ends the watch, and none that waits is counted twice."""
+    """``--status`` chooses what is shown: one that is done ends the watch, and none that waits is counted twice."""
     for stop in ("checkpoints >= 3", "done > 0", "status=done"):
         waiting = SelectorOptions(status=["waiting"])
         with watching(path, selector=waiting, stop_when=[stop], alert=["waiting > 1", "idle > 9s"]) as view:

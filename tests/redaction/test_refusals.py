@@ -72,3 +72,14 @@ def test_a_redacted_bundle_is_copied_as_one(capsys: pytest.CaptureFixture[str]) 
     assert run(["export", "-d", DATABASE, "-o", "copy.ckpt"]) == 7
     assert run(["export", "-d", "copy.ckpt", "-o", "more.ckpt", "--redact-pattern", "lamp"]) == 0
     assert run(["info", "-d", "more.ckpt"]) == 0 and "by path, pattern" in capsys.readouterr().out
+
+
+def test_the_hint_about_a_pattern_names_an_option_only_where_it_is(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only `grep` has -F; elsewhere a backslash helps."""
+    words = {"grep": ["("], "show": ["support-42", "before:text:("], "log": ["support-42", "before:text:("]}
+    for verb, given in words.items():
+        assert run([verb, *given]) == 2
+        said = capsys.readouterr().err
+        assert ("-F looks for plain text" in said) == (verb == "grep") != ("takes away a sign's meaning" in said)

@@ -17,6 +17,9 @@ _TICK = 0.5  # seconds of processor time between two looks
 _TICKS = 4
 _CHARACTERS = 500_000  # a text of so many characters gets one more tick; a plain search takes a hundredth of it
 
+ADVICE = r"a backslash takes away a sign's meaning: \( is a parenthesis"
+"""What a person may do about a regular expression that doesn't work, where no option takes plain text."""
+
 
 class MatchWatch:
     """Watches the matches of one pattern.
@@ -26,7 +29,7 @@ class MatchWatch:
         texts: the number of texts searched so far.
     """
 
-    def __init__(self, advice: str = "-F looks for plain text") -> None:
+    def __init__(self, advice: str = ADVICE) -> None:
         """`advice` ends the hint of the error."""
         self.length = -1
         self.texts = 0

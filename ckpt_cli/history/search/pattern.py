@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.search.match_watch import MatchWatch
+from ckpt_cli.history.search.match_watch import ADVICE, MatchWatch
 from ckpt_cli.model import Payload
 
 _COMPUTED = ("true", "false", "null", "none", "nan", "inf", "infinity", "undefined", "days", "utc", "+e", "**")
@@ -45,12 +45,14 @@ class Needle:
 
     Args:
         fixed: the pattern is plain text.
+        ignore_case: whether upper and lower case are the same.
+        advice: what a person may do about a pattern that doesn't work.
 
     Raises:
         UsageError: the pattern is no regular expression; a caret shows where.
     """
 
-    def __init__(self, pattern: str, *, fixed: bool = False, ignore_case: bool = False) -> None:
+    def __init__(self, pattern: str, *, fixed: bool = False, ignore_case: bool = False, advice: str = ADVICE) -> None:
         if not pattern:
             raise UsageError("the pattern is empty")
         try:
@@ -61,13 +63,14 @@ class Needle:
         except (re.error, RecursionError, OverflowError) as error:
             at = getattr(error, "pos", None)
             shown = [pattern, " " * at + "^"] if isinstance(at, int) and "\n" not in pattern else []
-            hint = "-F looks for plain text" if not fixed else ""
-            raise UsageError(f"not a regular expression: {error}", hint=hint, candidates=shown) from error
+            raise UsageError(
+                f"not a regular expression: {error}", hint="" if fixed else advice, candidates=shown
+            ) from error
         folded = bool(self._regex.flags & re.IGNORECASE)
         self.word = _best(runs, folded)
         self._finds = _finder(self.word, folded)
         self._exact = "" if folded else max(runs, key=len, default="")
-        self.watch = MatchWatch()
+        self.watch = MatchWatch(advice)
 
     def may_hold(self, payload: Payload) -> bool:
         """Whether a payload may have a match and so must be decoded; True if its encoding hides the text."""
