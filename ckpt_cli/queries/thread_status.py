@@ -152,7 +152,7 @@ class ThreadStatus:
         if name == "thread_id":
             return self._thread.thread_id
         metadata = self.metadata
-        if name in metadata and name not in ("status", "next"):
+        if name in metadata and name not in ("status", "next", "metadata", "values"):
             return metadata[name]
         if name == "metadata":
             return dict(metadata)
@@ -167,7 +167,7 @@ class ThreadStatus:
             return self.snapshot.next if self.snapshot is not None else None
         if self.state is None:
             raise LookupError(name)
-        if name in self.state.values:
+        if name in self.state.values and name != "values":
             return self.state.values[name]
         if name == "values" or name in deltas(self.state):
             from ckpt_cli.history.state.where_values import StoredValues, Undecided

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -318,3 +318,16 @@ def test_sorted_by_the_step_that_is_shown(tmp_path: Path) -> None:
     assert steps == [3, 3, 2]
     backwards = [one.step for one in look(path, lambda session: threads(session, sort="-step"))[0].threads]
     assert backwards == [2, 3, 3]
+
+
+def test_a_channel_with_the_name_of_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`values` and `metadata` are the whole, also where the state has a channel of that name."""
+    for name in ("values", "metadata"):
+        path = str(tmp_path / f"{name}.sqlite")
+        schema: Any = TypedDict("schema", {name: list[int], "x": int}, total=False)  # type: ignore[misc]
+        with SqliteSaver.from_conn_string(path) as saver:
+            graph = StateGraph(schema).add_node("n", lambda _, name=name: {name: [1]}).add_edge(START, "n")
+            graph.compile(checkpointer=saver).invoke({"x": 3}, {"configurable": {"thread_id": "t"}})
+        key = f'values["x"] == 3 and values["{name}"] == [1] and metadata["step"] == 1'
+        assert run(["threads", "--where", key, "-d", path, "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["threads"]) == 1
