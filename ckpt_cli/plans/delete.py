@@ -107,7 +107,7 @@ def after(
     taken = [write for write in reader.writes(row.ref) if stored is None or key_of(write) not in stored.intact]
     if command_taken := list(describe_command_taken(taken)):
         notes.append(f"deleted with these writes: {', '.join(command_taken)}")
-    memory_notes = list(_describe_memories(reader, row, plan, due))
+    memory_notes = list(_describe_memories(reader, row, plan, due, is_elsewhere=new_head != row.checkpoint_id))
     if new_head != row.checkpoint_id:
         notes.append(_next_head(short(new_head), is_new=new_head != lineage.head))
     names_checkpoint = new_head != row.checkpoint_id or bool(memory_notes)
@@ -120,7 +120,9 @@ def _next_head(short: str, *, is_new: bool = True) -> str:
     return f"{where}: the next run continues there unless its config names a checkpoint"
 
 
-def _describe_memories(reader: Reader, row: CheckpointRow, plan: Plan, due: Snapshot) -> Iterable[str]:
+def _describe_memories(
+    reader: Reader, row: CheckpointRow, plan: Plan, due: Snapshot, *, is_elsewhere: bool
+) -> Iterable[str]:
     """Lines about the subgraphs with their own memory, as the next run finds them after the deletion `plan`."""
 
     @cache
@@ -137,7 +139,9 @@ def _describe_memories(reader: Reader, row: CheckpointRow, plan: Plan, due: Snap
     found = find_memories(reader, row, ids)
     memories = {node: replace(memory, is_cleared=is_cleared(memory.newest)) for node, memory in found.items()}
     short, bound = short_ids(reader, row.ref), stored_bound(reader, row)
-    return describe_memories(reader, row, due, memories, short, bound, checkpoint="that checkpoint")
+    return describe_memories(
+        reader, row, due, memories, short, bound, checkpoint="that checkpoint", is_elsewhere=is_elsewhere
+    )
 
 
 def branch(

@@ -21,6 +21,7 @@ from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import named, parents_of
 from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 
@@ -116,6 +117,7 @@ def describe_memories(
     checkpoint: str = "the new checkpoint",
     is_editable: bool = False,
     also: str = "",
+    is_elsewhere: bool = False,
 ) -> Iterator[str]:
     """Lines about the subgraphs with their own memory that the next run calls, or whose memory is newer than `row`.
 
@@ -129,26 +131,36 @@ def describe_memories(
         checkpoint: how that checkpoint is called.
         is_editable: whether ``--ns`` of the same verb changes the subgraph's own state.
         also: what else a run does if its config has the id of this checkpoint.
+        is_elsewhere: whether the next run with the thread's id alone goes on from another checkpoint.
     """
+    is_elsewhere = is_elsewhere or why_not_continued(reader, row.ref) is not None
     called = {task.node for task in due.tasks}
     lived = _last_step(reader, row) if memories else ""
     for memory in memories.values():
         older = memory.before(bound) if reader.saver.lists_before else memory.newest.checkpoint_id
         anew = f"adds its input to {short(older)}" if older else "begins without memory"
         name, newest_id = memory.newest.ns, short(memory.newest.checkpoint_id)
-        if memory.node in called:
+        if memory.node in called and is_elsewhere:
+            anew = f"{name} is called anew, and {anew}"
+        elif memory.node in called:
             what = _continued(reader, memory, newest_id, has_answer=_keeps_answer(reader, row))
             yield f"{name} has its own memory: with thread_id alone, invoke(None) {what}"
             if is_editable:
                 yield f"--ns {argument(name)} edits the state of {name} itself"
             anew = f"{name} is called anew, and {anew}"
         elif memory.newest.checkpoint_id > lived:
-            yield f"{name} has its own memory, which stays as it is: its next call adds its input to {newest_id}"
+            then = "" if is_elsewhere and _is_open(reader, memory) else f": its next call adds its input to {newest_id}"
+            yield f"{name} has its own memory, which stays as it is{then}"
             anew = f"a call of {name} in that run {anew}" if called and older != memory.newest.checkpoint_id else ""
         else:
             continue
         if anew and not row.ns:
             yield f"with the checkpoint_id of {checkpoint} and no input, {anew} ({SINCE}){also}"
+
+
+def _is_open(reader: Reader, memory: OwnMemory) -> bool:
+    """Whether a run that goes on elsewhere may continue the memory before it is called anew."""
+    return why_not_continued(reader, memory.newest) is None and bool(Inspection(reader, memory.newest).snapshot().tasks)
 
 
 def _last_step(reader: Reader, row: CheckpointRow) -> str:

@@ -1,0 +1,80 @@
+"""A memory that the next run continues elsewhere: no plan says that its next call adds an input to it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
+
+from ckpt_cli.app import run
+from tests.graphs import Graph
+from tests.graphs.building import Log, line, on
+
+Ckpt = Callable[..., Any]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A new database."""
+    return str(tmp_path / "memories.sqlite")
+
+
+@pytest.fixture
+def plan(path: str, capsys: pytest.CaptureFixture[str]) -> Ckpt:
+    """Applies a change; gives the notes of its plan as one text."""
+
+    def change(*words: str) -> str:
+        capsys.readouterr()
+        assert run([*words, "-d", path, "--yes", "--json"]) == 0
+        return " ".join(json.loads(capsys.readouterr().out)["notes"])
+
+    return change
+
+
+def rounds(saver: Any) -> Graph:
+    """A subgraph that is called in each round; in it another one with its own memory, which asks from round two on."""
+
+    def remember(state: Any) -> Any:
+        return {"log": [interrupt("go on?") if "again" in state["log"] else "remembered"]}
+
+    memory = line(True, "note", "ask", schema=Log, nodes={"ask": remember})
+    scene = line(None, "before", "npc", schema=Log, nodes={"npc": memory})
+    builder = StateGraph(Log).add_node("scene", scene).add_node("again", lambda _: {"log": ["again"]})
+    builder.add_edge(START, "scene").add_conditional_edges("scene", lambda _: "again").add_edge("again", "scene")
+    return builder.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("verb", ["fork", "rollback"])
+def test_a_change_in_a_call_that_is_over(path: str, plan: Ckpt, verb: str) -> None:
+    """The run asks the same question of the memory's newest checkpoint, with no input added."""
+    with SqliteSaver.from_conn_string(path) as saver:
+        graph = rounds(saver)
+        graph.invoke({"log": ["in"]}, on("t"))
+        calls = {one.config["configurable"]["checkpoint_ns"]: one for one in saver.list(on("t"))}
+        over = max((ns for ns in calls if ns.startswith("scene:")), key=lambda ns: calls[ns].checkpoint["id"])
+        over = next(ns for ns in calls if ns.startswith("scene:") and ns != over)
+        notes = plan(verb, "t", "@^", "--ns", over)
+        assert "scene|npc has its own memory, which stays as it is" in notes
+        assert "its next call" not in notes and "the call of scene is over" in notes
+        before = [*saver.list({"configurable": {"thread_id": "t", "checkpoint_ns": "scene|npc"}})]
+        assert [one.value for one in graph.invoke(None, on("t"))["__interrupt__"]] == ["go on?"]
+        assert [*saver.list({"configurable": {"thread_id": "t", "checkpoint_ns": "scene|npc"}})] == before
+
+
+def test_a_deletion_on_another_branch(path: str, plan: Ckpt) -> None:
+    """The head stays, and with it the memory that it continues."""
+    with SqliteSaver.from_conn_string(path) as saver:
+        memory = line(True, "note", "ask", schema=Log, nodes={"ask": lambda _: {"log": [interrupt("go on?")]}})
+        graph = line(saver, "before", "npc", schema=Log, nodes={"npc": memory})
+        graph.invoke({"log": ["in"]}, on("t"))
+        _, left, first = graph.get_state_history(on("t"))
+        graph.update_state(first.config, {"log": ["other"]}, as_node="__start__")
+        graph.invoke(None, on("t"))
+        notes = plan("delete", "t", "--after", left.config["configurable"]["checkpoint_id"], "--reparent")
+        assert "on another branch" in notes
+        assert "its next call" not in notes and "with thread_id alone" not in notes
+        assert [one.value for one in graph.invoke(None, on("t"))["__interrupt__"]] == ["go on?"]
