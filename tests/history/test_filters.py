@@ -98,6 +98,10 @@ def test_a_name_that_no_record_has_is_complained_about() -> None:
     assert not mixed.matches({}.__getitem__)
     with pytest.raises(UsageError, match=r"fails on every thread: .* not supported between"):
         mixed.must_have_worked()
+    indexed = Filter("some[0] == 1")
+    assert not indexed.matches({"some": Node(Opened("builtins", "set", Form.VALUE, [1, 2]))}.__getitem__)
+    with pytest.raises(UsageError, match=r"fails on every thread: 'set' object is not subscriptable"):
+        indexed.must_have_worked()
     fine = Filter("step > 99")
     assert not fine.matches(STATE.__getitem__)
     assert not fine.matches({"step": "x"}.__getitem__)

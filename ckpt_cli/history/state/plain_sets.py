@@ -26,6 +26,9 @@ class PlainSet(frozenset[Any]):
         return f"{{{', '.join(sorted(map(repr, self)))}}}"
 
 
+PlainSet.__name__ = "set"  # as Python's errors about an expression call it
+
+
 class _Fields(dict[Any, Any]):
     """The fields of an object that is an element of a set."""
 
