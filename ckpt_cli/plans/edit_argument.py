@@ -89,7 +89,7 @@ def find_argument(reader: Reader, row: CheckpointRow, name: str, *, again: bool 
     if is_nameless:
         tasks = [_named_entrypoint(reader, state, tasks[0], name)]
         checkpoint_tasks = checkpoint_tasks._replace(tasks=tasks)
-    task = _find_task(tasks, name)
+    task = _find_task(checkpoint_tasks, name)
     if task.packet is None:
         if START in state.values and len(tasks) == 1:
             unchecked = is_nameless and not task.writes
@@ -138,7 +138,8 @@ def must_have_its_keys(argument: Argument, value: Any) -> None:
             raise PathNotFound(f"no {key} in the argument of {argument.name}", hint=hint)
 
 
-def _find_task(tasks: Sequence[Task], name: str) -> Task:
+def _find_task(snapshot: Snapshot, name: str) -> Task:
+    tasks = snapshot.tasks
     fitting = [at for at, task in enumerate(tasks) if _fits(task, name)]
     if len(fitting) != 1:
         listed = [numbered(task.node or "a task", task.packet) for task in tasks]
@@ -147,7 +148,12 @@ def _find_task(tasks: Sequence[Task], name: str) -> Task:
             raise UsageError(
                 f"{name!r} fits {len(fitting)} tasks", hint=hint, candidates=[listed[at] for at in fitting]
             )
-        raise NotFound(f"no task {name!r} starts at that checkpoint", candidates=listed)
+        by = {failed: handler.node for failed, handler in snapshot.handlers.items()}
+        failed = task_names(task for task in tasks if task.id in by and by[task.id] == name)
+        hint = (
+            f"{name} is the error handler of {', '.join(failed)}: --task takes the node that failed" if failed else ""
+        )
+        raise NotFound(f"no task {name!r} starts at that checkpoint", hint=hint, candidates=listed)
     return tasks[fitting[0]]
 
 

@@ -208,6 +208,9 @@ def test_a_plan_says_that_a_finished_handler_runs_again(tmp_path: Path, capsys: 
         made.invoke({"log": []}, on("t"))
         assert run(["fork", "t", "@", "--to", "copy", "--with-pending", "-d", str(path), "--yes"]) == 0
         taken = capsys.readouterr().out
+        assert run(["edit", "t", "--task", "__error_handler__bad", "--again", "-d", str(path)]) == 4
+        named = "__error_handler__bad is the error handler of bad: --task takes the node that failed"
+        assert named in capsys.readouterr().err
         assert run(["resume", "t", "--value", '"go"', "-d", str(path), "--yes"]) == 0
         answered = capsys.readouterr().out
         ran.clear()
