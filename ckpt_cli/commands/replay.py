@@ -123,10 +123,11 @@ def _commit(
     changes: MetadataChanges,
 ) -> PlanView | BulkView:
     def make_plan(reader: Reader, row: CheckpointRow) -> update.PlannedUpdate:
+        mint, end_run = Mint(session.clock), [[Update(None, END)]]
+        plan = update.plan(reader, row, mint, end_run, reducers=named, verb="replay", changes=changes)
         if changes == UNCHANGED:
             plans.must_be_pending(reader, row)
-        mint, end_run = Mint(session.clock), [[Update(None, END)]]
-        return update.plan(reader, row, mint, end_run, reducers=named, verb="replay", changes=changes)
+        return plan
 
     return update_target(session, "replay", target, reducer, make_plan)
 
