@@ -146,22 +146,34 @@ def why_not_newest(reader: Reader, ref: Ref) -> str | None:
     return f"a run continues {name} from its newest checkpoint, unless its config names this one"
 
 
+def earlier_open_call(reader: Reader, ref: Ref) -> str | None:
+    """The namespace of a call that the same task made before this one and that failed or stopped; None without one.
+
+    The next run continues that one. A task numbers its calls, a retry goes on counting, and the next run begins with
+    the first number again (langgraph 1.2 ``pregel/_loop.py: __init__``, ``subgraph_counter``). Where the earlier call
+    waits, the two were made side by side.
+    """
+    namespaces = {*reader.namespaces(ref.thread_id)}
+    for earlier in (one for ns in levels(ref.ns) for one in earlier_calls(ns, namespaces)):
+        with suppress(PayloadCorrupt, CheckpointNotFound):
+            statuses = Inspection(reader, reader.head(ref.thread_id, earlier).ref).snapshot().statuses
+            if Status.WAITING not in statuses and {Status.FAILED, Status.UNFINISHED} & {*statuses}:
+                return earlier
+    return None
+
+
 def why_perhaps_not(reader: Reader, ref: Ref) -> str | None:
     """Why the next run may not come to this call of a subgraph, though it is not known to be over.
 
-    An earlier call of the same task has not finished, and continues first: a task that is retried counts its calls on,
-    and in the next run from one again (langgraph 1.2 ``pregel/_retry.py``). Or the subgraph has its own memory and is
-    called by a ``@task``, whose name alone is in the namespace: perhaps that has returned.
+    An earlier call of the same task continues first. Or the subgraph has its own memory and is called by a ``@task``,
+    whose name alone is in the namespace: perhaps that has returned.
     """
-    namespaces, name = reader.namespaces(ref.thread_id), " › ".join(callers(ref.ns))
-    for call in levels(ref.ns):
-        for earlier in earlier_calls(call, namespaces):
-            if _is_open(reader, reader.head(ref.thread_id, earlier).ref):
-                unless = "the next run comes to this one only if its task makes it again, after a retry perhaps never"
-                return f"an earlier call of {' › '.join(callers(call))}, {earlier}, has not finished: {unless}"
+    if (earlier := earlier_open_call(reader, ref)) is not None:
+        unless = "the next run comes to this one only if its task makes it again, after a retry perhaps never"
+        return f"an earlier call of {' › '.join(callers(earlier))}, {earlier}, has not finished: {unless}"
     if ref.ns and not caller_task(ref.ns) and _is_in_call(reader, ref):
         returned = "if that was the one that called it, the next run doesn't continue it"
-        return f"{name} is called by a @task, and one has returned in this step: {returned}"
+        return f"{' › '.join(callers(ref.ns))} is called by a @task, and one has returned in this step: {returned}"
     return None
 
 
@@ -172,13 +184,6 @@ def _is_in_call(reader: Reader, ref: Ref) -> bool:
     if not between or (between[0] in handler_names(called) and len(between) == 1):
         return False
     return any(write.channel == RETURN for write in reader.writes(reader.head(ref.thread_id, outer).ref, values=0))
-
-
-def _is_open(reader: Reader, ref: Ref) -> bool:
-    with suppress(PayloadCorrupt, CheckpointNotFound):
-        snapshot = Inspection(reader, ref).snapshot()
-        return any(task.status not in (Status.FINISHED, Status.LEFT) for task in snapshot.tasks)
-    return False
 
 
 def _reason(reader: Reader, outer: OuterTasks, inner: str, stored: Ref, asked: str) -> str:

@@ -22,6 +22,7 @@ from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.history.tasks.task_ids import interrupt_id, with_id
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
+from ckpt_cli.plans.continued_calls import earlier_open_call
 from ckpt_cli.plans.next_questions import why_not_asked
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.langgraph_values import interrupts
@@ -81,19 +82,8 @@ class ChangedSubgraphs:
         return f":{row.task_id}" not in called and name not in called
 
     def is_of_later_call(self, source: AskedQuestion) -> bool:
-        """Whether the task had called the subgraph before, and that call failed or stopped; the next run continues it.
-
-        A task numbers its calls, a retry goes on counting, and the next run begins with the first number again
-        (langgraph 1.2 ``pregel/_loop.py: __init__``, ``subgraph_counter``).
-        """
-        stored = {*self._reader.namespaces(self._thread_id)}
-        earlier = [one for ns in levels(source.write.row.ns) for one in _earlier_calls(ns) if one in stored]
-        heads = (self._reader.head(self._thread_id, one).ref for one in earlier)
-        return any({Status.FAILED, Status.UNFINISHED} & {*self._statuses(ref)} for ref in heads)
-
-    def _statuses(self, ref: Ref) -> list[Status]:
-        statuses = Inspection(self._reader, ref).snapshot().statuses
-        return [] if Status.WAITING in statuses else statuses
+        """Whether the task had called the subgraph before, and the next run continues that call."""
+        return earlier_open_call(self._reader, source.write.row.ref) is not None
 
     def why_past(self, asked_id: str, ns: str) -> str:
         """Why the next run doesn't come to a question of this changed subgraph again; "" if it may."""
@@ -144,12 +134,6 @@ def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waitin
         raise Refused(
             f"{what}; that may be an earlier question, which was answered before; nothing was written", hint=hint
         )
-
-
-def _earlier_calls(ns: str) -> list[str]:
-    """The namespaces of the calls of a subgraph that the same task made before: ``n:T`` and ``n:T|1`` of ``n:T|2``."""
-    first, _, number = ns.rpartition("|")
-    return [first, *(f"{first}|{other}" for other in range(1, int(number)))] if number.isdecimal() and first else []
 
 
 UNRECORDED = "was asked inside a graph of which no checkpoint is stored, as with checkpointer=False"
