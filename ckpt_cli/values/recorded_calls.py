@@ -80,6 +80,8 @@ def _call(module: str, name: str, form: Form, state: Any, method: str) -> Any:
         return _moment(state)
     if method:
         return None
+    if form is Form.PICKLE:
+        return _pickled(module, name, state)
     if form is Form.VALUE:
         args = [state]
     elif form is Form.ARGS:
@@ -97,15 +99,50 @@ def _call(module: str, name: str, form: Form, state: Any, method: str) -> Any:
     return (list(args), kwargs) if args and kwargs else kwargs or list(args)
 
 
+def _pickled(module: str, name: str, state: dict[str, Any]) -> Any:
+    """The arguments that a pickle records, or the fields with which it fills the object; None if it has both.
+
+    Where one channel can't be stored as msgpack, ``pickle_fallback`` stores the whole checkpoint as a pickle, and the
+    writes of other channels as before (langgraph-checkpoint 4.3 ``serde/jsonplus.py: dumps_typed``).
+    """
+    if state.keys() not in ({"args"}, {"state"}):
+        return None
+    [(what, content)] = state.items()
+    if what == "state" and isinstance(content, dict) and name == "Send" and module.startswith("langgraph."):
+        return [value for field, value in content.items() if field != "timeout" or value is not None]
+    return content if isinstance(content, dict) and what == "state" else _as_list(content)
+
+
+def _as_list(content: Any) -> list[Any] | None:
+    return list(content) if isinstance(content, list | tuple) else None
+
+
 def _moment(text: Any) -> list[Any] | None:
     """The arguments of the datetime that a text stands for."""
     try:
-        moment = datetime.fromisoformat(text)
+        moment, offset = _local_and_offset(text)
     except (TypeError, ValueError):
         return None
-    offset = moment.utcoffset()
     zone = [] if offset is None else [[offset.days, offset.seconds, offset.microseconds]]
     return [*moment.timetuple()[:6], moment.microsecond, *zone]
+
+
+def _local_and_offset(text: Any) -> tuple[datetime, timedelta | None]:
+    """A moment without its zone, and its offset; a pickle has the name of a zone, of which msgpack keeps the offset.
+
+    Raises:
+        ValueError: the text is no moment, or this machine doesn't know the zone, which is a KeyError.
+    """
+    local, bracket, name = text.partition("[") if isinstance(text, str) else ("", "", "")
+    moment = datetime.fromisoformat(local)
+    if not bracket:
+        return moment, moment.utcoffset()
+    from zoneinfo import ZoneInfo
+
+    try:
+        return moment, moment.replace(tzinfo=ZoneInfo(name.removesuffix("]"))).utcoffset()
+    except (KeyError, OSError) as error:
+        raise ValueError(name) from error
 
 
 def _date_and_time(args: Sequence[Any]) -> list[Any]:

@@ -131,8 +131,13 @@ def _compare_objects(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]])
         return False
     if (members := a.members) is not None and (others := b.members) is not None:
         own, other = _sorted(members), _sorted(others)
-    stack.append((own, other))
+    stack.append((own, other) if type(own) is type(other) else (_in_order(own), _in_order(other)))
     return True
+
+
+def _in_order(content: Any) -> Any:
+    """The arguments of a call without their names, which a pickle doesn't record of a namedtuple or a slotted class."""
+    return list(content.values()) if isinstance(content, dict) else content
 
 
 def _sorted(items: list[Any]) -> list[Any]:

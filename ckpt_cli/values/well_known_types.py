@@ -6,7 +6,7 @@ class would have been called with.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import timedelta, timezone
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -124,8 +124,7 @@ def _timezone(args: Sequence[Any]) -> str:
     if len(args) == 2:
         return _first(args[1:])
     offset = timedelta(*arguments(args[0])[0])
-    sign, minutes = ("-" if offset < timedelta() else "+"), int(abs(offset).total_seconds()) // 60
-    return f"UTC{sign}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "UTC"
+    return str(timezone(offset))
 
 
 def _posix(args: Sequence[Any]) -> str:

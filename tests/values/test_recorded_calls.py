@@ -1,13 +1,16 @@
 """Objects are equal where LangGraph makes equal ones of them, whichever form records them."""
 
+import pickle
 import re
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from langchain_core.documents import Document
@@ -23,6 +26,7 @@ from langchain_core.messages import (
 )
 from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.types import Command, Interrupt, Send
 
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.diff.element_keys import digest
@@ -36,6 +40,26 @@ from ckpt_cli.values.same import same, sort_key
 @dataclass
 class Pair:
     x: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    x: Any
+    y: int = 0
+
+
+class Size(Enum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+class Unpackable:
+    """An object that msgpack can't hold."""
 
 
 CALL = {"name": "look", "args": {"at": [1, None]}, "id": "c1", "type": "tool_call"}
@@ -61,6 +85,12 @@ VALUES: list[Any] = [
     *(timedelta(days=-1, microseconds=3), ZONE, timezone(timedelta(hours=1), "CET"), b"\1", [b"\1"], ["x"], "x"),
     {"deep": [Pair([Decimal(2), {"in": HumanMessage("x", id="1")}]), [frozenset({UUID(int=1)})]]},
 ]
+PICKLED: list[Any] = [
+    *(Size.SMALL, Size.LARGE, Send("work", {"n": 1}), Interrupt("sure?", id="i"), OrderedDict(a=1)),
+    *(datetime(2026, 1, 2, tzinfo=ZoneInfo("Europe/Berlin")), datetime(2026, 7, 2, tzinfo=UTC)),
+    [Pair(Size.SMALL)],
+]
+"""Values that a pickle holds in another form than msgpack."""
 SERDE, REDIS = JsonPlusSerializer(), JsonPlusRedisSerializer()
 CODEC = Codec()
 
@@ -79,6 +109,11 @@ def copied_on(value: Any) -> Any:
     return CODEC.decode(CODEC.encode([copied(value)], like=NULL))[0]
 
 
+def pickled(value: Any) -> Any:
+    """What a checkpoint holds that is a pickle because of another channel's value."""
+    return CODEC.decode(Payload("pickle", pickle.dumps([value, Unpackable()])))[0]
+
+
 def must_be_same(one: Any, other: Any) -> None:
     assert same(one, other) and same(other, one), (one, other)
     assert digest(one, raw=False) == digest(other, raw=False) and sort_key(one) == sort_key(other)
@@ -93,6 +128,20 @@ def test_a_copy_in_redis_holds_the_same(value: Any) -> None:
     must_be_same(copied(value), copied_on(value))
 
 
+@pytest.mark.parametrize("value", [*MESSAGES, *VALUES, *PICKLED])
+def test_a_pickle_holds_the_same(value: Any) -> None:
+    """A checkpoint that msgpack can't hold is a pickle, the writes of its other channels are msgpack."""
+    must_be_same(stored(value), pickled(value))
+
+
+def test_a_pickle_without_names_holds_the_same() -> None:
+    """Of a named tuple, and of a frozen class with slots, a pickle has the values in order, without their names."""
+    values = [Point(1, "b"), Point("b", 1), Point(1, "c"), Slotted(1), Slotted([2], 3), Command(goto="a"), Command()]
+    for one in values:
+        for other in values:
+            assert same(stored(one), pickled(other)) == same(pickled(one), stored(other)) == (one is other)
+
+
 @pytest.mark.parametrize("value", MESSAGES)
 def test_langchains_json_is_the_same(value: Any) -> None:
     """Redis' own saver leaves out fields with their defaults; LangChain gives them to the object again."""
@@ -101,11 +150,12 @@ def test_langchains_json_is_the_same(value: Any) -> None:
 
 def test_other_values_stay_others() -> None:
     """No two different values are the same in any two forms."""
-    values = [*MESSAGES, *VALUES]
+    values = [*MESSAGES, *VALUES, *PICKLED]
     for at, value in enumerate(values):
         for other in values[:at]:
             assert not same(stored(value), copied(other)), (value, other)
             assert not same(copied(value), copied(other)), (value, other)
+            assert not same(stored(value), pickled(other)), (value, other)
 
 
 def test_a_call_without_the_content_is_another() -> None:
