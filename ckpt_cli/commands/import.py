@@ -12,7 +12,6 @@ from ckpt_cli.parameters.options import Threads
 from ckpt_cli.parameters.selector import NOTHING_TYPED, SelectorOptions, parse_selector
 from ckpt_cli.queries.copy_target import is_new_file, open_target
 from ckpt_cli.queries.selected_heads import selected_heads
-from ckpt_cli.savers.database_name import mask_database
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command
 from ckpt_cli.views.bulk import BulkView
@@ -54,7 +53,6 @@ def import_(
     """
     from ckpt_cli.queries.bundle_import import import_threads, must_be_bundle
 
-    _must_exist(session, bundle)
     with closing(Session(bundle, session.key_env, session.clock, session.say, session.progress)) as origin:
         must_be_bundle(origin)
         chosen = parse_selector(origin, selector, threads)
@@ -64,17 +62,18 @@ def import_(
         ids = [thread.thread_id for thread in heads]
         if not ids:
             raise NotFound("no thread is selected; nothing was written")
-        open_target(session)
+        _open_target(session, bundle)
         return import_threads(origin, session, ids, rename or (), skip_refused=skip_refused)
 
 
-def _must_exist(session: Session, bundle: str) -> None:
-    """Check that the target isn't a file still to be made: only a copy makes one.
-
-    Raises:
-        DatabaseUnreachable: it is; the hint has that copy.
-    """
-    name = session.database
-    if name and Path(name).suffix and is_new_file(name):
-        hint = f"`{command('ckpt copy', bundle, name)}` unpacks it into a new SQLite file"
-        raise DatabaseUnreachable(f"no such file: {mask_database(name)}", hint=hint)
+def _open_target(session: Session, bundle: str) -> None:
+    """Open the target; where it would be a new file, the error has the copy that makes it."""
+    try:
+        open_target(session)
+    except DatabaseUnreachable as error:
+        name = session.database or ""
+        path = Path(name)
+        if path.suffix in ("", ".ckpt") or not path.parent.is_dir() or not is_new_file(name):
+            raise
+        makes = f"`{command('ckpt copy', bundle, name)}` unpacks all of it into a new SQLite file"
+        raise DatabaseUnreachable(error.message, hint=f"{error.hint}; {makes}", candidates=error.candidates) from error

@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.state.channels import RETURN
+from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.nesting import (
     caller_task,
     callers,
@@ -28,6 +29,9 @@ from ckpt_cli.history.tasks.task_ids import handler_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
+
+_MOST_READ = 50
+"""The earlier calls of a task that are read to find one that has not finished."""
 
 
 def continued_tasks(reader: Reader, ref: Ref, *, goto: bool = False) -> Snapshot:
@@ -128,6 +132,11 @@ def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | 
     """
     if not ref.ns:
         return None
+    if not reader.saver.newest(ref.thread_id, "", 1):
+        then = (
+            "" if caller_task(ref.ns) else f", and adds its input to the newest state of {' › '.join(callers(ref.ns))}"
+        )
+        return f"no checkpoint of the root graph is stored: the next run begins the thread anew{then}"
     way = _Way(reader, ref.thread_id, {} if outers is None else outers)
     graphs = way.to(ref.ns)
     for outer, inner in pairwise(graphs):
@@ -153,8 +162,7 @@ def earlier_open_call(reader: Reader, ref: Ref) -> str | None:
     the first number again (langgraph 1.2 ``pregel/_loop.py: __init__``, ``subgraph_counter``). Where the earlier call
     waits, the two were made side by side.
     """
-    namespaces = {*reader.namespaces(ref.thread_id)}
-    for earlier in (one for ns in levels(ref.ns) for one in earlier_calls(ns, namespaces)):
+    for earlier in _earlier_calls(reader, ref):
         with suppress(PayloadCorrupt, CheckpointNotFound):
             statuses = Inspection(reader, reader.head(ref.thread_id, earlier).ref).snapshot().statuses
             if Status.WAITING not in statuses and {Status.FAILED, Status.UNFINISHED} & {*statuses}:
@@ -162,28 +170,49 @@ def earlier_open_call(reader: Reader, ref: Ref) -> str | None:
     return None
 
 
+def _earlier_calls(reader: Reader, ref: Ref) -> list[str]:
+    namespaces = {*reader.namespaces(ref.thread_id)}
+    return [one for ns in levels(ref.ns) for one in earlier_calls(ns, namespaces)]
+
+
 def why_perhaps_not(reader: Reader, ref: Ref) -> str | None:
     """Why the next run may not come to this call of a subgraph, though it is not known to be over.
 
-    An earlier call of the same task continues first. Or the subgraph has its own memory and is called by a ``@task``,
-    whose name alone is in the namespace: perhaps that has returned.
+    An earlier call of the same task continues first, or there are so many that they aren't read. Or a subgraph with its
+    own memory, this one or one around it, is called by a ``@task``, whose name alone is in the namespace: perhaps that
+    has returned.
     """
+    again = "the next run comes to this one only if its task makes it again"
+    if (count := len(_earlier_calls(reader, ref))) > _MOST_READ:
+        return f"the task made {count:,} calls before this one: {again}"
     if (earlier := earlier_open_call(reader, ref)) is not None:
-        unless = "the next run comes to this one only if its task makes it again, after a retry perhaps never"
-        return f"an earlier call of {' › '.join(callers(earlier))}, {earlier}, has not finished: {unless}"
-    if ref.ns and not caller_task(ref.ns) and _is_in_call(reader, ref):
-        returned = "if that was the one that called it, the next run doesn't continue it"
-        return f"{' › '.join(callers(ref.ns))} is called by a @task, and one has returned in this step: {returned}"
+        name = " › ".join(callers(earlier))
+        return f"an earlier call of {name}, {earlier}, has not finished: {again}, after a retry perhaps never"
+    for memory in (ns for ns in levels(ref.ns)[1:] if not caller_task(ns)):
+        if _is_in_call(reader, ref.thread_id, memory):
+            returned = "if that was the one that called it, the next run doesn't continue it"
+            return f"{' › '.join(callers(memory))} is called by a @task, and one has returned in this step: {returned}"
     return None
 
 
-def _is_in_call(reader: Reader, ref: Ref) -> bool:
-    """Whether a ``@task`` called this subgraph, and one has returned in the step of the graph around it."""
-    outer, _ = Inspection(reader, ref).around()[-1]
-    called, *between = callers(ref.ns)[len(callers(outer)) :]
-    if not between or (between[0] in handler_names(called) and len(between) == 1):
+def _is_in_call(reader: Reader, thread_id: str, memory: str) -> bool:
+    """Whether a ``@task`` called a subgraph with its own memory, and one has returned in the caller's step.
+
+    For the ``@task`` the recorded parents repeat the checkpoint of the graph around it; for an error handler too.
+    """
+    newest = reader.saver.newest(thread_id, memory, 1)
+    around = Inspection(reader, newest[0].ref).around() if newest else []
+    if not around:
         return False
-    return any(write.channel == RETURN for write in reader.writes(reader.head(ref.thread_id, outer).ref, values=0))
+    outer, caller_id = around[-1]
+    state = reader.state_if_readable(newest[0].ref)
+    parents = note(state.metadata, newest[0].checkpoint_id).parents if state is not None else {}
+    called, *between = callers(memory)[len(callers(outer)) :]
+    is_of_handler = len(between) == 1 and between[0] in handler_names(called)
+    if is_of_handler or sum(one == caller_id for one in parents.values()) < 2:
+        return False
+    heads = reader.saver.newest(thread_id, outer, 1)
+    return any(write.channel == RETURN for head in heads for write in reader.writes(head.ref, values=0))
 
 
 def _reason(reader: Reader, outer: OuterTasks, inner: str, stored: Ref, asked: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckpt_cli.errors import NotFound, UsageError
+from ckpt_cli.errors import CheckpointNotFound, NotFound, UsageError
 from ckpt_cli.history.state.channels import RETURN
 from ckpt_cli.history.tasks.answers import PLACEHOLDER, AskedQuestion, WaitingQuestions
 from ckpt_cli.history.tasks.nesting import callers
@@ -53,6 +53,9 @@ class Question:
 def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
     """The questions that wait at the head of a thread; with `ns` only those of this subgraph and its own subgraphs."""
     reader.thread(thread_id)
+    if not reader.saver.newest(thread_id, "", 1):
+        lost = "its root graph has no checkpoint, so the next run begins it anew, and no answer reaches its subgraphs"
+        raise CheckpointNotFound(f"thread {thread_id!r} can't be answered: {lost}")
     head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
     snapshot = Inspection(reader, head).snapshot()
     waiting = [task for task in snapshot.all_tasks if task.status is Status.WAITING]

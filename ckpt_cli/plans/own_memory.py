@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.tasks.answers import left_answers
 from ckpt_cli.history.tasks.nesting import path
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import named, parents_of
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.continued_calls import why_not_continued
+from ckpt_cli.plans.pending_command import left_at_root
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 
@@ -131,7 +131,8 @@ def describe_memories(
         checkpoint: how that checkpoint is called.
         is_editable: whether ``--ns`` of the same verb changes the subgraph's own state.
         also: what else a run does if its config has the id of this checkpoint.
-        is_elsewhere: whether the next run with the thread's id alone goes on from another checkpoint.
+        is_elsewhere: whether the next run with the thread's id alone goes on from another checkpoint, and so may
+            continue a memory before it is called anew.
     """
     is_elsewhere = is_elsewhere or why_not_continued(reader, row.ref) is not None
     called = {task.node for task in due.tasks}
@@ -143,24 +144,19 @@ def describe_memories(
         if memory.node in called and is_elsewhere:
             anew = f"{name} is called anew, and {anew}"
         elif memory.node in called:
-            what = _continued(reader, memory, newest_id, has_answer=_keeps_answer(reader, row))
+            what = _continued(reader, memory, newest_id, has_answer=bool(left_at_root(reader, row)))
             yield f"{name} has its own memory: with thread_id alone, invoke(None) {what}"
             if is_editable:
                 yield f"--ns {argument(name)} edits the state of {name} itself"
             anew = f"{name} is called anew, and {anew}"
         elif memory.newest.checkpoint_id > lived:
-            then = "" if is_elsewhere and _is_open(reader, memory) else f": its next call adds its input to {newest_id}"
+            then = "" if is_elsewhere else f": its next call adds its input to {newest_id}"
             yield f"{name} has its own memory, which stays as it is{then}"
             anew = f"a call of {name} in that run {anew}" if called and older != memory.newest.checkpoint_id else ""
         else:
             continue
         if anew and not row.ns:
             yield f"with the checkpoint_id of {checkpoint} and no input, {anew} ({SINCE}){also}"
-
-
-def _is_open(reader: Reader, memory: OwnMemory) -> bool:
-    """Whether a run that goes on elsewhere may continue the memory before it is called anew."""
-    return why_not_continued(reader, memory.newest) is None and bool(Inspection(reader, memory.newest).snapshot().tasks)
 
 
 def _last_step(reader: Reader, row: CheckpointRow) -> str:
@@ -184,11 +180,6 @@ def describe_called_memories(reader: Reader, row: CheckpointRow, snapshot: Snaps
     called = {node: memory for node, memory in find_memories(reader, row).items() if node in nodes}
     short, bound = reader.short(row.thread_id), stored_bound(reader, row)
     yield from describe_memories(reader, row, due, called, short, bound, checkpoint="this checkpoint")
-
-
-def _keeps_answer(reader: Reader, row: CheckpointRow) -> bool:
-    """Whether an answer that a ``Command(resume=…)`` left at the root stays there: a change in a subgraph leaves it."""
-    return bool(row.ns) and bool(left_answers(reader.writes(reader.head(row.thread_id).ref)))
 
 
 def _continued(reader: Reader, memory: OwnMemory, newest_id: str, *, has_answer: bool) -> str:

@@ -54,3 +54,12 @@ def describe_started_by_goto(snapshot: Snapshot) -> Iterator[str]:
 
 def _status(task: Task) -> str:
     return str(task.status)
+
+
+def left_at_root(reader: Reader, row: CheckpointRow) -> list[object]:
+    """The answers that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint; none of a lost root.
+
+    What it leaves without a task is for the root's subgraphs too (langgraph 1.2 ``pregel/_algo.py: _scratchpad``).
+    """
+    heads = reader.saver.newest(row.thread_id, "", 1) if row.ns else []
+    return [answer for head in heads for answer in left_answers(reader.writes(head.ref))]

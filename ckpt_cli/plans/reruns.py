@@ -11,12 +11,12 @@ from itertools import accumulate
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import RESUME, RETURN
-from ckpt_cli.history.tasks.answers import left_answers
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
+from ckpt_cli.plans.pending_command import left_at_root
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.decisions import spell_value
 
@@ -135,10 +135,7 @@ def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRo
 
 
 def describe_left_answer(reader: Reader, row: CheckpointRow) -> Iterator[str]:
-    """A line about the answer that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint.
-
-    What it leaves without a task is for the root's subgraphs too (langgraph 1.2 ``pregel/_algo.py: _scratchpad``).
-    """
-    if row.ns and (left := left_answers(reader.writes(reader.head(row.thread_id).ref))):
+    """A line about the answer that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint."""
+    if left := left_at_root(reader, row):
         which = "the next run's first question that has none takes it"
         yield f"Command(resume=…) left the answer {spell_value(left[0])}: {which}"

@@ -101,10 +101,13 @@ def describe_new_head(
 
     `is_sibling`: the new checkpoint is a sibling of `row`; otherwise it is a child of `row`.
     """
-    if reason := why_not_continued(reader, row.ref) or why_perhaps_not(reader, row.ref):
+    if reason := why_not_continued(reader, row.ref):
         yield reason
         return
     yield from describe_left_answer(reader, row)
+    if reason := why_perhaps_not(reader, row.ref):
+        yield reason
+        return
     head = reader.head(row.thread_id, row.ns)
     if is_sibling or head.checkpoint_id != row.checkpoint_id:
         what = "the subgraph" if row.ns else "the thread"

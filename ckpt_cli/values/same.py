@@ -6,6 +6,8 @@ from math import copysign, isnan
 from operator import is_not
 from typing import Any, NamedTuple
 
+_BYTEARRAY = ("builtins", "bytearray")
+
 
 class Compared(NamedTuple):
     """What of an object is compared.
@@ -80,7 +82,7 @@ def _same_bytes(a: Any, b: Any) -> bool:
     as bytes (langgraph-checkpoint 4.3 ``serde/jsonplus.py: dumps_typed``).
     """
     one, other = (a, b) if isinstance(a, Comparable) else (b, a)
-    return isinstance(one, Comparable) and one.encoding == "bytearray" and one.raw == other
+    return isinstance(one, Comparable) and isinstance(other, bytes) and one.compared == (_BYTEARRAY, [other])
 
 
 def alike(a: Any, b: Any) -> bool:

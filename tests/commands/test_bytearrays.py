@@ -53,3 +53,16 @@ def test_verify_blame_and_replay_take_both_for_the_same(tmp_path: Path, capsys: 
         assert run(["replay", "t", "--commit", "--yes", "-d", path]) == 0
         committed = app.get_state(on("t")).values
         assert (committed["slot"], type(committed["slot"])) == (b"last", bytes)
+
+
+def test_an_edit_stores_what_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bytearray typed as JSON is the bytes that the checkpoint gets, so the same bytes change nothing."""
+    path = str(tmp_path / "t.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        app = agent(saver)
+        with suppress(ValueError):
+            app.invoke({}, on("t"))
+        typed = '{"$type": "builtins.bytearray", "$value": {"$bytes": "%s"}}'
+        assert run(["edit", "t", "--set", f"slot={typed % 'cQ=='}", "--rerun", "--yes", "-d", path]) == 0
+        assert "bytearray" not in capsys.readouterr().out
+        assert app.get_state(on("t")).values["slot"] == b"q"

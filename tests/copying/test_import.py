@@ -165,7 +165,10 @@ def test_a_database_that_does_not_exist_is_made_by_a_copy(capsys: Captured) -> N
     """An import makes no file; its hint does, with the same contents."""
     error = said("import", "all.ckpt", "-d", "new.sqlite", "--yes", code=3, capsys=capsys)["error"]
     assert not Path("new.sqlite").exists()
-    named = re.search("`ckpt ([^`]+)`", error["hint"])
+    for name in ("new.ckpt", "nowhere/new.sqlite", "new"):
+        assert "copy" not in said("import", "all.ckpt", "-d", name, code=3, capsys=capsys)["error"]["hint"]
+    assert said("import", DEMO, "-d", "new.sqlite", code=2, capsys=capsys)["error"]["message"].startswith(DEMO)
+    named = re.search("`ckpt (copy [^`]+)`", error["hint"])
     assert named is not None
     assert run([*shlex.split(named[1]), "--yes"]) == 0
     assert contents("new.sqlite") == contents(DEMO)

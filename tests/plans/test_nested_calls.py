@@ -311,9 +311,38 @@ def test_a_call_after_one_that_has_not_finished(bench: Bench, calls_again: bool,
 
 
 @pytest.mark.parametrize("change", CHANGES)
+def test_a_later_call_that_failed_with_an_answer(bench: Bench, change: str) -> None:
+    """The answer is left at the root, and the plan says both: the run takes it again if it comes there."""
+    answers: list[str] = []
+
+    def ask_or_fail(state: Any) -> Any:
+        if "first" in state["log"]:
+            raise KeyError("first")
+        answers.append(interrupt("sure?"))
+        return {"log": [{}["failed"] if len(answers) == 1 else answers[-1]]}
+
+    sub = line(None, "i1", "i2", "i3", schema=Log, nodes={"i3": ask_or_fail})
+
+    def node(_: Any) -> Any:
+        with suppress(KeyError):
+            sub.invoke({"log": ["first"]})
+        return sub.invoke({"log": ["second"]})
+
+    graph = StateGraph(Log).add_node("n", node).add_edge(START, "n").compile(checkpointer=bench.saver)
+    graph.invoke({"log": ["in"]}, on("t"))
+    with suppress(KeyError):
+        graph.invoke(Command(resume="nobody"), on("t"))
+    plan = bench.ckpt(*CHANGES[change], "--ns", bench.namespaces()[1], "--yes")
+    notes = " ".join(plan["notes"])
+    assert "an earlier call of n" in notes and 'left the answer "nobody"' in notes
+    graph.invoke(None, on("t"))
+    assert answers == ["nobody", "nobody"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_its_own_memory_called_by_a_task_that_may_have_returned(bench: Bench, change: str) -> None:
-    """The namespace doesn't have the id of the call, and the plan says so."""
-    sub = bench.inner("fails", True)
+    """The namespace doesn't have the id of the call, and the plan says so, of a subgraph in that memory too."""
+    sub = bench.around(bench.inner("fails", None), "inner", True)
 
     @task
     def call() -> list[str]:
@@ -326,8 +355,10 @@ def test_its_own_memory_called_by_a_task_that_may_have_returned(bench: Bench, ch
 
     graph = StateGraph(Log).add_node("n", node).add_edge(START, "n").compile(checkpointer=bench.saver)
     graph.invoke({"log": ["in"]}, on("t"))
-    plan = bench.ckpt(*CHANGES[change], "--ns", "n|call", "--yes")
-    assert "n › call is called by a @task, and one has returned in this step" in " ".join(plan["notes"])
+    inside = next(ns for ns in bench.namespaces() if "inner:" in ns)
+    for ns in (inside, "n|call") if change == "fork" else (inside,):
+        plan = bench.ckpt(*CHANGES[change], "--ns", ns, "--yes")
+        assert "n › call is called by a @task, and one has returned in this step" in " ".join(plan["notes"])
     bench.ran.clear()
     graph.invoke(None, on("t"))
     assert not bench.ran

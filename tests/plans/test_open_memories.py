@@ -78,3 +78,64 @@ def test_a_deletion_on_another_branch(path: str, plan: Ckpt) -> None:
         assert "on another branch" in notes
         assert "its next call" not in notes and "with thread_id alone" not in notes
         assert [one.value for one in graph.invoke(None, on("t"))["__interrupt__"]] == ["go on?"]
+
+
+def test_a_deletion_that_makes_another_branch_the_head(path: str, plan: Ckpt) -> None:
+    """The memory, which waits there, is continued with no input added."""
+    with SqliteSaver.from_conn_string(path) as saver:
+        memory = line(True, "note", "ask", schema=Log, nodes={"ask": lambda _: {"log": [interrupt("go on?")]}})
+        builder = StateGraph(Log).add_node("before", lambda _: {"log": ["b"]}).add_node("npc", memory)
+        builder.add_node("end", lambda _: {"log": ["e"]}).add_edge(START, "before")
+        builder.add_conditional_edges("before", lambda state: "end" if "skip" in state["log"] else "npc")
+        graph = builder.compile(checkpointer=saver)
+        graph.invoke({"log": ["in"]}, on("t"))
+        _, left, first = graph.get_state_history(on("t"))
+        skipping = graph.update_state(first.config, {"log": ["skip"]}, as_node="__start__")
+        graph.update_state(left.config, {"log": ["more"]}, as_node="before")
+        graph.invoke(None, on("t"))
+        graph.invoke(None, skipping)
+        notes = plan("delete", "t", "--after", skipping["configurable"]["checkpoint_id"])
+        assert "the head becomes" in notes and "its next call" not in notes
+        memories = {"configurable": {"thread_id": "t", "checkpoint_ns": "npc"}}
+        before = [*saver.list(memories)]
+        assert [one.value for one in graph.invoke(None, on("t"))["__interrupt__"]] == ["go on?"]
+        assert [*saver.list(memories)] == before
+
+
+def test_a_memory_that_can_not_be_read_hinders_no_change_of_another_call(path: str, plan: Ckpt) -> None:
+    """Nor does the head of the call that goes on."""
+    with SqliteSaver.from_conn_string(path) as saver:
+        graph = rounds(saver)
+        graph.invoke({"log": ["in"]}, on("t"))
+        namespaces = {one.config["configurable"]["checkpoint_ns"] for one in saver.list(on("t"))}
+        heads = {ns: next(saver.list({"configurable": {"thread_id": "t", "checkpoint_ns": ns}})) for ns in namespaces}
+        over, live = sorted(
+            (ns for ns in namespaces if ns.startswith("scene:")), key=lambda ns: heads[ns].checkpoint["id"]
+        )
+        for damaged in ("scene|npc", live):
+            broken = (heads[damaged].checkpoint["id"],)
+            saver.conn.execute("UPDATE checkpoints SET checkpoint = x'c1c1' WHERE checkpoint_id = ?", broken)
+            saver.conn.commit()
+            assert "the call of scene is over" in plan("fork", "t", "@^", "--ns", over)
+
+
+@pytest.mark.parametrize("own", [True, None])
+def test_a_subgraph_whose_root_has_no_checkpoint(
+    path: str, plan: Ckpt, own: bool | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where a run under "exit" was killed: the next run begins anew, and only a memory of its own is found again."""
+    with SqliteSaver.from_conn_string(path) as saver:
+        memory = line(own, "note", "ask", schema=Log, nodes={"ask": lambda _: {"log": [interrupt("go on?")]}})
+        graph = line(saver, "npc", schema=Log, nodes={"npc": memory})
+        graph.invoke({"log": ["in"]}, on("t"))
+        [ns] = {one.config["configurable"]["checkpoint_ns"] for one in saver.list(on("t"))} - {""}
+        saver.conn.execute("DELETE FROM checkpoints WHERE checkpoint_ns = ''")
+        saver.conn.commit()
+        notes = plan("fork", "t", "@", "--ns", ns)
+        assert "the next run begins the thread anew" in notes
+        assert ("adds its input to the newest state of npc" in notes) == (own is True)
+        assert run(["resume", "t", "--value", "1", "--ns", ns, "-d", path]) == 4
+        assert "no answer reaches its subgraphs" in capsys.readouterr().err
+        graph.invoke({"log": ["new"]}, on("t"))
+        newest = next(saver.list({"configurable": {"thread_id": "t", "checkpoint_ns": ns}}))
+        assert ("new" in newest.checkpoint["channel_values"]["log"]) == (own is True)
