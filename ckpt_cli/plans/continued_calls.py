@@ -68,7 +68,7 @@ class OuterTasks:
             return self._may_call_memory(ns)
         caller_id = tasks[0]
         if (handler := self.snapshot.handlers.get(caller_id)) is not None:
-            return handler.status is not Status.FINISHED and handler.id in (None, *tasks[1:])
+            return handler.id in (None, *tasks[1:])  # a run that goes on with the step runs a finished one again
         some = [*self._by_id.get(caller_id, ()), *self._by_id.get(None, ())]
         called = calling_node(ns, self.ns)
         return not self.snapshot.complete or any(_may_call(task, called, caller_id) for task in some)
@@ -79,7 +79,7 @@ class OuterTasks:
         for task in self.snapshot.tasks:
             handler = self.snapshot.handlers.get(task.id or "")
             if handler is not None and task.node in (None, called):
-                if handler.status is not Status.FINISHED and handler.node in (None, *between):
+                if handler.node in (None, *between):
                     return True
             elif _may_call(task, called, None):
                 return True
@@ -201,15 +201,14 @@ def _is_in_call(reader: Reader, thread_id: str, memory: str) -> bool:
     For the ``@task`` the recorded parents repeat the checkpoint of the graph around it; for an error handler too.
     """
     newest = reader.saver.newest(thread_id, memory, 1)
-    around = Inspection(reader, newest[0].ref).around() if newest else []
-    if not around:
+    state = reader.state_if_readable(newest[0].ref) if newest else None
+    if state is None:
         return False
-    outer, caller_id = around[-1]
-    state = reader.state_if_readable(newest[0].ref)
-    parents = note(state.metadata, newest[0].checkpoint_id).parents if state is not None else {}
+    recorded = note(state.metadata, newest[0].checkpoint_id).parents
+    *_, outer, _ = _Way(reader, thread_id, {}).to(memory)
     called, *between = callers(memory)[len(callers(outer)) :]
     is_of_handler = len(between) == 1 and between[0] in handler_names(called)
-    if is_of_handler or sum(one == caller_id for one in parents.values()) < 2:
+    if not between or is_of_handler or len({*recorded.values()}) == len(recorded):
         return False
     heads = reader.saver.newest(thread_id, outer, 1)
     return any(write.channel == RETURN for head in heads for write in reader.writes(head.ref, values=0))

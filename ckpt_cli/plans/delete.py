@@ -22,6 +22,7 @@ from ckpt_cli.plans.new_checkpoint import encode_checkpoint, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, stored_bound
 from ckpt_cli.plans.pending_command import describe_command_taken
 from ckpt_cli.plans.removed_records import RemovedCount, count_removed
+from ckpt_cli.plans.reruns import describe_left_answer
 from ckpt_cli.plans.reset_checkpoint import describe_reset, key_of
 from ckpt_cli.plans.wording import recently_written, short_ids
 from ckpt_cli.reading import Reader
@@ -107,6 +108,7 @@ def after(
     taken = [write for write in reader.writes(row.ref) if stored is None or key_of(write) not in stored.intact]
     if command_taken := list(describe_command_taken(taken)):
         notes.append(f"deleted with these writes: {', '.join(command_taken)}")
+    notes += describe_left_answer(reader, row)
     memory_notes = list(_describe_memories(reader, row, plan, due, is_elsewhere=new_head != row.checkpoint_id))
     if new_head != row.checkpoint_id:
         notes.append(_next_head(short(new_head), is_new=new_head != lineage.head))

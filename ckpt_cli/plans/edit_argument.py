@@ -27,7 +27,7 @@ from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound
-from ckpt_cli.plans.reruns import describe_left_answer
+from ckpt_cli.plans.pending_command import left_at_root
 from ckpt_cli.plans.wording import describe_new_head, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
@@ -219,7 +219,7 @@ def plan(
             *argument.doubts,
             *_describe_memories(reader, row, made.row, argument.tasks.only(again), short),
             *describe_new_head(reader, row, short),
-            *_describe_left_answer(reader, row),
+            *_describe_start_again(reader, row),
             *own.describe(),
             *describe_lost(reader, row.ref),
             *describe_changes(origin.metadata, changes),
@@ -228,10 +228,9 @@ def plan(
     )
 
 
-def _describe_left_answer(reader: Reader, row: CheckpointRow) -> Iterator[str]:
-    """Lines about an answer that waits at the root: the task takes it again, unless its caller starts again."""
-    for line in describe_left_answer(reader, row):
-        yield line
+def _describe_start_again(reader: Reader, row: CheckpointRow) -> Iterator[str]:
+    """A line where an answer waits at the root: the task takes it again, unless its caller starts again."""
+    if left_at_root(reader, row):
         start = command("ckpt edit", row.thread_id, options=["--task", callers(row.ns)[0], "--again"])
         yield f"`{start}` starts the call of this subgraph again, without that answer"
 

@@ -12,7 +12,7 @@ from typing import Any
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import START, TASKS, order, target, without_bumps
 from ckpt_cli.plans.reducer_choice import Reducers
-from ckpt_cli.plans.thread_history import Route, count_route
+from ckpt_cli.plans.thread_history import Route, ThreadHistory, count_route
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.langgraph_values import Send
 from ckpt_cli.values.node import Form, Node, Opened
@@ -70,17 +70,10 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
         raise Refused(f"{node} sends tasks with arguments that ckpt can't know: {_describe_route(route)}", hint=hint)
     where = "" if own else " in other threads"
     runs = "its only recorded run" if times == 1 else f"{times} of {times} runs"
-    doubt = (
-        ", which failed too, perhaps in a conditional edge" if not route and _is_doubtful_end(reducers, node) else ""
-    )
+    histories = [reducers.history] if own else _related(reducers, node)
+    is_doubtful = sum(one.doubtful[node] for one in histories) == times
+    doubt = ", which failed too, perhaps in a conditional edge" if is_doubtful else ""
     return _route_writes(route), f"then {_describe_route(route)}, as in {runs}{where}{doubt}"
-
-
-def _is_doubtful_end(reducers: Reducers, node: str) -> bool:
-    """Whether each recorded run of a node that led to the end may have been led there by an edge that raised."""
-    own = reducers.history
-    histories = [own] if node in own.routes else reducers.others.with_same_nodes
-    return all(one.doubtful_ends[node] == one.routes[node][()] for one in histories if node in one.routes)
 
 
 def joins_beside(route: Sequence[tuple[str, Any]], hops: Sequence[Hop] | None) -> list[str]:
@@ -125,14 +118,19 @@ def _option(route: Route) -> str:
 
 
 def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:
-    """A node's routes in other threads; if possible, only threads whose other nodes took the same routes as here."""
-    threads, mine = [kin for kin in reducers.others.with_same_nodes if node in kin.routes], reducers.history.routes
-    similar = [kin for kin in threads if all(_share_one(mine[n], kin.routes[n]) for n in mine if n in kin.routes)]
+    """A node's routes in other threads."""
     routes = Counter[Route]()
-    for kin in similar or threads:
+    for kin in _related(reducers, node):
         for route, times in kin.routes[node].items():
             count_route(routes, route, times)
     return routes
+
+
+def _related(reducers: Reducers, node: str) -> list[ThreadHistory]:
+    """The other threads that show a node's routes; if possible, only those whose other nodes took the same as here."""
+    threads, mine = [kin for kin in reducers.others.with_same_nodes if node in kin.routes], reducers.history.routes
+    similar = [kin for kin in threads if all(_share_one(mine[n], kin.routes[n]) for n in mine if n in kin.routes)]
+    return similar or threads
 
 
 def _share_one(some: Iterable[Route], others: Iterable[Route]) -> bool:

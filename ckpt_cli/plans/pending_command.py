@@ -15,6 +15,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.decisions import spell_value
 from ckpt_cli.values.state import TaskWrite
 
+_SHOWN = 60  # characters of an answer
 _UNUSED = "a Command that no step has used yet"
 
 
@@ -33,7 +34,7 @@ def describe_command_left(reader: Reader, row: CheckpointRow) -> Iterator[str]:
 def describe_command_taken(writes: Sequence[TaskWrite]) -> Iterator[str]:
     """What a copy takes along of a Command: ``the values of a Command (log)``, ``the goto of a Command (b)``."""
     if left := left_answers(writes):
-        yield f"the answer {spell_value(left[0])} of a Command(resume=…)"
+        yield f"the answer {spell_answer(left[0])} of a Command(resume=…)"
     if values := _values(writes):
         yield f"the values of a Command ({', '.join(values)})"
     if nodes := goto_nodes(writes):
@@ -54,6 +55,12 @@ def describe_started_by_goto(snapshot: Snapshot) -> Iterator[str]:
 
 def _status(task: Task) -> str:
     return str(task.status)
+
+
+def spell_answer(value: object) -> str:
+    """An answer in a plan's line, cut if it is long."""
+    text = spell_value(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def left_at_root(reader: Reader, row: CheckpointRow) -> list[object]:

@@ -48,11 +48,13 @@ def end_tasks(reader: Reader, at: StepStart, mint: Mint) -> tuple[set[str], Step
 
 
 def must_be_pending(reader: Reader, row: CheckpointRow) -> None:
-    """Check that a run has something to end at a checkpoint: another one after it would only repeat its state.
+    """Check that a run has something to end at a head: another checkpoint after it would only repeat its state.
 
     Raises:
         Refused: no task is due there, and nothing has left a write.
     """
+    if reader.head(row.thread_id, row.ns) != row:
+        return  # its state becomes current again
     tasks = Inspection(reader, row.ref).snapshot()
     if tasks.complete and not tasks.tasks and not reader.writes(row.ref, values=0):
         short = reader.short(row.thread_id)(row.checkpoint_id)

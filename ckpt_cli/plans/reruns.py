@@ -16,9 +16,8 @@ from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
-from ckpt_cli.plans.pending_command import left_at_root
+from ckpt_cli.plans.pending_command import left_at_root, spell_answer
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.decisions import spell_value
 
 
 def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rerun: bool) -> None:
@@ -138,4 +137,4 @@ def describe_left_answer(reader: Reader, row: CheckpointRow) -> Iterator[str]:
     """A line about the answer that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint."""
     if left := left_at_root(reader, row):
         which = "the next run's first question that has none takes it"
-        yield f"Command(resume=…) left the answer {spell_value(left[0])}: {which}"
+        yield f"Command(resume=…) left the answer {spell_answer(left[0])}: {which}"

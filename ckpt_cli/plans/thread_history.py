@@ -49,7 +49,7 @@ class ThreadHistory:
     Attributes:
         tallies: user's channel to the evidence about its reducer.
         routes: node to the routes that its runs took, and how often.
-        doubtful_ends: node to how many runs led to the end only perhaps: they failed too, as where an edge raised.
+        doubtful: node to how many of its runs failed too, as where a conditional edge raised and led nowhere.
         outputs: node to the sets of the user's channels that its runs wrote to.
         deferred: nodes that were seen to wait until all other nodes had finished.
         undeferred: nodes that were seen not to.
@@ -66,7 +66,7 @@ class ThreadHistory:
 
     tallies: dict[str, Tally] = field(default_factory=dict)
     routes: dict[str, Counter[Route]] = field(default_factory=dict)
-    doubtful_ends: Counter[str] = field(default_factory=Counter)
+    doubtful: Counter[str] = field(default_factory=Counter)
     outputs: Outputs = field(default_factory=dict)
     deferred: set[str] = field(default_factory=set)
     undeferred: set[str] = field(default_factory=set)
@@ -168,8 +168,8 @@ class ThreadHistory:
         """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended.
 
         A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again; or
-        its conditional edge raised: then it has no route, as a task that led to the end. If no checkpoint followed,
-        `is_tip`, that route isn't counted, else it is a doubtful one: a run that goes on from there takes no edge.
+        its conditional edge raised, and its route lacks where that would have led. If no checkpoint followed, `is_tip`,
+        an empty route isn't counted, else it is a doubtful one: a run that goes on from there takes no edge.
         What ``durability="exit"`` stores of a task has neither its edges nor all its channels.
         """
         failed = {write.task_id for _, write in writes if write.channel == ERROR}
@@ -186,9 +186,8 @@ class ThreadHistory:
                     channels.add(write.channel)
         for task_id, (node, route, channels) in by_task.items():
             if node is not None:
-                is_doubtful = not route and task_id in failed
-                self.doubtful_ends[node] += is_doubtful and not is_tip
-                if not (is_doubtful and is_tip):
+                if route or task_id not in failed or not is_tip:
+                    self.doubtful[node] += task_id in failed
                     count_route(self.routes.setdefault(node, Counter()), tuple(route))
                 self.outputs.setdefault(node, set()).add(frozenset(channels))
 

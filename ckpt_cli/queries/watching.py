@@ -112,7 +112,7 @@ class Watch:
         arrivals = self._arrivals(reader, floor, None if is_whole else self._mark, named)
         if is_first:
             heads = self._first_heads(reader)
-            events = self._marked(self._present(reader, heads)) if named is not None else []
+            events = [*self._present(reader, heads)] if named is not None else []
             return Look(events, arrivals.refs, heads, arrivals, True, False, newest, now, reader.clock())
         fresh = sorted((r for r in {*arrivals.refs} if self._seen.is_new(r)), key=_by_id)
         taken = fresh[:_AT_ONCE]

@@ -117,3 +117,29 @@ def test_a_step_that_went_on_after_its_edge_raised_may_not_show_its_way(
             app.invoke(None if fails else {"log": ["go"]}, ON)
         assert run(["update", "t", *words, "-d", path]) == 0
         assert (doubt in capsys.readouterr().out) == fails
+
+
+def test_an_edge_that_raised_beside_another_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The edge that didn't raise was taken, and the plan says that the run failed too; the library goes both ways."""
+    path, fails = str(tmp_path / "t.sqlite"), [True]
+
+    def route(_: State) -> str:
+        if fails:
+            raise KeyError(fails.pop())
+        return "other"
+
+    with SqliteSaver.from_conn_string(path) as saver:
+        graph = StateGraph(State)
+        for name in ("work", "after", "other"):
+            graph.add_node(name, lambda _, name=name: {"log": [name]})
+        graph.add_edge(START, "work").add_edge("work", "after").add_conditional_edges("work", route, ["other", END])
+        app = graph.compile(checkpointer=saver)
+        with pytest.raises(KeyError):
+            app.invoke({"log": ["go"]}, ON)
+        app.invoke(None, ON)
+        words = ["--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append", "--dry-run"]
+        assert run(["update", "t", *words, "-d", path]) == 0
+        said = capsys.readouterr().out
+        assert "then after, as in its only recorded run, which failed too, perhaps in a conditional edge" in said
+        app.update_state(ON, {"log": ["mine"]}, as_node="work")
+        assert set(app.get_state(ON).next) == {"after", "other"}

@@ -111,6 +111,12 @@ def test_conditions_count_what_status_leaves_out(path: Path) -> None:
             assert not view.alerted
 
 
+def test_a_named_thread_is_shown_as_it_is_now(path: Path) -> None:
+    """Also where ``--status`` doesn't show such events later."""
+    with watching(path, "old", limit=1, selector=SelectorOptions(status=["done"])) as view:
+        assert next(view.events).statuses == ["waiting"]
+
+
 @pytest.mark.parametrize("statement", ["DELETE FROM checkpoints WHERE thread_id = 'gone'", "VACUUM"])
 def test_rows_that_get_other_numbers(path: Path, statement: str) -> None:
     """After a deletion or VACUUM, which give used row numbers to new rows, each checkpoint is still shown once.

@@ -246,6 +246,29 @@ def test_a_subgraph_that_an_error_handler_called(
     assert bench.ran == (["i2", "i3"] if is_of_handler else ["i3"])
 
 
+@pytest.mark.parametrize("change", ["fork", "rollback"])
+@pytest.mark.parametrize("memory", [None, True])
+def test_a_subgraph_that_a_finished_error_handler_called(bench: Bench, memory: bool | None, change: str) -> None:
+    """A sibling waits: the run that goes on with the step runs the handler again, which continues its subgraph."""
+    failing = bench.inner("fails", memory)
+    builder = StateGraph(Log).add_node("ask", lambda _: {"log": [interrupt("sure?")]})
+
+    def handler(_: Any) -> Any:
+        with suppress(KeyError):
+            failing.invoke({"log": ["in"]})
+        return {"log": ["caught"]}
+
+    builder.add_node("sub", bench.node("sub", lambda: [{}["failed"]]), error_handler=handler)
+    graph = builder.add_edge(START, "ask").add_edge(START, "sub").compile(checkpointer=bench.saver)
+    graph.invoke({"log": ["in"]}, on("t"))
+    [ns] = bench.namespaces()
+    plan = bench.ckpt(*CHANGES[change], "--ns", ns, "--yes")
+    assert plan["summary"].endswith("next: i2") and "the call of" not in " ".join(plan["notes"])
+    bench.ran.clear()
+    graph.invoke(None, on("t"))
+    assert bench.ran == ["i2", "i3"]
+
+
 def test_the_question_of_a_subgraph_that_an_error_handler_called(bench: Bench) -> None:
     """Its answer is stored where the subgraph asked, as that of a second subgraph, which a ``@task`` called."""
     for build, names in ((handled, ["sub", "__error_handler__sub", "i3"]), (asking_second, ["sub", "call", "i3"])):
