@@ -191,12 +191,12 @@ class ThreadStatus:
         return {channel: value for channel, one in deltas.items() if not is_unproven(value := one.value)}
 
     def _of_tasks(self, name: str) -> Any:
-        """The error texts of failed tasks, or the nodes of failed and waiting tasks; of ``error``, ``node`` the first.
+        """The statuses, the errors of failed tasks, or the nodes of failed and waiting ones; of ``error``, the first.
 
         Raises:
             LookupError: no task failed or waits at the head, or it is another name.
         """
-        values: list[str] = []
+        values: list[str] = self.statuses if name == "statuses" else []
         if self.snapshot is not None and name in ("error", "errors"):
             from ckpt_cli.output.text.steps import error
 
