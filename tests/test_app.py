@@ -340,3 +340,14 @@ def test_help_on_a_terminal_honours_no_color(env: dict[str, str], styled: bool) 
     shown = os.read(terminal, 1 << 16)
     os.close(terminal)
     assert (b"\x1b[" in shown) is styled
+
+
+@pytest.mark.parametrize(("words", "code"), [(["show", "nothread"], 4), (["show", "--nothing"], 2), (["nothing"], 2)])
+def test_an_error_that_nobody_reads_has_its_code(words: list[str], code: int, tmp_path: Path) -> None:
+    """The reader of stderr is gone."""
+    subprocess.run([sys.executable, "-m", "ckpt_cli", "demo"], cwd=tmp_path, check=True, capture_output=True)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as gone:
+        done = subprocess.run([sys.executable, "-m", "ckpt_cli", *words], cwd=tmp_path, check=False, stderr=gone)
+    assert done.returncode == code

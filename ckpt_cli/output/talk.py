@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from time import monotonic
@@ -114,10 +115,11 @@ def report(error: Exception, *, as_json: bool = False) -> int:
     else:
         error_report = _report_bug(error)
     error_report = _with_masked_urls(error_report)
-    if as_json:
-        _write_json(error_report)
-    else:
-        _write_text(error_report.message, error_report.candidates, error_report.hint)
+    with suppress(BrokenPipeError):  # nobody reads stderr any more; the exit code still says what it was
+        if as_json:
+            _write_json(error_report)
+        else:
+            _write_text(error_report.message, error_report.candidates, error_report.hint)
     return error_report.code
 
 
