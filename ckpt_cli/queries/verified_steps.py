@@ -45,14 +45,10 @@ _KINDS = {
     Change.CAME_BACK: Kind.CHANGED_UNVERSIONED,
     Change.LEFT_OUT: Kind.CHANGED_UNVERSIONED,
 }
-
-
 _CAUSES = {
     Kind.BLOB_GONE: "; no value is stored for its version",
     Kind.BLOB_SHARED: "; another branch made the same version of it, and one value is stored for both",
 }
-
-
 _OUTER = "; the outer graph has a channel of this name, and its reducer may be another one"
 
 
@@ -165,23 +161,25 @@ class VerifiedSteps:
             if is_same or channel in step.rebuilt:
                 continue
             if (stretch := step.ended.get(channel)) is not None:
-                yield from self._channel(_Part(channel, stretch.last_part, stretch.doubt, None, []), None)
+                one = _Part(channel, stretch.last_part, stretch.doubt, None, [])
+                yield from self._channel(one, None, is_counted=step.by_run)
                 continue
             part = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
             gone = part.moved and part.after is ABSENT and channel in blobless
             cause = Kind.BLOB_GONE if gone else Kind.BLOB_SHARED if channel in shared else None
             tasks = step.by_task if channel in unordered else []
-            yield from self._channel(_Part(channel, part, doubt, cause, tasks, without), fits.get(channel))
+            one = _Part(channel, part, doubt, cause, tasks, without)
+            yield from self._channel(one, fits.get(channel), is_counted=channel in fits)
 
-    def _channel(self, one: _Part, fits: int | None) -> Iterator[_Shown]:
+    def _channel(self, one: _Part, fits: int | None, *, is_counted: bool) -> Iterator[_Shown]:
         channel, part = one.channel, one.step
         learned = fits is not None
         if fits is None and (part.writes or part.command):
             fits = self._bits(channel, part)
         named = self.reducers.named.get(channel)
-        facts = channel_facts(part, [] if named is None else [named], fits, learned=learned)
-        if facts is None:
+        if (facts := channel_facts(part, [] if named is None else [named], fits, learned=learned)) is None:
             return
+        facts = facts if is_counted else facts._replace(counted=False)
         without = tuple(_without_sends(one)) if one.without else ()
         if facts.fits and not one.tasks and one.cause is None:
             yield _Shown(channel, facts, one.doubt, without=without)
@@ -233,7 +231,8 @@ class VerifiedSteps:
         steps = set[int]()
         for one, places in self._places.items():
             if isinstance(one, _Shown) and one.channel == channel and one.facts.change is Change.WRITTEN:
-                steps.update(step for _, step in places.first if step is not None and not self._is_usual(one))
+                is_named = one.facts.counted and not self._is_usual(one)
+                steps.update(step for _, step in places.first if is_named and step is not None)
         if not steps:
             return words
         named = ", ".join(map(str, sorted(steps)[:_KEPT])) + (" …" if len(steps) > _KEPT else "")

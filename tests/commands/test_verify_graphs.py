@@ -242,6 +242,22 @@ def test_steps_that_a_nearly_known_reducer_does_not_explain(recorded: Recorded) 
     assert (rare.count, unknown) == (3, 12)
 
 
+def test_a_step_that_the_evidence_does_not_count_is_not_among_its_steps(recorded: Recorded) -> None:
+    """An update is compared, and nothing is learned from it: the counts and the steps that are named are the runs'."""
+    graph = recorded.graph(Recent, {"a": lambda state: {"recent": [state["q"]]}})
+    for number in range(12):
+        graph.invoke({"q": str(number)}, CONFIG)
+    graph.update_state(CONFIG, {"recent": ["mine"]}, as_node="a")
+    [thread] = verified(str(recorded.path))[1]
+    [words] = [one.evidence for one in thread.channels if one.channel == "recent"]
+    assert words == "append in 9 of 12 steps, not in steps 28, 31, 34"
+    whys = [(one.count, one.why.partition("; ")[2]) for one in thread.findings if one.channel == "recent"]
+    assert sorted(whys) == [
+        (1, "append explains 9 of 12 other steps, and not this one"),
+        (3, "append explains 9 of 12 steps, and not this one"),
+    ]
+
+
 def test_channels_of_one_checkpoint_are_one_finding_on_a_terminal(recorded: Recorded) -> None:
     """What is said of each channel alike is said once; a pipe has a row for each."""
     graph = recorded.graph(Before, {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}})

@@ -79,6 +79,7 @@ class ChannelFacts(NamedTuple):
         mutable: whether code can change the recorded value in place, also while it is being stored.
         recoded: whether the step stored the objects in another encoding: then equal objects may look different.
         odd: of a step from which nothing was learned, what would be odd in it if no reducer explains it.
+        counted: whether the step is one of those that the evidence for a reducer counts.
     """
 
     change: Change
@@ -91,6 +92,7 @@ class ChannelFacts(NamedTuple):
     mutable: bool = False
     recoded: bool = False
     odd: Oddity | None = None
+    counted: bool = True
 
 
 def untouched(old: Any, new: Any) -> bool:

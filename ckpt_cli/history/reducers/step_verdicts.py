@@ -144,7 +144,8 @@ def _by_none(channel: str, facts: ChannelFacts, reducers: Reducers) -> str:
     unit = reducers.unit(channel)
     none = "no known reducer" if unit == "steps" else "no reducer that ckpt tries on delta channels"
     if (near := reducers.nearest(channel)) is not None:
-        explained = f"{near.names} explains {near.explained:,} of {near.steps:,} {unit}"
+        others = unit if facts.counted else f"other {unit}"
+        explained = f"{near.names} explains {near.explained:,} of {near.steps:,} {others}"
         if facts.fits & BITS[near.reducer.name]:
             return f"{none} explains all its {unit}; {explained}, and this one"
         return f"{none} explains all its {unit}; {explained}, and not this one"
