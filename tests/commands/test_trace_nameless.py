@@ -2,10 +2,11 @@
 
 import operator
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from time import sleep
 from typing import Annotated, Any
+from uuid import uuid4
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
@@ -120,3 +121,24 @@ def test_a_message_that_a_function_gave_to_a_subgraph(saver: SqliteSaver, tmp_pa
 
     graph = StateGraph(MessagesState).add_node("outside", outside).add_edge(START, "outside")
     assert _look(saver, tmp_path, graph.compile(checkpointer=saver), 1) == ({"outside": 100}, (0, 0))
+
+
+@pytest.mark.parametrize(
+    "plan", [*product([True, False], repeat=4)], ids=lambda plan: "".join("ni"[one] for one in plan)
+)
+def test_equal_messages_of_which_some_have_their_id(plan: tuple[bool, ...], saver: SqliteSaver, tmp_path: Path) -> None:
+    """LangGraph may store one write before its message has the id and the next after: each is its own node's."""
+    given = iter(plan)
+
+    def reply(_: Any) -> Any:
+        own_id = str(uuid4()) if next(given) else None
+        return {"messages": [AIMessage("the same", id=own_id, usage_metadata=_USAGE)]}
+
+    def witness(_: Any) -> Any:
+        while len(_stored(saver, on("t"))) < 2:
+            sleep(0.01)
+        return {}
+
+    graph = StateGraph(MessagesState).add_node("a", reply).add_node("b", reply).add_node("witness", witness)
+    graph.add_edge(START, "a").add_edge(START, "b").add_edge(START, "witness")
+    assert _look(saver, tmp_path, graph.compile(checkpointer=saver), 2) == ({"a": 200, "b": 200}, (0, 0))
