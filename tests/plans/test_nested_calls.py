@@ -385,3 +385,23 @@ def test_its_own_memory_called_by_a_task_that_may_have_returned(bench: Bench, ch
     bench.ran.clear()
     graph.invoke(None, on("t"))
     assert not bench.ran
+
+
+def test_a_call_after_many(bench: Bench) -> None:
+    """So many earlier calls aren't read: the plan says that the task must make them again, as the next run does."""
+    quick = line(None, "i1", schema=Log, nodes={"i1": bench.node("i1")})
+    asking = bench.inner("asks", None)
+
+    def node(_: Any) -> Any:
+        for _ in range(51):
+            quick.invoke({"log": []})
+        return {"log": asking.invoke({"log": []})["log"]}
+
+    graph = StateGraph(Log).add_node("n", node).add_edge(START, "n").compile(checkpointer=bench.saver)
+    graph.invoke({"log": ["in"]}, on("t"))
+    [ns] = [one for one in bench.namespaces() if one.endswith("|51")]
+    plan = bench.ckpt(*CHANGES["fork"], "--ns", ns, "--yes")
+    assert "the task made 51 calls before this one" in " ".join(plan["notes"])
+    bench.ran.clear()
+    graph.invoke(None, on("t"))
+    assert bench.ran == ["i2", "i3"]
