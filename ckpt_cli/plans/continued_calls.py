@@ -133,9 +133,8 @@ def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | 
     if not ref.ns:
         return None
     if not reader.saver.newest(ref.thread_id, "", 1):
-        then = (
-            "" if caller_task(ref.ns) else f", and adds its input to the newest state of {' › '.join(callers(ref.ns))}"
-        )
+        memory = "" if caller_task(ref.ns) else " › ".join(callers(ref.ns))
+        then = f", and adds its input to the newest state of {memory}" if memory else ""
         return f"no checkpoint of the root graph is stored: the next run begins the thread anew{then}"
     way = _Way(reader, ref.thread_id, {} if outers is None else outers)
     graphs = way.to(ref.ns)
