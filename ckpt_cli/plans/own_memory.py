@@ -11,9 +11,11 @@ than that checkpoint itself (1.1.0 to 1.2.24 ``_first``, ``_internal/_replay.py`
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.tasks.nesting import path
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
@@ -131,21 +133,18 @@ def describe_memories(
         checkpoint: how that checkpoint is called.
         is_editable: whether ``--ns`` of the same verb changes the subgraph's own state.
         also: what else a run does if its config has the id of this checkpoint.
-        is_elsewhere: whether the next run with the thread's id alone goes on from another checkpoint, and so may
-            continue a memory before it is called anew.
+        is_elsewhere: whether a run with the thread's id alone may continue a memory elsewhere before it is called anew.
     """
-    is_elsewhere = is_elsewhere or why_not_continued(reader, row.ref) is not None
-    called = {task.node for task in due.tasks}
-    lived = _last_step(reader, row) if memories else ""
+    is_elsewhere = is_elsewhere or (bool(memories) and not _may_be_continued(reader, row.ref))
+    called, lived = {task.node for task in due.tasks}, _last_step(reader, row) if memories else ""
     for memory in memories.values():
         older = memory.before(bound) if reader.saver.lists_before else memory.newest.checkpoint_id
         anew = f"adds its input to {short(older)}" if older else "begins without memory"
         name, newest_id = memory.newest.ns, short(memory.newest.checkpoint_id)
-        if memory.node in called and is_elsewhere:
-            anew = f"{name} is called anew, and {anew}"
-        elif memory.node in called:
-            what = _continued(reader, memory, newest_id, has_answer=bool(left_at_root(reader, row)))
-            yield f"{name} has its own memory: with thread_id alone, invoke(None) {what}"
+        if memory.node in called:
+            if not is_elsewhere:
+                what = _continued(reader, memory, newest_id, has_answer=bool(left_at_root(reader, row)))
+                yield f"{name} has its own memory: with thread_id alone, invoke(None) {what}"
             if is_editable:
                 yield f"--ns {argument(name)} edits the state of {name} itself"
             anew = f"{name} is called anew, and {anew}"
@@ -157,6 +156,13 @@ def describe_memories(
             continue
         if anew and not row.ns:
             yield f"with the checkpoint_id of {checkpoint} and no input, {anew} ({SINCE}){also}"
+
+
+def _may_be_continued(reader: Reader, ref: Ref) -> bool:
+    """Whether the next run may continue this graph; False too where the graphs above can't be read."""
+    with suppress(PayloadCorrupt, CheckpointNotFound):
+        return why_not_continued(reader, ref) is None
+    return False
 
 
 def _last_step(reader: Reader, row: CheckpointRow) -> str:
