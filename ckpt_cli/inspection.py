@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT, START, missing, unwrapped, user_channels
+from ckpt_cli.history.state.channels import START, missing, unwrapped, user_channels
 from ckpt_cli.history.tasks.answers import Below
 from ckpt_cli.history.tasks.branch_writes import BranchWrites, Siblings, branch_writes
 from ckpt_cli.history.tasks.metadata_notes import note
@@ -249,14 +249,13 @@ class Inspection:
 
     def _station(self, state: State, child: State | None) -> "Station":
         """One checkpoint of a line with the writes that are in the line's next checkpoint."""
-        from ckpt_cli.history.reducers.delta import Station
+        from ckpt_cli.history.reducers.delta import Station, may_repeat
 
         if child is None:
             return Station(state, (), self.grown(state))
         stored = self._reader.writes(state.ref)
         own = Inspection(self._reader, child.ref, self._other_lineage).taken(state, stored)
-        repeated = any(write.channel in (ERROR, INTERRUPT) for write in stored)
-        return Station(state, own.writes, self.grown(state), own.lost, repeated)
+        return Station(state, own.writes, self.grown(state), own.lost, may_repeat(stored))
 
     def _siblings(self) -> Siblings | None:
         """Gives the children of the checkpoint's parent, oldest first; None if the checkpoint is the only one."""

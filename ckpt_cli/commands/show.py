@@ -209,18 +209,15 @@ def _how_applied(rebuilt: "Rebuilt") -> str:
         shown = 0 if rebuilt.evidence is None else rebuilt.evidence.steps
         values = "1 value" if shown == 1 else f"{shown} values"
         if rebuilt.is_larger:
-            return f" by {rebuilt.reducer.name}, not proven: shown by {values}, none so large"
+            values += f", {'before it shrank' if rebuilt.has_shrunk else 'none so large'}"
+            return f" by {rebuilt.reducer.name}, not proven: shown by {values}"
         return f" by {rebuilt.reducer.name}{f', shown by {values}' if 0 < shown < _MANY else ''}"
     if rebuilt.supposed is not None:
         return f" by {rebuilt.supposed.name}, as is usual for messages: no snapshot that was read proves it"
     if rebuilt.unmet:
         return f" side by side: no snapshot that was read shows what becomes of {rebuilt.unmet}"
-    why = (
-        "no reducer that ckpt tries on them explains them"
-        if rebuilt.is_contradicted
-        else "no snapshot that was read proves a reducer"
-    )
-    return f" side by side: {why}"
+    tried = "no reducer that ckpt tries on them explains them"
+    return f" side by side: {tried if rebuilt.is_contradicted else 'no snapshot that was read proves a reducer'}"
 
 
 def _named_channels(

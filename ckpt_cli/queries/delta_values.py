@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.reducers.delta import marked
+from ckpt_cli.history.reducers.delta import marked, may_repeat
 from ckpt_cli.history.reducers.line_values import Line
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven
 from ckpt_cli.history.reducers.stretches import Stretches
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT, is_snapshot, missing
+from ckpt_cli.history.state.channels import is_snapshot, missing
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -113,7 +113,7 @@ class DeltaValues:
             return {}
         around, stored = Inspection(reader, state.ref), reader.writes(parent)
         own = around.taken(reader.state(parent), stored)
-        repeated = any(write.channel in (ERROR, INTERRUPT) for write in stored)
+        repeated = may_repeat(stored)
         known = line.at(state, own.writes, grown=around.grown(state), lost=own.lost, repeated=repeated)
         for channel in line.ended:
             reached.ahead.pop(channel, None)

@@ -176,7 +176,10 @@ def test_blame_and_bisect_name_a_command_that_no_step_has_used(
             "values of a Command, with which the run from there began, are not copied: log, cost",
         ),
         (["rollback"], "values of a Command, with which the run from there began, are not copied: log, cost, n, name"),
-        (["fork", "--to", "new", "--with-pending"], "ask (finished), the values of a Command (log, cost, n, name)"),
+        (
+            ["fork", "--to", "new", "--with-pending"],
+            'ask (finished), the answer "yes" of a Command(resume=…), the values of a Command (log, cost, n, name)',
+        ),
     ],
     ids=["fork", "fork --to", "rollback", "with pending"],
 )

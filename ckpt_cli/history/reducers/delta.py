@@ -17,7 +17,7 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches, counting
-from ckpt_cli.history.state.channels import is_snapshot, unwrapped
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, is_snapshot, unwrapped
 from ckpt_cli.values.state import State, TaskWrite
 
 COUNTERS = "counters_since_delta_snapshot"
@@ -37,8 +37,8 @@ class Station:
     Attributes:
         grown: whether the parent's writes made the checkpoint's values; False for a fork, an update or a replay.
         lost: the channels that the line's next checkpoint changed by writes that are not stored.
-        repeated: whether tasks failed or asked here. When the step runs again, a finished task may run again too, and
-            its older write stays stored.
+        repeated: whether tasks failed or asked here beside others. When the step runs again, a finished task may run
+            again too, and its older write stays stored.
     """
 
     state: State
@@ -55,6 +55,16 @@ def counters(metadata: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     return {
         channel: (pair[0], pair[1]) if _is_pair(pair) else (0, 0) for channel, pair in pairs if isinstance(channel, str)
     }
+
+
+def may_repeat(writes: Iterable[TaskWrite]) -> bool:
+    """Whether tasks failed or asked at a checkpoint beside others that finished, which may have run again with them.
+
+    A task that failed or asked stores nothing else until it has finished, so its own writes are those of one run.
+    """
+    stored = [*writes]
+    halted = {write.task_id for write in stored if write.channel in (ERROR, INTERRUPT)}
+    return bool(halted) and any(w.task_id not in halted and w.channel not in CONTROL_WRITES for w in stored)
 
 
 def _is_pair(value: Any) -> bool:

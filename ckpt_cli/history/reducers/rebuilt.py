@@ -83,8 +83,22 @@ class Rebuilt:
 
     def makes_larger(self, value: Any) -> bool:
         """The same of a value that was rebuilt already."""
-        larger = not is_unproven(value) and self.shown.cases.is_larger(value)
+        larger = not is_unproven(value) and (self.shown.cases.is_larger(value) or self.has_shrunk)
         return larger and not self.is_settled and self.reducer is not None
+
+    @property
+    def has_shrunk(self) -> bool:
+        """Whether its writes go on from fewer elements than stored values show, so that none of them shows its own.
+
+        What the message merge makes of few messages is what it makes of many.
+        """
+        base, rest = after_overwrite(self.seed, self.writes)
+        begin = self.begin if len(rest) == len(self.writes) else None
+        return MESSAGES not in self._proving and self.shown.cases.has_shrunk(base, begin)
+
+    @property
+    def _proving(self) -> Sequence[Reducer]:
+        return () if self.evidence is None else self.evidence.all
 
     @property
     def is_unshown(self) -> bool:

@@ -20,14 +20,16 @@ class ShownCases:
 
     Attributes:
         largest: the most elements of a value that such a stretch ends with; -1 if there is none.
+        begins: the versions of the values with which stretches begin of which all writes count.
     """
 
     largest: int = -1
+    begins: set[str] = field(default_factory=set)
     _met: set[str] = field(default_factory=set)
 
     def copy(self) -> "ShownCases":
         """The same, to which other stretches are added."""
-        return ShownCases(self.largest, {*self._met})
+        return ShownCases(self.largest, {*self.begins}, {*self._met})
 
     def add(self, reducers: Collection[Reducer], step: ChannelStep) -> None:
         """Count a stretch that these reducers explain."""
@@ -43,13 +45,21 @@ class ShownCases:
         """Whether a value has more elements than all that were shown; then the reducer may leave out some of them."""
         return not 0 <= size_of(value) <= self.largest
 
-    def is_beyond(self, reducer: Reducer, value: Any) -> bool:
-        """Whether a value is so much larger that no change may store it.
+    def has_shrunk(self, base: Any, begin: str | None = None) -> bool:
+        """Whether writes go on from fewer elements than were shown, as after an ``Overwrite``.
+
+        Then a value of that size shows nothing: what is new may be sorted, cut or dropped as the shown writes were not.
+        A stretch that begins at the same stored value, of version `begin`, shows these very writes.
+        """
+        return begin not in self.begins and max(size_of(base), 0) < self.largest
+
+    def is_beyond(self, reducer: Reducer, base: Any, value: Any) -> bool:
+        """Whether a value that writes made of a base is so much larger than any shown that no change may store it.
 
         The message merge is LangGraph's own, which has no such bound (langgraph 1.2 ``pregel/_messages.py``): of it a
         note is enough, though a reducer around it may trim the list.
         """
-        return reducer is not MESSAGES and self.is_larger(value)
+        return reducer is not MESSAGES and (self.is_larger(value) or self.has_shrunk(base))
 
 
 def size_of(value: Any) -> int:

@@ -104,6 +104,7 @@ class Stretches:
         self._has_messages = self._has_messages or _has_messages(stretch.step)
         if holding:
             self.cases.add(holding, stretch.last_part)
+            self.cases.begins |= {stretch.begin} if not any(map(overwrite, stretch.step.writes)) else set()
         if NEW in holding:
             self._rivals.add(stretch.last_part)
         for reducer in _REDUCERS:

@@ -51,7 +51,7 @@ def _channels(thread: VerifiedThread, width: int) -> Iterator[Line]:
 def _channel(one: CheckedChannel) -> str:
     counts = {"differs": one.differs, "suspect": one.suspect, "unknown": one.unknown}
     rest = [f"{count:,} {VERDICTS[verdict].word}" for verdict, count in counts.items() if count]
-    return ", ".join([one.evidence, *rest])
+    return "; ".join([one.evidence, *rest])
 
 
 def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
