@@ -61,8 +61,8 @@ def _object(item: Any) -> Any:
         return ormsgpack.Ext(code, item.raw) if code >= 0 else ormsgpack.Fragment(_reserved(code, item.raw))
     if item.raw is not None and item.encoding == ENCODING:
         return ormsgpack.Fragment(complete_bytes(item))
-    if item.type == "builtins.bytearray" and isinstance(item.state, bytes):
-        return item.state  # inside a value LangGraph stores it as bytes
+    if item.raw is not None and item.encoding == "bytearray":
+        return item.raw  # a payload of its own, which LangGraph stores as bytes inside a checkpoint
     return ormsgpack.Ext(*_ext(item))
 
 

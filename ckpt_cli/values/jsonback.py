@@ -89,7 +89,7 @@ _MODULES = {"set": "builtins", "frozenset": "builtins", "deque": "collections"}
 _EXAMPLE = 'such as {"$type": "package.module.Class", "field": 1}; a key of your own named $type is written $$type'
 
 
-def _object(data: dict[str, Any], done: Done) -> Node | bytes:
+def _object(data: dict[str, Any], done: Done) -> Node:
     if data.get("$masked"):
         raise UsageError("a secret is masked", hint="with --reveal the JSON has the secret itself and can be read back")
     kind = data["$type"]
@@ -103,10 +103,7 @@ def _object(data: dict[str, Any], done: Done) -> Node | bytes:
         name = kind.removeprefix(f"{module}.") if module else kind
     form = _form(data, kind, module)
     method = str(data.get("$method", ISO_METHOD if form is Form.METHOD else ""))
-    state = _state(data, form, done)
-    if (module, name, form) == ("builtins", "bytearray", Form.VALUE) and isinstance(state, bytes):
-        return state  # a checkpoint stores it as bytes
-    return Node(Opened(module, name, form, state, method))
+    return Node(Opened(module, name, form, _state(data, form, done), method))
 
 
 def _form(data: dict[str, Any], kind: str, module: str) -> Form:

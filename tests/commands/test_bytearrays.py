@@ -56,7 +56,7 @@ def test_verify_blame_and_replay_take_both_for_the_same(tmp_path: Path, capsys: 
 
 
 def test_an_edit_stores_what_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A bytearray typed as JSON is the bytes that the checkpoint gets, so the same bytes change nothing."""
+    """A bytearray that is typed as JSON is stored as one, and the plan says so."""
     path = str(tmp_path / "t.sqlite")
     with SqliteSaver.from_conn_string(path) as saver:
         app = agent(saver)
@@ -64,5 +64,6 @@ def test_an_edit_stores_what_it_shows(tmp_path: Path, capsys: pytest.CaptureFixt
             app.invoke({}, on("t"))
         typed = '{"$type": "builtins.bytearray", "$value": {"$bytes": "%s"}}'
         assert run(["edit", "t", "--set", f"slot={typed % 'cQ=='}", "--rerun", "--yes", "-d", path]) == 0
-        assert "bytearray" not in capsys.readouterr().out
-        assert app.get_state(on("t")).values["slot"] == b"q"
+        assert "slot was bytes and is a builtins.bytearray now" in capsys.readouterr().out
+        slot = app.get_state(on("t")).values["slot"]
+        assert (slot, type(slot)) == (b"q", bytearray)
