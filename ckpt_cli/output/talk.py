@@ -59,8 +59,9 @@ def say(text: str) -> None:
         from ckpt_cli.output.cells import flow
 
         line = "\n".join(flow(line, cells))
-    sys.stderr.write(line + "\n")  # stderr can write every character: it uses backslashreplace
-    sys.stderr.flush()
+    with suppress(BrokenPipeError):  # a remark that nobody reads any more doesn't end the command
+        sys.stderr.write(line + "\n")  # stderr can write every character: it uses backslashreplace
+        sys.stderr.flush()
 
 
 def show_status(text: str) -> None:
