@@ -9,6 +9,7 @@ run begins with its node. A later step, or a run with an input, calls it anew: t
 newest state, and the tasks that were due are dropped (``pregel/_loop.py: _first``).
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain, pairwise
 
@@ -132,11 +133,18 @@ def why_not_continued(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks] | 
     """
     if not ref.ns:
         return None
-    if not reader.saver.newest(ref.thread_id, "", 1):
-        memory = "" if caller_task(ref.ns) else " › ".join(callers(ref.ns))
-        then = f", and adds its input to the newest state of {memory}" if memory else ""
-        return f"no checkpoint of the root graph is stored: the next run begins the thread anew{then}"
-    way = _Way(reader, ref.thread_id, {} if outers is None else outers)
+    try:
+        return _why_not(reader, ref, {} if outers is None else outers)
+    except CheckpointNotFound:
+        if reader.saver.newest(ref.thread_id, "", 1):
+            raise
+    memory = "" if caller_task(ref.ns) else " › ".join(callers(ref.ns))
+    then = f", and adds its input to the newest state of {memory}" if memory else ""
+    return f"no checkpoint of the root graph is stored: the next run begins the thread anew{then}"
+
+
+def _why_not(reader: Reader, ref: Ref, outers: dict[Ref, OuterTasks]) -> str | None:
+    way = _Way(reader, ref.thread_id, outers)
     graphs = way.to(ref.ns)
     for outer, inner in pairwise(graphs):
         tasks = way.tasks(outer)
@@ -161,9 +169,13 @@ def earlier_open_call(reader: Reader, ref: Ref) -> str | None:
     the first number again (langgraph 1.2 ``pregel/_loop.py: __init__``, ``subgraph_counter``). Where the earlier call
     waits, the two were made side by side.
     """
-    for earlier in _earlier_calls(reader, ref):
+    return _first_open(reader, ref.thread_id, _earlier_calls(reader, ref))
+
+
+def _first_open(reader: Reader, thread_id: str, calls: Iterable[str]) -> str | None:
+    for earlier in calls:
         with suppress(PayloadCorrupt, CheckpointNotFound):
-            statuses = Inspection(reader, reader.head(ref.thread_id, earlier).ref).snapshot().statuses
+            statuses = Inspection(reader, reader.head(thread_id, earlier).ref).snapshot().statuses
             if Status.WAITING not in statuses and {Status.FAILED, Status.UNFINISHED} & {*statuses}:
                 return earlier
     return None
@@ -181,10 +193,10 @@ def why_perhaps_not(reader: Reader, ref: Ref) -> str | None:
     own memory, this one or one around it, is called by a ``@task``, whose name alone is in the namespace: perhaps that
     has returned.
     """
-    again = "the next run comes to this one only if its task makes it again"
-    if (count := len(_earlier_calls(reader, ref))) > _MOST_READ:
-        return f"the task made {count:,} calls before this one: {again}"
-    if (earlier := earlier_open_call(reader, ref)) is not None:
+    again, calls = "the next run comes to this one only if its task makes it again", _earlier_calls(reader, ref)
+    if len(calls) > _MOST_READ:
+        return f"the task made {len(calls):,} calls before this one: {again}"
+    if (earlier := _first_open(reader, ref.thread_id, calls)) is not None:
         name = " › ".join(callers(earlier))
         return f"an earlier call of {name}, {earlier}, has not finished: {again}, after a retry perhaps never"
     for memory in (ns for ns in levels(ref.ns)[1:] if not caller_task(ns)):
