@@ -131,7 +131,7 @@ def _local_and_offset(text: Any) -> tuple[datetime, timedelta | None]:
     """A moment without its zone, and its offset; a pickle has the name of a zone, of which msgpack keeps the offset.
 
     Raises:
-        ValueError: the text is no moment, or this machine doesn't know the zone, which is a KeyError.
+        ValueError: the text is no moment, or this machine doesn't know the zone.
     """
     local, bracket, name = text.partition("[") if isinstance(text, str) else ("", "", "")
     moment = datetime.fromisoformat(local)
@@ -141,7 +141,7 @@ def _local_and_offset(text: Any) -> tuple[datetime, timedelta | None]:
 
     try:
         return moment, moment.replace(tzinfo=ZoneInfo(name.removesuffix("]"))).utcoffset()
-    except (KeyError, OSError) as error:
+    except (KeyError, OSError) as error:  # `ZoneInfoNotFoundError` is a KeyError
         raise ValueError(name) from error
 
 

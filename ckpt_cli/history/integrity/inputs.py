@@ -41,5 +41,5 @@ def _is_given(values: list[Any], given: Any) -> bool:
     """Whether the only write is what was given; one of the two may be stored before its messages got ids."""
     if len(values) != 1 or unreadable(values[0]) or unreadable(given):
         return True
-    one, other = values[0], given
-    return any(agree(a, b) or agree([a], [b]) for a, b in ((one, other), (other, one)))
+    [one] = values
+    return any(agree(a, b) or agree([a], [b]) for a, b in ((one, given), (given, one)))

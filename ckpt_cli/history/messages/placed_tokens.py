@@ -51,9 +51,7 @@ class PlacedTokens:
 
     def __init__(self) -> None:
         self._known = set[Key]()
-        self._nameless: dict[
-            int, list[_Added]
-        ] = {}  # messages without an id that were added, of which none is known yet
+        self._nameless: dict[int, list[_Added]] = {}  # messages that were added without an id, and have none yet
         self._given = (0, 0)
         self._copied: dict[Key, tuple[int, int, int]] = {}  # depth, input and output tokens
         self._named: dict[int, str] = {}  # copied messages without an id, which have one now
