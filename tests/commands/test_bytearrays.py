@@ -1,6 +1,7 @@
 """A bytearray, which a write keeps and a checkpoint stores as bytes: the step is honest, and updates follow it."""
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict
@@ -11,6 +12,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run
 from tests.graphs.building import on
+from tests.graphs.waiting import until_stored
 
 
 class State(TypedDict, total=False):
@@ -29,6 +31,7 @@ def agent(saver: SqliteSaver) -> Any:
         return {"slot": kind(b"slot %d" % number), "round": number + 1}
 
     def fail(_: State) -> State:
+        until_stored(saver)
         raise ValueError("fail")
 
     graph = StateGraph(State).add_node("save", save).add_node("last", lambda _: {"slot": bytearray(b"last")})
@@ -37,33 +40,38 @@ def agent(saver: SqliteSaver) -> Any:
     return graph.add_edge("last", END).compile(checkpointer=saver)
 
 
-def test_verify_blame_and_replay_take_both_for_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def thread(tmp_path: Path) -> Iterator[tuple[str, Any]]:
+    """A database with the thread ``t``, and its agent."""
+    path = str(tmp_path / "t.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        app = agent(saver)
+        with suppress(ValueError):
+            app.invoke({}, on("t"))
+        yield path, app
+
+
+def test_verify_blame_and_replay_take_both_for_the_same(
+    thread: tuple[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     """No step differs, also by a named reducer; blame names the node; the commit stores what the library would."""
-    path = str(tmp_path / "t.sqlite")
-    with SqliteSaver.from_conn_string(path) as saver:
-        app = agent(saver)
-        with suppress(ValueError):
-            app.invoke({}, on("t"))
-        for named in ([], ["--reducer", "slot=last"]):
-            assert run(["verify", "t", *named, "--strict", "-d", path, "--json"]) == 0
-            verified = json.loads(capsys.readouterr().out)
-            assert verified["verdicts"] == {"agrees": verified["steps"]}
-        assert run(["blame", "t", "slot", "-d", path]) == 0
-        assert "\tnode\tsave\t" in capsys.readouterr().out
-        assert run(["replay", "t", "--commit", "--yes", "-d", path]) == 0
-        committed = app.get_state(on("t")).values
-        assert (committed["slot"], type(committed["slot"])) == (b"last", bytes)
+    path, app = thread
+    for named in ([], ["--reducer", "slot=last"]):
+        assert run(["verify", "t", *named, "--strict", "-d", path, "--json"]) == 0
+        verified = json.loads(capsys.readouterr().out)
+        assert verified["verdicts"] == {"agrees": verified["steps"]}
+    assert run(["blame", "t", "slot", "-d", path]) == 0
+    assert "\tnode\tsave\t" in capsys.readouterr().out
+    assert run(["replay", "t", "--commit", "--yes", "-d", path]) == 0
+    committed = app.get_state(on("t")).values["slot"]
+    assert (committed, type(committed)) == (b"last", bytes)
 
 
-def test_an_edit_stores_what_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edit_stores_what_it_shows(thread: tuple[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     """A bytearray that is typed as JSON is stored as one, and the plan says so."""
-    path = str(tmp_path / "t.sqlite")
-    with SqliteSaver.from_conn_string(path) as saver:
-        app = agent(saver)
-        with suppress(ValueError):
-            app.invoke({}, on("t"))
-        typed = '{"$type": "builtins.bytearray", "$value": {"$bytes": "%s"}}'
-        assert run(["edit", "t", "--set", f"slot={typed % 'cQ=='}", "--rerun", "--yes", "-d", path]) == 0
-        assert "slot was bytes and is a builtins.bytearray now" in capsys.readouterr().out
-        slot = app.get_state(on("t")).values["slot"]
-        assert (slot, type(slot)) == (b"q", bytearray)
+    path, app = thread
+    typed = 'slot={"$type": "builtins.bytearray", "$value": {"$bytes": "cQ=="}}'
+    assert run(["edit", "t", "--set", typed, "--rerun", "--yes", "-d", path]) == 0
+    assert "slot was bytes and is a builtins.bytearray now" in capsys.readouterr().out
+    slot = app.get_state(on("t")).values["slot"]
+    assert (slot, type(slot)) == (b"q", bytearray)
