@@ -53,6 +53,11 @@ HONEST: dict[str, tuple[Fold, list[Any], Any]] = {
         [*({f"k{n % 7}": n} for n in range(20)), {"k1": 2}, {"k2": 30}],
         {},
     ),
+    "the first key that comes again is counted": (
+        lambda a, b: {**a, **{k: a.get(k, 0) + v for k, v in b.items()}},
+        [*({f"k{n}": n + 1} for n in range(12)), {"k4": 5}],
+        {},
+    ),
 }
 FORGED: dict[str, tuple[Fold, list[Any], Any, Any]] = {
     "a list": (lambda a, b: a + b, RISING, [], ["forged"]),

@@ -114,12 +114,16 @@ def _keeps_end(made: Any, stored: Any) -> bool:
 
 
 def traits_of(step: ChannelStep) -> frozenset[str]:
-    """The kinds of what was there and is written, and whether a number falls: a reducer may do something else then."""
+    """The kinds of what was there and is written, under keys that come again, and whether a number falls.
+
+    A reducer may do something else then.
+    """
     old, writes = step.before, [*step.command, *step.writes]
     traits = {f"on {_kind(old)}", "several" if len(writes) > 1 else "one"}
     for write in writes:
         traits.add(_kind(write))
         traits.update(f"with {_kind(part)}" for part in islice(_parts(write), _LOOKED_AT))
+    traits.update(f"again on {_kind(value)}" for value in islice(_written_again(old, writes), _LOOKED_AT))
     if _is_number(old) and _is_number(writes[-1]):
         traits.add("falling" if writes[-1] < old else "rising" if writes[-1] > old else "the same")
     return frozenset(traits)
@@ -127,6 +131,15 @@ def traits_of(step: ChannelStep) -> frozenset[str]:
 
 def _parts(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _written_again(old: Any, writes: Iterable[Any]) -> Iterable[Any]:
+    """The values under whose keys a step writes once more, of the dict before it and of its own earlier writes."""
+    known, newer = old if isinstance(old, dict) else {}, dict[Any, Any]()
+    for write in writes:
+        if isinstance(write, dict):
+            yield from (layer[key] for key in write for layer in (newer, known) if key in layer)
+            newer.update(write)
 
 
 def _kind(value: Any) -> str:
