@@ -5,8 +5,8 @@ from contextlib import suppress
 from itertools import islice
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
-from ckpt_cli.history.reducers.delta import counters
 from ckpt_cli.history.state.channels import is_control
+from ckpt_cli.history.state.delta_counters import counters
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Node, broken
 from ckpt_cli.values.state import State

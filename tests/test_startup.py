@@ -126,6 +126,13 @@ def test_a_look_imports_no_module_that_it_does_not_run(verb: str, database: Call
     assert all_imported(*ASKED[verb], "-d", str(database("real"))) & {*unneeded, "hashlib"} == set()
 
 
+def test_a_trace_imports_no_reducers_and_no_other_views(database: Callable[[str], Path]) -> None:
+    """It reads only the writes of a thread, so it starts without what explains states and without sizes of channels."""
+    names = ("history.reducers.reducers", "queries.fleet_values", "views.show", "views.replay", "views.stats")
+    read = all_imported(*ASKED["trace"], "-d", str(database("real")))
+    assert read & {f"ckpt_cli.{name}" for name in names} == set()
+
+
 @pytest.mark.parametrize("verb", CHANGING)
 def test_a_plan_imports_task_hashes_besides(verb: str, database: Callable[[str], Path]) -> None:
     """Piped, a plan needs no more than that; the operation log is SQLite too."""

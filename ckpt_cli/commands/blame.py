@@ -22,7 +22,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
 from ckpt_cli.views.blame import BlameView, GoneView, PastView
-from ckpt_cli.views.replay import WriteLine
+from ckpt_cli.views.write_line import WriteLine
 
 _RANGE = re.compile(r"(?P<path>.*?)(?P<open>\[)?(?P<start>-?\d*):(?P<stop>-?\d*)(?(open)\])", re.DOTALL)
 _PATH_HELP = 'A channel, and a path inside it: messages, messages[-1], messages[3:6], files["a b"].size.'

@@ -21,7 +21,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.views.get import EachView, GetView
-from ckpt_cli.views.replay import WriteLine
+from ckpt_cli.views.write_line import WriteLine
 
 _PATH_HELP = 'A channel and a path inside it: messages[-1].content, files["a b"].size, ["odd.channel"].'
 

@@ -30,8 +30,9 @@ from ckpt_cli.session import Session
 from ckpt_cli.values.state import State
 from ckpt_cli.views.bulk import BulkView
 from ckpt_cli.views.plan import PlanView
-from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView, WriteLine
+from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 from ckpt_cli.views.sends import send_view
+from ckpt_cli.views.write_line import WriteLine
 
 _Rev = Annotated[
     str | None,

@@ -1,23 +1,25 @@
 """``ckpt trace``: what each node of a thread contributed: runs, time, writes, bytes, tokens, errors, questions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ckpt_cli.model import Ref
+from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.text.contributors import name_of
 from ckpt_cli.output.theme import TIMES
 from ckpt_cli.parameters.options import Limit, Ns, OptionalRev, Thread
-from ckpt_cli.queries.fleet_values import ChannelSizes
 from ckpt_cli.queries.namespace_walk import NO_WRITES, TRACELESS
 from ckpt_cli.queries.thread_trace import ThreadTrace
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.counts import count_text
 from ckpt_cli.views.trace import ChannelSum, NodeSum, TraceSums, TraceView
+
+if TYPE_CHECKING:
+    from ckpt_cli.queries.fleet_values import ChannelSizes
 
 _MOST = 20
 
@@ -114,9 +116,8 @@ def run(
     row = reader.resolve(thread, rev, reader.namespace(thread, ns))
     traced = ThreadTrace(reader, thread, progress)
     traced.run(row)
-    sizes = ChannelSizes(reader)
-    if values:
-        sizes.add_refs([row.ref for row in traced.rows])
+    sizes = _channel_sizes(reader, traced.rows) if values else None
+    is_apart = sizes is not None and sizes.apart
     short = reader.short(thread)(row.checkpoint_id)
     return TraceView(
         thread_id=thread,
@@ -125,10 +126,18 @@ def run(
         short=short,
         sums=_sums(traced),
         nodes=_nodes(traced),
-        channels=_channels(traced, sizes if values and not sizes.apart else None),
+        channels=_channels(traced, None if is_apart else sizes),
         steps=traced.steps,
-        notes=list(_notes(traced, apart=sizes.apart)),
+        notes=list(_notes(traced, apart=is_apart)),
     )
+
+
+def _channel_sizes(reader: Reader, rows: Iterable[CheckpointRow]) -> "ChannelSizes":
+    from ckpt_cli.queries.fleet_values import ChannelSizes
+
+    sizes = ChannelSizes(reader)
+    sizes.add_refs(row.ref for row in rows)
+    return sizes
 
 
 def _sums(traced: ThreadTrace) -> TraceSums:
@@ -172,7 +181,7 @@ def _nodes(traced: ThreadTrace) -> list[NodeSum]:
     ]
 
 
-def _channels(traced: ThreadTrace, sizes: ChannelSizes | None) -> list[ChannelSum]:
+def _channels(traced: ThreadTrace, sizes: "ChannelSizes | None") -> list[ChannelSum]:
     """The channels that were written to, and with `sizes` those that checkpoints hold, the largest first."""
     inside = {one.name: one for one in sizes.lines()} if sizes is not None else {}
     sums = []

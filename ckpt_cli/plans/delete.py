@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.history.state.delta_counters import COUNTERS
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, WriteKey

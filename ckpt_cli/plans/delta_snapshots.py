@@ -15,6 +15,7 @@ from ckpt_cli.errors import PayloadCorrupt, Refused
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven, unproven
 from ckpt_cli.history.reducers.reducers import ABSENT
+from ckpt_cli.history.state import delta_counters
 from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
@@ -73,11 +74,11 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Co
     known |= first_values(reader, origin, written)
     unknown = sorted(channel for channel, value in known.items() if is_unproven(value))
     if unknown:
-        counters = origin.metadata.get(delta.COUNTERS) or {}
+        counters = origin.metadata.get(delta_counters.COUNTERS) or {}
         empty = [channel for channel in unknown if channel not in origin.state.versions]
         return DeltaSnapshots(origin.stored.row.parent_id, {}, {}, counters, unknown, empty)
     values = {channel: as_snapshot(channel, value) for channel, value in known.items()}
-    counted = delta.counters(origin.metadata).items()
+    counted = delta_counters.counters(origin.metadata).items()
     onward = {c: [updates, steps + 1] for c, (updates, steps) in counted if c not in values}
     parent_id = origin.ref.checkpoint_id
     return DeltaSnapshots(parent_id, values, _edits(mint, origin, values) if values else {}, onward)
@@ -85,7 +86,9 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Co
 
 def describe_lost(reader: Reader, ref: Ref, replaced: Collection[str] = ()) -> Iterator[str]:
     """A line for the plan if a checkpoint continues with delta channels whose last stored value is gone."""
-    if not delta.counters(reader.state(ref).metadata):  # a graph without delta channels; its ancestors aren't read
+    if not delta_counters.counters(
+        reader.state(ref).metadata
+    ):  # a graph without delta channels; its ancestors aren't read
         return
     lost = sorted(c for c, one in Inspection(reader, ref).deltas().items() if one.baseless and c not in replaced)
     if lost:

@@ -1,6 +1,6 @@
 """The plan of ``ckpt fork``: a copy of a checkpoint as a sibling in the same thread, like LangGraph's copy."""
 
-from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.history.state.delta_counters import COUNTERS
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.continued_calls import continued_tasks

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.history.state.delta_counters import COUNTERS
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import must_have_metadata

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.history.state.delta_counters import COUNTERS
 from ckpt_cli.values.same import same
 
 Scalar = None | bool | int | float | str

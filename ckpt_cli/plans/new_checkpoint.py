@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import CheckpointNotFound
-from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.history.state.delta_counters import COUNTERS
 from ckpt_cli.layouts import must_have_metadata, placed, whole
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata

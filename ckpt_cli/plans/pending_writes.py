@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.state import delta_counters
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, ERROR, ERROR_SOURCE, INTERRUPT, target
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
@@ -125,7 +125,7 @@ def _is_recent(reader: Reader, at: StepStart) -> bool:
     langgraph-checkpoint 4.3. But langgraph up to 1.0.2 needs a langgraph-checkpoint below 4.
     """
     writes = reader.writes(at.origin.ref)
-    recent = delta.COUNTERS in at.origin.metadata or any(write.channel == ERROR_SOURCE for write in writes)
+    recent = delta_counters.COUNTERS in at.origin.metadata or any(write.channel == ERROR_SOURCE for write in writes)
     of_sqlite = reader.saver.about().layout == "E"
     return recent or of_sqlite or any(map(has_response_schema, _questions(writes)))
 

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import islice
 
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.delta import counters
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.state.delta_counters import counters
 from ckpt_cli.history.tasks.metadata_notes import Note, note
 from ckpt_cli.history.tasks.nesting import caller_task
 from ckpt_cli.layouts import named

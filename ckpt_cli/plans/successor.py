@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven, unproven
 from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.reducers.shown_cases import size_of
+from ckpt_cli.history.state import delta_counters
 from ckpt_cli.history.state.channels import order
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.node_names import is_javascript
@@ -118,7 +118,7 @@ def make_successor(
     body = {**origin.body, **{key: value for key, value in edits.items() if key in origin.body}}
     counted = {c: [*count] for c, count in counters.items() if c not in whole}
     metadata = {"source": step.source, "step": step.number, "parents": origin.metadata.get("parents", {})}
-    metadata |= {delta.COUNTERS: counted} if counted else {}
+    metadata |= {delta_counters.COUNTERS: counted} if counted else {}
     row = CheckpointRow(origin.ref.thread_id, origin.ref.ns, stamp.id, origin.ref.checkpoint_id)
     body["channel_values"] = stored
     return encode_checkpoint(reader, origin, row, body, new_metadata(metadata, origin.metadata, changes))
@@ -144,7 +144,7 @@ def _unshown_messages(channel: str) -> Refused:
 
 
 def _new_counters(origin: Origin, updated: Collection[str], deltas: Collection[str]) -> dict[str, tuple[int, int]]:
-    before = delta.counters(origin.metadata)
+    before = delta_counters.counters(origin.metadata)
     counters = {channel: before.get(channel, (0, 0)) for channel in deltas}
     return {c: (updates + (c in updated), steps + 1) for c, (updates, steps) in counters.items()}
 

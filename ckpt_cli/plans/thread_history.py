@@ -10,6 +10,7 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.agreement import is_empty
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
+from ckpt_cli.history.state import delta_counters
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     END,
@@ -248,7 +249,7 @@ class ThreadHistory:
         self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after, first))
 
     def _learn_snapshot_frequency(self, channel: str, parent: State, child: State) -> None:
-        counters = delta.counters(parent.metadata)
+        counters = delta_counters.counters(parent.metadata)
         if is_snapshot(child.values.get(channel)) and channel in counters:
             fewest, updates = self.deltas[channel], counters[channel][0] + 1
             self.deltas[channel] = min(fewest or updates, updates)

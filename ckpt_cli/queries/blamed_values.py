@@ -23,7 +23,7 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.values.state import Version
 from ckpt_cli.views.blame import BlameLine, BlameView, GoneLine, GoneView, PastValue, PastView, Unread
-from ckpt_cli.views.replay import WriteLine
+from ckpt_cli.views.write_line import WriteLine
 
 _MOST_UNREAD = 100  # checkpoints without a known value whose writes are asked about a part that came after them
 _AT_ONCE = 50  # values that are in memory together where a list has no end

@@ -10,8 +10,8 @@ from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import TaskWrite
-from ckpt_cli.views.replay import WriteLine
 from ckpt_cli.views.steps import CommandView
+from ckpt_cli.views.write_line import WriteLine
 
 
 def command_writes(reader: Reader, ref: Ref) -> list[WriteLine]:

@@ -2,7 +2,7 @@
 
 from ckpt_cli.history.integrity.parents import counted, is_made_beside
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.delta import counters
+from ckpt_cli.history.state.delta_counters import counters
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader

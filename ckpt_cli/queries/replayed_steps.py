@@ -12,7 +12,8 @@ from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.names import NamedReducers
-from ckpt_cli.history.reducers.step_verdicts import Judgement, Verdict, in_another_order, judge
+from ckpt_cli.history.reducers.step_verdicts import Judgement, in_another_order, judge
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, TASKS
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.model import CheckpointRow, Ref

@@ -24,7 +24,8 @@ from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep
-from ckpt_cli.history.reducers.step_verdicts import ORDERED, Verdict, finding, worst
+from ckpt_cli.history.reducers.step_verdicts import ORDERED, finding, worst
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.model import Ref
 from ckpt_cli.queries.step_doubts import UNORDERED
 from ckpt_cli.queries.walked_step import WalkedStep

@@ -15,7 +15,8 @@ from ckpt_cli.history.integrity.versions import check_alone, check_beside
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.names import NamedReducers
-from ckpt_cli.history.reducers.step_verdicts import Verdict, worst
+from ckpt_cli.history.reducers.step_verdicts import worst
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.other_threads import OtherThreads

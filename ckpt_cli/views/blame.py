@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
-from ckpt_cli.views.replay import WriteLine
+from ckpt_cli.views.write_line import WriteLine
 
 
 class Origin(NamedTuple):

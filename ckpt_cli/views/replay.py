@@ -8,14 +8,7 @@ from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.base import View
 from ckpt_cli.views.diff import End
 from ckpt_cli.views.sends import SendView
-
-
-@dataclass(frozen=True, slots=True)
-class WriteLine:
-    """One write of a task to one of the user's channels."""
-
-    channel: str
-    value: Any
+from ckpt_cli.views.write_line import WriteLine
 
 
 @dataclass(frozen=True, slots=True)

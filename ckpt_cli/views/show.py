@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
 from ckpt_cli.views.interrupts import InterruptView
-from ckpt_cli.views.replay import WriteLine
 from ckpt_cli.views.sends import SendView
+from ckpt_cli.views.write_line import WriteLine
 
 
 class Link(NamedTuple):

@@ -16,7 +16,8 @@ from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.replay import replay
 from ckpt_cli.history.reducers.known_reducers import Reducers
-from ckpt_cli.history.reducers.step_verdicts import Verdict, judge
+from ckpt_cli.history.reducers.step_verdicts import judge
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.model import Plan, WriteKey
 from ckpt_cli.savers.url import open_database
 from tests.commands.asking import at, look

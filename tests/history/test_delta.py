@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ckpt_cli.history.reducers.delta import COUNTERS, Station, rebuild
+from ckpt_cli.history.reducers.delta import Station, rebuild
 from ckpt_cli.history.reducers.rebuilt import Rebuilt, is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, APPEND
 from ckpt_cli.history.state.channels import missing, unwrapped
+from ckpt_cli.history.state.delta_counters import COUNTERS
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import State
 from tests.history.recorded import snapshot_of, state, write

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.reducers.verdict import Verdict
 
 
 class Kind(StrEnum):

@@ -10,7 +10,7 @@ from typing import Any
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.reducers.agreement import agree
 from ckpt_cli.history.reducers.channel_facts import unreadable
-from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.history.state.channels import CONTROL_WRITES, START, is_control
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.values.state import State, TaskWrite

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.delta import counters
-from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.history.state.channels import is_control
+from ckpt_cli.history.state.delta_counters import counters
 from ckpt_cli.values.state import State, Version
 
 _CONTINUING = frozenset({"loop", "input", "update"})

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.reducers.agreement import is_empty
-from ckpt_cli.history.reducers.delta import counters
 from ckpt_cli.history.reducers.reducer import ABSENT
-from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.history.state.channels import BRANCH_TO, ERROR, INTERRUPT, RESUME, TASKS, is_control, target
+from ckpt_cli.history.state.delta_counters import counters
 from ckpt_cli.history.tasks.next_tasks import held_back
 from ckpt_cli.history.tasks.task_ids import pulled, sent
 from ckpt_cli.history.tasks.write_makers import is_command, is_update

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.values.state import State
 

@@ -6,7 +6,7 @@ from itertools import takewhile
 from ckpt_cli.history.integrity.faults import Fault, Kind
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.delta import begins, lost_bases
-from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.nesting import levels
 from ckpt_cli.values.state import State

@@ -6,7 +6,7 @@ The rules are those of langgraph 1.2 ``pregel/_algo.py: apply_writes``; older re
 from collections.abc import Iterator
 
 from ckpt_cli.history.integrity.faults import FOREIGN_PARENT, Fault, Kind
-from ckpt_cli.history.reducers.step_verdicts import Verdict
+from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.history.state.channels import is_control, newer
 from ckpt_cli.values.state import State, Version
 

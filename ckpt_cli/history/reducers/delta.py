@@ -1,4 +1,4 @@
-"""Rebuilds delta channels from the nearest stored value and the later writes; their counters in metadata.
+"""Rebuilds delta channels from the nearest stored value and the later writes.
 
 Only some checkpoints store the value of a delta channel, but all store its writes. To get the value at a checkpoint,
 start from the nearest ancestor that stores a value. The graph's reducer applies the writes from there on to this value,
@@ -18,10 +18,8 @@ from ckpt_cli.history.reducers.rebuilt import Rebuilt
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches, counting
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, is_snapshot, unwrapped
+from ckpt_cli.history.state.delta_counters import counters
 from ckpt_cli.values.state import State, TaskWrite
-
-COUNTERS = "counters_since_delta_snapshot"
-"""The metadata key that names the delta channels and counts updates and steps since the last snapshot of each."""
 
 _STRETCHES = 2  # older stretches that a reducer is tested on
 _MORE = 2  # so many more are read if these don't show enough: one stored value may be odd, or no key came again
@@ -48,15 +46,6 @@ class Station:
     repeated: bool = False
 
 
-def counters(metadata: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Delta channel to the updates and steps since its last snapshot; (0, 0) if no pair of numbers is stored."""
-    stored = metadata.get(COUNTERS)
-    pairs = stored.items() if isinstance(stored, dict) else ()
-    return {
-        channel: (pair[0], pair[1]) if _is_pair(pair) else (0, 0) for channel, pair in pairs if isinstance(channel, str)
-    }
-
-
 def may_repeat(writes: Iterable[TaskWrite]) -> bool:
     """Whether tasks failed or asked at a checkpoint beside others that finished, which may have run again with them.
 
@@ -65,10 +54,6 @@ def may_repeat(writes: Iterable[TaskWrite]) -> bool:
     stored = [*writes]
     halted = {write.task_id for write in stored if write.channel in (ERROR, INTERRUPT)}
     return bool(halted) and any(w.task_id not in halted and w.channel not in CONTROL_WRITES for w in stored)
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(part) is int for part in value)
 
 
 def marked(state: State) -> set[str]:

@@ -5,7 +5,6 @@ The reducers apply the writes stored on a checkpoint, and the result is its firs
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
 from itertools import permutations
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,21 +21,10 @@ from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.reducers import APPEND, GATHER, Reducer
 from ckpt_cli.history.reducers.stretches import Stretch
+from ckpt_cli.history.reducers.verdict import Verdict
 
 ORDERED = 5
 """The most tasks of a step whose writes are tried in every order."""
-
-
-class Verdict(StrEnum):
-    """Whether the writes of a step make the recorded state."""
-
-    AGREES = "agrees"
-    DIFFERS = "differs"
-    """A reducer that a person named makes something else, or the library can't have made this from any writes."""
-    SUSPECT = "suspect"
-    """A learned reducer makes something else, and it explains all other steps; or a list, dict or object changed in
-    place. This proves nothing."""
-    UNKNOWN = "unknown"
 
 
 class Judgement(NamedTuple):

@@ -11,7 +11,8 @@ from ckpt_cli.output.text.diff import difference_lines
 from ckpt_cli.output.text.sends import argument, send_cells
 from ckpt_cli.output.text.tasks import old_answers
 from ckpt_cli.output.theme import task_look
-from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView, WriteLine
+from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
+from ckpt_cli.views.write_line import WriteLine
 
 
 def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:

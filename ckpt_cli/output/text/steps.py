@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.history.tasks.task_names import counted, nested, numbered
 from ckpt_cli.output.cells import cell_len, fit, line_len
@@ -12,8 +12,10 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.questions import short_lines
 from ckpt_cli.output.text.sends import argument, beside_questions
 from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
-from ckpt_cli.views.show import TaskLine
 from ckpt_cli.views.steps import CommandView, HaltView, StepView, TaskView
+
+if TYPE_CHECKING:
+    from ckpt_cli.views.show import TaskLine
 
 _TASKS = 6  # at most this many finished tasks of one node get a line each
 _NODE = 24  # a node's name is not cut below this many cells
@@ -214,12 +216,12 @@ def tip_lines(step: StepView, cells: int | None) -> Iterator[Line]:
             ]
 
 
-def task_name(task: TaskView | TaskLine, unknown: str = "?") -> str:
+def task_name(task: "TaskView | TaskLine", unknown: str = "?") -> str:
     """The node of a task; of one that failed and asks nothing, with the nodes in its subgraph down to that failure."""
     return numbered(task.node or unknown, task.send) if task.status == "waiting" else _failed_name(task, unknown)
 
 
-def _failed_name(task: TaskView | TaskLine, unknown: str = "?") -> str:
+def _failed_name(task: "TaskView | TaskLine", unknown: str = "?") -> str:
     return nested(numbered(task.node or unknown, task.send), task.inside)
 
 
