@@ -55,6 +55,11 @@ class WriteAttribution:
         self.credited = self.remembered(self._credited)
         """Gives the same writes in the library's order, as far as the paths of their tasks are known."""
         self._runs = self.remembered(self._first_two_runs)
+        self.spans_steps = self.remembered(self._spans_steps)
+        """Says if a run made more than one step between a checkpoint's parent and the checkpoint.
+
+        Then the parent's writes made another checkpoint, which isn't stored. Only those of a whole run count.
+        """
         self.runs = self.remembered(self._first_two_loops)
         """Gives the two oldest children of a checkpoint that runs made in a step after it."""
         self.by_task = self.remembered(self._by_task)
@@ -137,10 +142,12 @@ class WriteAttribution:
         at the parent; releases before 1.1 don't record which of them got the Command.
         """
         parent = self.lineage.parent(checkpoint_id) or self.lineage.missing(checkpoint_id)
-        if parent is None or source not in _RUNS or self.spans_steps(checkpoint_id):
+        if parent is None or source not in _RUNS:
             return []
         own = [write for write in self.writes.get(parent, ()) if is_command(write)]
-        return own if own and self._runs(parent) == [checkpoint_id] else []
+        if not own or self.spans_steps(checkpoint_id):
+            return []
+        return own if self._runs(parent) == [checkpoint_id] else []
 
     def _first_two_runs(self, parent: str) -> list[str]:
         return self._siblings.first_two(parent, _RUNS)
@@ -181,11 +188,7 @@ class WriteAttribution:
     def _first_with_source(self, parent: str, sources: frozenset[str]) -> str | None:
         return next(iter(self._siblings.first_two(parent, sources)), None)
 
-    def spans_steps(self, checkpoint_id: str) -> bool:
-        """Whether a run made more than one step between a checkpoint's parent and the checkpoint.
-
-        Then the parent's writes made another checkpoint, which isn't stored. Only those of a whole run count.
-        """
+    def _spans_steps(self, checkpoint_id: str) -> bool:
         return self.lineage.parent(checkpoint_id) is not None and self.unstored_steps(checkpoint_id) > 0
 
     def unstored_steps(self, checkpoint_id: str) -> int:
