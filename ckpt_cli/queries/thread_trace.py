@@ -105,7 +105,9 @@ class ThreadTrace:
         if not _counts_kept(walk, checkpoint_id):
             runs = [run._replace(kept=()) for run in runs]
         place = len(self.steps)
-        calls = list(self._calls(walk, checkpoint_id, runs))
+        calls = list(self._calls(ns, runs))
+        if _is_step_in_line(walk, checkpoint_id, made):
+            calls += self._with_memory(ns).get(checkpoint_id, ())
         if (ns in self._unshown and (calls or has_usage(runs))) or takes_input(runs):
             self._unshown.discard(ns)
             self._add_given(walk.reads.ref(checkpoint_id))
@@ -141,16 +143,16 @@ class ThreadTrace:
         )
         self.steps.insert(place, own)
 
-    def _calls(
-        self, walk: NamespaceWalk, checkpoint_id: str, runs: Sequence[TaskRun]
-    ) -> Iterator[tuple[str, list[str]]]:
-        """The subgraphs that tasks of this checkpoint called: namespace, and the line of checkpoints of this call."""
-        called = self._called_from(walk.reads.ns)
+    def _calls(self, ns: str, runs: Sequence[TaskRun]) -> Iterator[tuple[str, list[str]]]:
+        """The subgraphs that these tasks of a checkpoint called: namespace, and the line of checkpoints of the call.
+
+        Those with a memory of their own are not among them; see `_with_memory`.
+        """
+        called = self._called_from(ns)
         for task_id in dict.fromkeys(run.task_id for run in runs):  # an update as a task that asked has its id
             for inner in called.get(task_id, ()):
                 lineage = self._reader.lineage(self._thread_id, inner)
                 yield inner, list(lineage.line(self._members[inner][-1]))[::-1]
-        yield from self._with_memory(walk.reads.ns).get(checkpoint_id, ())
 
     def _called_from(self, ns: str) -> dict[str, list[str]]:
         """Task id to the namespaces of the subgraphs that the task called."""
@@ -212,8 +214,12 @@ def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str
     attribution = walk.reads.attribution
     if run.kind is RunKind.UPDATE:
         return made is not None and attribution.first_with_source(checkpoint_id, _UPDATES) == made
-    first = attribution.first_with_source(checkpoint_id, _LOOPS)
-    return first in (None, made)
+    return _is_step_in_line(walk, checkpoint_id, made)
+
+
+def _is_step_in_line(walk: NamespaceWalk, checkpoint_id: str, made: str | None) -> bool:
+    """Whether the step that began at a checkpoint led to `made`, or to no checkpoint."""
+    return walk.reads.attribution.first_with_source(checkpoint_id, _LOOPS) in (None, made)
 
 
 def _counts_kept(walk: NamespaceWalk, checkpoint_id: str) -> bool:
