@@ -232,7 +232,7 @@ class VerifiedSteps:
         steps = set[int]()
         for one, places in self._places.items():
             if isinstance(one, _Shown) and one.channel == channel and one.facts.change is Change.WRITTEN:
-                is_named = one.facts.counted and not self._is_usual(one)
+                is_named = one.facts.counted and not one.facts.fits & BITS[near.reducer.name]
                 steps.update(step for _, step in places.first if is_named and step is not None)
         if not steps:
             return words

@@ -16,7 +16,7 @@ class ReplayedTask:
     """One task of the step.
 
     Attributes:
-        again: whether the task would run again if the thread were resumed now.
+        again: whether the task would run if the thread were resumed now; nothing shows whether one that is ``due`` ran.
         error: the error as it is stored.
         asks: the questions for which the task waits.
         writes: the writes of the task.

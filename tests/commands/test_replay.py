@@ -35,6 +35,7 @@ Database = Callable[[str], Path]
 LOOKS: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
     "waiting": ("real", ("interrupt-multi",), {}),
     "failed": ("legacy/py-1.2.22", ("err",), {}),
+    "due": ("real", ("breakpoint-before",), {}),
     "passed": ("real", ("chat-linear", "step:1"), {}),
     "to-commands": ("real", ("commands",), {"to": "@"}),
     "to-chat": ("real", ("chat-linear", "step:2"), {"to": "step:5"}),

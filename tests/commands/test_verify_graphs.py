@@ -258,6 +258,41 @@ def test_a_step_that_the_evidence_does_not_count_is_not_among_its_steps(recorded
     ]
 
 
+def _toggled(old: set[str], new: set[str]) -> set[str]:
+    return old ^ new
+
+
+class Flags(TypedDict, total=False):
+    """A set of which the graph's own reducer drops what comes again."""
+
+    given: set[str]
+    flags: Annotated[set[str], _toggled]
+
+
+def test_a_step_with_a_doubt_that_the_reducer_explains_is_not_among_its_steps(recorded: Recorded) -> None:
+    """A step after a failure isn't compared, but where the reducer explains it, it is no step that it doesn't."""
+    fails = [False, False, False, True]
+
+    def mark(state: Flags) -> dict[str, Any]:
+        if fails and fails.pop(0):
+            raise RuntimeError("once")
+        return {"flags": state["given"]}
+
+    graph = recorded.graph(Flags, {"mark": mark})
+    for given in ("a", "b", "a"):
+        graph.invoke({"given": {given}}, CONFIG)
+    with pytest.raises(RuntimeError):
+        graph.invoke({"given": {"c"}}, CONFIG)
+    graph.invoke(None, CONFIG)
+    graph.invoke({"given": {"d"}}, CONFIG)
+    [thread] = verified(str(recorded.path))[1]
+    assert [one.evidence for one in thread.channels if one.channel == "flags"] == [
+        "set union in 4 of 5 steps, not in step 7"
+    ]
+    listed = [(one.kind, one.checkpoints[0].step) for one in thread.findings if one.channel == "flags"]
+    assert sorted(listed) == [("not-compared", 10), ("value", 7)]
+
+
 def test_channels_of_one_checkpoint_are_one_finding_on_a_terminal(recorded: Recorded) -> None:
     """What is said of each channel alike is said once; a pipe has a row for each."""
     graph = recorded.graph(Before, {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}})

@@ -26,7 +26,8 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
         if view.command or view.goto:
             yield row([("", cell)] for cell in ("input", "", "" if view.consumed else "kept", _commanded(view, page)))
         for task in view.tasks:
-            outcome = "again" if task.again else "kept" if task.status == "finished" else ""
+            runs = "run" if task.status == "due" else "again"
+            outcome = runs if task.again else "kept" if task.status == "finished" else ""
             cells = (task.node or "", task.status, outcome, _summary(task, None, page))
             yield row([cell] for cell in [*(("", cell) for cell in cells), *send_cells(task.send, page)])
         return
@@ -45,16 +46,17 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
 
 def _task(task: ReplayedTask, column: int, page: Page, view: ReplayView) -> Line:
     consumed = view.consumed
+    runs = "would run" if task.status == "due" else "would run again"  # nothing shows whether a due task ever began
     outcome = (
         ""
         if consumed or task.status == "left"
         else "kept by --commit"
         if not view.head and task.status == "finished"
-        else "would run again"
+        else runs
         if not view.head
         else "continues when resumed"
         if task.status == "answered"
-        else "would run again"
+        else runs
         if task.again
         else "not run again: its error handler runs"
         if task.status == "failed"
