@@ -50,7 +50,7 @@ def compared(opened: Opened) -> Compared:
             if fields is not None:
                 return Compared((own, name), _without_defaults(name, fields))
         elif (call := _call(module, name, form, state, method)) is not None:
-            return Compared((module, name), call)
+            return Compared((module, name), call, form is Form.PICKLE and isinstance(call, list))
     return Compared((module, name, form, method, problem), state)
 
 
@@ -120,39 +120,26 @@ def _as_list(content: Any) -> list[Any] | None:
 def _moment(text: Any) -> list[Any] | None:
     """The arguments of the datetime that a text stands for."""
     try:
-        moment, offset = _local_and_offset(text)
+        return arguments_of(datetime.fromisoformat(text))
     except (TypeError, ValueError):
         return None
+
+
+def arguments_of(moment: datetime) -> list[Any]:
+    """The arguments with which a datetime is called; of its zone only the offset, as days, seconds, microseconds."""
+    offset = moment.utcoffset()
     zone = [] if offset is None else [[offset.days, offset.seconds, offset.microseconds]]
     return [*moment.timetuple()[:6], moment.microsecond, *zone]
-
-
-def _local_and_offset(text: Any) -> tuple[datetime, timedelta | None]:
-    """A moment without its zone, and its offset; a pickle has the name of a zone, of which msgpack keeps the offset.
-
-    Raises:
-        ValueError: the text is no moment, or this machine doesn't know the zone.
-    """
-    local, bracket, name = text.partition("[") if isinstance(text, str) else ("", "", "")
-    moment = datetime.fromisoformat(local)
-    if not bracket:
-        return moment, moment.utcoffset()
-    from zoneinfo import ZoneInfo
-
-    try:
-        return moment, moment.replace(tzinfo=ZoneInfo(name.removesuffix("]"))).utcoffset()
-    except (KeyError, OSError) as error:  # `ZoneInfoNotFoundError` is a KeyError
-        raise ValueError(name) from error
 
 
 def _date_and_time(args: Sequence[Any]) -> list[Any]:
     """The arguments of a datetime; of a zone without a name its offset, which is all that a text has of it."""
     if len(args) != 8 or not isinstance(args[7], Comparable):
         return list(args)
-    (own, content) = args[7].compared
+    own, content, _ = args[7].compared
     if own != ("datetime", "timezone") or not isinstance(content, list) or len(content) != 1:
         return list(args)
-    kind, offset = content[0].compared if isinstance(content[0], Comparable) else ((), None)
+    kind, offset = content[0].compared[:2] if isinstance(content[0], Comparable) else ((), None)
     try:
         exact = timedelta(*offset) if kind == ("datetime", "timedelta") and isinstance(offset, list) else None
     except (TypeError, OverflowError):

@@ -1,12 +1,10 @@
 """Strict equality of decoded values: same type and same content; sets in any order, nan."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 from math import copysign, isnan
 from operator import is_not
 from typing import Any, NamedTuple
-
-_BYTEARRAY = ("builtins", "bytearray")
 
 
 class Compared(NamedTuple):
@@ -15,10 +13,12 @@ class Compared(NamedTuple):
     Attributes:
         identity: the contents of two objects are only compared if their identities are equal.
         content: what it holds, decoded.
+        nameless: whether a pickle has the arguments of the call in order, without their names.
     """
 
     identity: tuple[str, ...]
     content: Any
+    nameless: bool = False
 
 
 class Comparable:
@@ -49,13 +49,18 @@ def same(a: Any, b: Any) -> bool:
 
     Values may be nested at any depth, because the function is iterative.
     """
+    return compare(a, b)
+
+
+def compare(a: Any, b: Any, otherwise: Callable[[Any, Any], bool] | None = None) -> bool:
+    """Whether two values are the same, or `otherwise` says of each pair of parts in which they differ that it is."""
     stack = [(a, b)]
     while stack:
         a, b = stack.pop()
         if a is b:
             continue
         if type(a) is not type(b):
-            if not _same_bytes(a, b):
+            if otherwise is None or not otherwise(a, b):
                 return False
         elif isinstance(a, dict):
             if not _compare_dicts(a, b, stack):
@@ -65,7 +70,7 @@ def same(a: Any, b: Any) -> bool:
                 return False
             stack.extend(unlike(a, b))
         elif isinstance(a, Comparable):
-            if not _compare_objects(a, b, stack):
+            if not _compare_objects(a, b, stack) and (otherwise is None or not otherwise(a, b)):
                 return False
         elif isinstance(a, float):
             if not _equal_floats(a, b):
@@ -73,16 +78,6 @@ def same(a: Any, b: Any) -> bool:
         elif a != b:
             return False
     return True
-
-
-def _same_bytes(a: Any, b: Any) -> bool:
-    """Whether one is a bytearray and the other has the same bytes.
-
-    A write, and a channel in a table of its own, may be a bytearray; in a checkpoint's msgpack the same value is stored
-    as bytes (langgraph-checkpoint 4.3 ``serde/jsonplus.py: dumps_typed``).
-    """
-    one, other = (a, b) if isinstance(a, Comparable) else (b, a)
-    return isinstance(one, Comparable) and isinstance(other, bytes) and one.compared == (_BYTEARRAY, [other])
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -128,17 +123,19 @@ def _compare_objects(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]])
     """
     if a.raw is not None and a.raw == b.raw and a.encoding == b.encoding:
         return True
-    (identity, own), (other_identity, other) = a.compared, b.compared
+    (identity, own, nameless), (other_identity, other, other_nameless) = a.compared, b.compared
     if identity != other_identity:
         return False
+    if nameless != other_nameless:
+        own, other = _in_order(own), _in_order(other)
     if (members := a.members) is not None and (others := b.members) is not None:
         own, other = _sorted(members), _sorted(others)
-    stack.append((own, other) if type(own) is type(other) else (_in_order(own), _in_order(other)))
+    stack.append((own, other))
     return True
 
 
 def _in_order(content: Any) -> Any:
-    """The arguments of a call without their names, which a pickle doesn't record of a namedtuple or a slotted class."""
+    """The arguments of a call without their names, as a pickle records those of a named tuple or a slotted class."""
     return list(content.values()) if isinstance(content, dict) else content
 
 
@@ -151,9 +148,12 @@ def _sorted(items: list[Any]) -> list[Any]:
 
 
 def sort_key(value: Any) -> tuple[str, Any]:
-    """A sort key that is equal for values that are the same. Two keys with the same first part can be compared."""
+    """A sort key that is equal for values that are the same, but for objects of which one form has no names.
+
+    Two keys with the same first part can be compared.
+    """
     if isinstance(value, Comparable):
-        identity, content = value.compared
+        identity, content, _ = value.compared
         elements = [content] if value.members is None else value.members
         return "", (identity, sorted(map(sort_key, elements)))
     if isinstance(value, dict):

@@ -75,3 +75,19 @@ def test_an_edit_stores_what_it_shows(thread: tuple[str, Any], capsys: pytest.Ca
     assert "slot was bytes and is a builtins.bytearray now" in capsys.readouterr().out
     slot = app.get_state(on("t")).values["slot"]
     assert (slot, type(slot)) == (b"q", bytearray)
+
+
+def test_bytes_in_place_of_a_bytearray_are_a_change(
+    thread: tuple[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two states with the same bytes of another kind are read as different ones: both edits are stored and shown."""
+    path, app = thread
+    packed = '{"$type": "builtins.bytearray", "$value": {"$bytes": "cQ=="}}'
+    for words in ([f'slot={{"a": {packed}, "n": 1}}'], ['slot.a={"$bytes": "cQ=="}', "slot.n=2"], [f"slot.a={packed}"]):
+        sets = [part for word in words for part in ("--set", word)]
+        assert run(["edit", "t", *sets, "--rerun", "--yes", "-d", path]) == 0
+    values = [one.values["slot"] for one in app.get_state_history(on("t"), limit=3)]
+    assert [(type(one["a"]), one["n"]) for one in values] == [(bytearray, 2), (bytes, 2), (bytearray, 1)]
+    capsys.readouterr()
+    assert run(["diff", "t", "@^", "@", "-d", path]) == 0
+    assert "slot.a" in capsys.readouterr().out

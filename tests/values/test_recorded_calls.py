@@ -35,6 +35,7 @@ from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.recorded_calls import CLASSES, DEFAULTS
 from ckpt_cli.values.same import same, sort_key
+from ckpt_cli.values.write_forms import is_as_written
 
 
 @dataclass
@@ -87,7 +88,7 @@ VALUES: list[Any] = [
 ]
 PICKLED: list[Any] = [
     *(Size.SMALL, Size.LARGE, Send("work", {"n": 1}), Interrupt("sure?", id="i"), OrderedDict(a=1)),
-    *(datetime(2026, 1, 2, tzinfo=ZoneInfo("Europe/Berlin")), datetime(2026, 7, 2, tzinfo=UTC)),
+    datetime(2026, 7, 2, tzinfo=UTC),
     [Pair(Size.SMALL)],
 ]
 """Values that a pickle holds in another form than msgpack."""
@@ -132,6 +133,19 @@ def test_a_copy_in_redis_holds_the_same(value: Any) -> None:
 def test_a_pickle_holds_the_same(value: Any) -> None:
     """A checkpoint that msgpack can't hold is a pickle, the writes of its other channels are msgpack."""
     must_be_same(stored(value), pickled(value))
+
+
+def test_what_a_checkpoint_stores_in_another_form_is_as_written_and_not_the_same() -> None:
+    """LangGraph reads bytes for a bytearray that was written, and of a zone only the offset: two states differ."""
+    berlin = datetime(2026, 7, 2, tzinfo=ZoneInfo("Europe/Berlin"))
+    forms = [(CODEC.decode(Payload("bytearray", b"q")), b"q"), (stored(berlin), pickled(berlin))]
+    for one, other in (*forms, ([{"a": forms[0][0]}, 1], [{"a": b"q"}, 1])):
+        assert is_as_written(one, other) and is_as_written(other, one)
+        assert not same(one, other) and not same(other, one)
+    lagos = datetime(2026, 1, 2, tzinfo=ZoneInfo("Africa/Lagos"))
+    winter = datetime(2026, 1, 2, tzinfo=ZoneInfo("Europe/Berlin"))
+    assert not is_as_written(pickled(winter), pickled(lagos)) and is_as_written(stored(lagos), pickled(winter))
+    assert not is_as_written(forms[0][0], b"r") and not is_as_written(stored(berlin), pickled(lagos))
 
 
 def test_a_pickle_without_names_holds_the_same() -> None:

@@ -65,7 +65,7 @@ def _comparable(before: Any, after: Any) -> bool:
         return False
     if not isinstance(before, Node):
         return True
-    (kind, own), (other, others) = before.compared, after.compared
+    (kind, own, _), (other, others, _) = before.compared, after.compared
     has_parts = (isinstance(own, dict) and isinstance(others, dict)) or None not in (
         positions(before),
         positions(after),

@@ -62,7 +62,7 @@ def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
             return hash((value.encoding, value.raw))
         if depth > _DEEPEST:
             return 0
-        identity, content = value.compared
+        identity, content, _ = value.compared
         if (members := value.members) is not None:  # a set: its elements have no order, and may be stored twice
             return hash((identity, *sorted(digest(item, depth + 2, raw=raw) for item in members)))
         return hash((identity, digest(content, depth + 1, raw=raw)))

@@ -22,6 +22,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.ordering import is_equal
 from ckpt_cli.values.same import same, unlike
 from ckpt_cli.values.sums import is_summable
+from ckpt_cli.values.write_forms import is_as_written
 
 
 def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:
@@ -109,10 +110,10 @@ def is_undecided(reducer: Reducer, step: ChannelStep) -> bool:
 def agree(computed: Any, recorded: Any) -> bool:
     """Whether two values are equal; a recorded message may have an id that the computed one doesn't have."""
     if type(computed) is not list or type(recorded) is not list:
-        return same(computed, recorded)
+        return is_as_written(computed, recorded)
     if len(computed) != len(recorded):
         return False
-    return all(same(a, b) or _same_but_id(a, b) for a, b in unlike(computed, recorded))
+    return all(is_as_written(a, b) or _same_but_id(a, b) for a, b in unlike(computed, recorded))
 
 
 def _same_but_id(computed: Any, recorded: Any) -> bool:

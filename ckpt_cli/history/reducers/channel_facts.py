@@ -19,6 +19,7 @@ from ckpt_cli.history.state.channels import INTERRUPT
 from ckpt_cli.values.langgraph_values import items, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same, sort_key
+from ckpt_cli.values.write_forms import is_as_written
 
 NOTHING: Mapping[str, list[Any]] = MappingProxyType({})
 
@@ -138,7 +139,7 @@ def channel_facts(
         facts = _written(step, reducers, fits)
         return facts if learned else facts._replace(odd=oddity(step, ABSENT))
     empties = is_empty(step.after)
-    if same(step.before, step.after):
+    if is_as_written(step.before, step.after):
         return ChannelFacts(Change.BUMPED) if step.moved and not empties else None
     if step.before is ABSENT and _is_empty_value(step.after):
         return None
@@ -181,7 +182,7 @@ def _written(step: ChannelStep, reducers: Collection[Reducer], fits: int | None)
         fits=_bits(explains, reducers, step) if fits is None else fits,
         ties=_bits(is_tie, reducers, step) if reducers else 0,
         undecided=_bits(is_undecided, reducers, step) if reducers else 0,
-        replaced=len(replaced) == 1 and same(step.after, replaced[0]),
+        replaced=len(replaced) == 1 and is_as_written(replaced[0], step.after),
         not_replaced=_is_not_replaced(step),
         mutable=isinstance(step.after, list | dict | Node),
         recoded=_is_recoded(step),
@@ -199,7 +200,7 @@ def _is_not_replaced(step: ChannelStep) -> bool:
     """
     last = step.writes or step.command
     replaced = [wrapped.value for write in last if (wrapped := overwrite(write)) is not None]
-    return bool(replaced) and not any(same(step.after, value) for value in [*replaced, *last])
+    return bool(replaced) and not any(is_as_written(value, step.after) for value in [*replaced, *last])
 
 
 def _is_recoded(step: ChannelStep) -> bool:

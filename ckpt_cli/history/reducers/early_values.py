@@ -10,7 +10,7 @@ from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import INTERRUPT
-from ckpt_cli.values.same import same
+from ckpt_cli.values.write_forms import is_as_written
 
 LATE = 60
 """A checkpoint is stored at most so many steps late, which a busy disk may take."""
@@ -107,7 +107,7 @@ def _is_continued(value: list[Any], made: list[Any], channel: str, later: Later)
         before, tasks = made, step.written(channel)
         made = gathered(before, chain.from_iterable(tasks))
         if len(made) >= len(value):
-            is_made = same(value, made) or (step.has_asked and _is_made_by_some(value, before, tasks))
+            is_made = is_as_written(made, value) or (step.has_asked and _is_made_by_some(value, before, tasks))
             return is_made and _begins_with(step.after().get(channel), value)
     return False
 
@@ -120,11 +120,11 @@ def _is_made_by_some(value: list[Any], before: list[Any], tasks: Sequence[list[A
     if len(tasks) > _TRIED:
         return False
     some = chain.from_iterable(combinations(tasks, count) for count in range(1, len(tasks)))
-    return any(same(value, gathered(before, chain.from_iterable(finished))) for finished in some)
+    return any(is_as_written(gathered(before, chain.from_iterable(finished)), value) for finished in some)
 
 
 def _begins_with(after: Any, value: list[Any]) -> bool:
-    return type(after) is not list or (len(after) >= len(value) and same(after[: len(value)], value))
+    return type(after) is not list or (len(after) >= len(value) and is_as_written(value, after[: len(value)]))
 
 
 def gathered(before: Any, writes: Iterable[Any]) -> list[Any]:

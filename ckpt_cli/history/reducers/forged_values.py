@@ -8,6 +8,7 @@ from ckpt_cli.history.reducers.agreement import explains
 from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep, Unfit
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
+from ckpt_cli.values.write_forms import is_as_written
 
 MUTABLE = (list, dict, set, Node)
 """Values that code can change in place: a node, a reducer, or a Topic (langgraph 1.2 ``channels/topic.py: update``).
@@ -21,7 +22,7 @@ def is_put_there(step: ChannelStep) -> bool:
     values = (step.before, step.after)
     if step.writes or step.command or step.moved or any(one is ABSENT or isinstance(one, MUTABLE) for one in values):
         return False
-    return not same(*values)
+    return not is_as_written(*values)
 
 
 class TrueValues:

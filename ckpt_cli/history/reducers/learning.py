@@ -29,7 +29,7 @@ from ckpt_cli.history.reducers.reducers import (
 )
 from ckpt_cli.history.reducers.seen_order import SeenOrder
 from ckpt_cli.values.langgraph_values import overwrite
-from ckpt_cli.values.same import same
+from ckpt_cli.values.write_forms import is_as_written
 
 BITS = {reducer.name: 1 << place for place, reducer in enumerate(REDUCERS)}
 """The name of each reducer that is tried: to its bit, in a number that stands for several of them."""
@@ -134,7 +134,7 @@ class Tally:
                 self.faded = True
                 self.leaves_list |= step.after == []
             elif not self.kept:
-                self.kept = same(step.before, step.after)
+                self.kept = is_as_written(step.before, step.after)
         return 0
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 from ckpt_cli.history.reducers.reducers import ABSENT, APPEND, ChannelStep, Reducer, Unfit
 from ckpt_cli.history.reducers.selections import item_key
-from ckpt_cli.values.same import same
+from ckpt_cli.values.write_forms import is_as_written
 
 
 @dataclass(slots=True)
@@ -41,9 +41,9 @@ class Rivals:
         if len(joined) == count:
             self.least = max(self.least, count)
             return
-        self.last = count if self.last in (None, count) and same(joined[-count:], kept) else -1
-        self.first = count if self.first in (None, count) and same(joined[:count], kept) else -1
-        self.moves = self.moves and same(_moved(step.before, step.writes), kept)
+        self.last = count if self.last in (None, count) and is_as_written(joined[-count:], kept) else -1
+        self.first = count if self.first in (None, count) and is_as_written(joined[:count], kept) else -1
+        self.moves = self.moves and is_as_written(_moved(step.before, step.writes), kept)
 
     @property
     def reducers(self) -> list[Reducer]:

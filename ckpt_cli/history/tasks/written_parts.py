@@ -9,7 +9,7 @@ from ckpt_cli.history.state.paths import find
 from ckpt_cli.history.tasks.step_changes import are_numbers
 from ckpt_cli.values.langgraph_values import REMOVE_ALL, items, message, overwrite, spelled_out
 from ckpt_cli.values.parts import inside
-from ckpt_cli.values.same import same
+from ckpt_cli.values.write_forms import is_as_written
 
 
 def give(writes: Sequence[Any], steps: Sequence[Any], value: Any, before: Any = ABSENT) -> bool:
@@ -125,7 +125,7 @@ def _is_dict(written: Any) -> bool:
 def _has(written: Any, steps: Sequence[Any], value: Any) -> bool:
     written = inside(_bare(written))
     if not steps:
-        return same(written, value) or _same_message(written, value)
+        return is_as_written(written, value) or _same_message(written, value)
     step, rest = steps[0], steps[1:]
     if type(step) is int and not isinstance(written, dict):
         elements = written if isinstance(written, tuple) else items(written)
@@ -159,10 +159,10 @@ def _grew(before: Any, given: Sequence[Any], value: Any) -> bool:
         return value.startswith(before) and any(isinstance(one, str) and one and value.endswith(one) for one in given)
     if isinstance(before, list) and isinstance(value, list):
         more = value[len(before) :]
-        return bool(more) and all(map(same, before, value)) and all(give(given, [0], one) for one in more)
+        return bool(more) and all(map(is_as_written, before, value)) and all(give(given, [0], one) for one in more)
     if not isinstance(before, dict) or not isinstance(value, dict) or before.keys() - value.keys():
         return False
-    changed = [key for key in value if key not in before or not same(before[key], value[key])]
+    changed = [key for key in value if key not in before or not is_as_written(before[key], value[key])]
     return all(give(given, [key], value[key], before.get(key, ABSENT)) for key in changed)
 
 
