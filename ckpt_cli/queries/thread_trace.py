@@ -8,6 +8,7 @@ from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.messages.placed_tokens import StepStates
 from ckpt_cli.history.state.channels import START, is_control, unwrapped
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.branch_writes import of_task
@@ -115,9 +116,10 @@ class ThreadTrace:
         rest = [_task(None, NO_TASK, self.tally.add_others(path, others))] if others else []
         for inner, called in calls:
             self._add(inner, called, depth + 1)  # before the tasks that called them, which return the same messages
-        values = partial(self._values, None if made is None else walk.reads.ref(made))
+        refs = (walk.reads.ref(checkpoint_id), None if made is None else walk.reads.ref(made))
+        states = StepStates(*(partial(self._values, ref) for ref in refs))
         tasks = [
-            _task(run.node, run.kind, self.tally.add_run(path, run, depth, values), run.is_kept) for run in runs
+            _task(run.node, run.kind, self.tally.add_run(path, run, depth, states), run.is_kept) for run in runs
         ] + rest
         if made is None and not tasks:
             return

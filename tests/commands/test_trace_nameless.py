@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count, product
 from pathlib import Path
 from time import sleep
@@ -10,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, MessagesState
@@ -17,6 +19,9 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from ckpt_cli.commands.trace import trace
+from ckpt_cli.history.messages.placed_tokens import PlacedTokens, StepStates
+from ckpt_cli.model import Payload
+from ckpt_cli.serde.codec import Codec
 from ckpt_cli.views.trace import TraceView
 from tests.commands.asking import at
 from tests.graphs.building import on
@@ -121,6 +126,41 @@ def test_a_message_that_a_function_gave_to_a_subgraph(saver: SqliteSaver, tmp_pa
 
     graph = StateGraph(MessagesState).add_node("outside", outside).add_edge(START, "outside")
     assert _look(saver, tmp_path, graph.compile(checkpointer=saver), 1) == ({"outside": 100}, (0, 0))
+
+
+def test_a_message_that_only_the_outer_graph_gives_an_id(saver: SqliteSaver, tmp_path: Path) -> None:
+    """The inner graph's state has it without an id, the outer one's with one: the tokens are the inner node's, once."""
+    inner = StateGraph(Log).add_node("model", _replies(iter(["hello"]))).add_edge(START, "model")
+    called = inner.compile(checkpointer=True)
+
+    def outside(_: Any) -> Any:
+        return {"messages": called.invoke({"messages": []})["messages"]}
+
+    graph = StateGraph(MessagesState).add_node("outside", outside).add_edge(START, "outside")
+    graph.add_node("again", _again).add_edge("outside", "again")
+    assert _look(saver, tmp_path, graph.compile(checkpointer=saver), 1) == ({"model": 100}, (0, 0))
+
+
+def test_many_messages_that_get_their_ids_at_once_cost_one_look_at_a_state() -> None:
+    """Not one for each: that would be as many reads of long states as there are messages."""
+    serializer, codec, looks = JsonPlusSerializer(), Codec(), list[int]()
+    placed, said = PlacedTokens(), [AIMessage(f"m{number}", usage_metadata=_USAGE) for number in range(30)]
+
+    def stored(messages: list[AIMessage]) -> Any:
+        return codec.decode(Payload(*serializer.dumps_typed(messages)))
+
+    def states(before: list[AIMessage], made: list[AIMessage]) -> StepStates:
+        def look(messages: list[AIMessage]) -> list[Any]:
+            looks.append(len(messages))
+            return [stored(messages)]
+
+        return StepStates(partial(look, before), partial(look, made))
+
+    named = [one.model_copy(update={"id": f"id {one.content}"}) for one in said]
+    for number, one in enumerate(said):
+        assert placed.add_written(stored([one]), 0, states(named[:number], named[: number + 1])) == (100, 10)
+    assert placed.add_written(stored(named), 0, states(named, named)) == (0, 0)
+    assert looks == [30]
 
 
 @pytest.mark.parametrize(

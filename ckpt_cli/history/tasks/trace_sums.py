@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ckpt_cli.history.messages.placed_tokens import PlacedTokens, States
+from ckpt_cli.history.messages.placed_tokens import NO_STATES, PlacedTokens, StepStates
 from ckpt_cli.history.messages.token_usage import FIELD
 from ckpt_cli.history.state.channels import END, PREVIOUS, RESUME, START
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
@@ -66,13 +66,13 @@ class TraceTally:
     unread: int = 0
     tokens: PlacedTokens = field(default_factory=PlacedTokens)
 
-    def add_run(self, path: str, run: TaskRun, depth: int, made: States = tuple) -> Tally:
+    def add_run(self, path: str, run: TaskRun, depth: int, step: StepStates = NO_STATES) -> Tally:
         """Add what a task left, and give it alone; `depth` is that of its graph below the traced one.
 
-        `made` gives the values of the state that its step made.
+        `step` gives the states around it, for its tokens.
         """
         own = self._written(run.writes, run.node or run.kind)
-        self._add_tokens(own, run, depth, made)
+        self._add_tokens(own, run, depth, step)
         own.runs, own.finished = int(not run.is_kept), int(run.finished and not run.is_kept)
         own.asked, own.failed, own.again = int(run.asked), int(run.has_failed), int(run.ran_again)
         self._add((path, run.node, run.kind), own)
@@ -103,7 +103,7 @@ class TraceTally:
             channel.nodes[node] = channel.nodes.get(node, 0) + size
         return own
 
-    def _add_tokens(self, own: Tally, run: TaskRun, depth: int, made: States) -> None:
+    def _add_tokens(self, own: Tally, run: TaskRun, depth: int, step: StepStates) -> None:
         """Add the tokens of what a task wrote; inputs, updates, Commands and answers come from elsewhere."""
         answers = [write for write in run.writes if write.channel == RESUME]
         for value in self._with_usage(answers):
@@ -114,7 +114,7 @@ class TraceTally:
             elif run.node == START or run.kind in (RunKind.UPDATE, RunKind.COMMAND):
                 self.tokens.add_given(value)
             else:
-                read, wrote = self.tokens.add_written(value, depth, made)
+                read, wrote = self.tokens.add_written(value, depth, step)
                 own.input_tokens, own.output_tokens = own.input_tokens + read, own.output_tokens + wrote
 
     def _with_usage(self, writes: Iterable[TaskWrite]) -> Iterator[object]:
