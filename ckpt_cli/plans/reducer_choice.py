@@ -202,7 +202,7 @@ class Reducers(GraphEvidence):
         if len(outcomes) != 1 or unfit is not None:
             return len(candidates) > 1
         [(evidence, value)], shown = outcomes, self.shown_cases(channel)
-        return bool(shown.unmet(evidence.all, before, writes)) or shown.is_beyond(evidence.reducer, value)
+        return bool(shown.unmet(evidence.all, before, writes)) or shown.is_beyond(evidence.reducer, before, value)
 
     def _fold_by_proved(self, channel: str, own: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> Any:
         is_open_to_others = self.may_learn_from_others(channel)

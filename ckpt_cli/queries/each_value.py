@@ -61,7 +61,7 @@ def each_value(session: Session, chosen: ThreadSelection, place: Place, view: Ea
         session.say(f"{count} no value at {place.path}")
     if unproven:
         count = f"{unproven:,} thread{' has' if unproven == 1 else 's have'}"
-        session.say(f"{count} a rebuilt value with more elements than all stored ones: it isn't proven")
+        session.say(f"{count} a rebuilt value that the stored ones, of another size, don't prove")
 
 
 def counted(values: Iterable[ThreadValue], session: Session) -> Iterator[ValueCount]:

@@ -70,13 +70,30 @@ def test_no_value_is_proven_by_what_was_larger(name: str, tmp_path: Path, capsys
         before = graph.get_state(on("t")).values["ch"]
         assert run(["get", "t", "ch", "-d", path, "--json"]) == 0
         [note] = json.loads(capsys.readouterr().out)["notes"]
-        assert "it has shrunk since, so it isn't proven" in note
+        assert "the largest has 4 elements, and these writes go on from fewer, so it isn't proven" in note
         assert run(["show", "t", "-d", path]) == 0
-        assert "before it shrank" in capsys.readouterr().out
+        assert "shown by 1 value of up to 4 elements" in capsys.readouterr().out
         part = ["--append", 'ch="q"'] if isinstance(before, list) else ["--set", "ch.q=9"]
         assert run(["edit", "t", *part, "-d", path, "--yes"]) in (2, 7)
         assert run(["prune", "t", "--keep-last", "1", "--snapshot", "-d", path, "--yes"]) == 0
         assert graph.get_state(on("t")).values["ch"] == before
+
+
+@pytest.mark.parametrize("name", ["sorted", "stock"])
+def test_an_update_of_what_an_overwrite_made_small_is_left_to_the_library(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The plan says no value that it would have, and the library makes of the stored write what its reducer makes."""
+    path = str(tmp_path / "t.sqlite")
+    kind, fold, writes = SHRINKING[name]
+    with SqliteSaver.from_conn_string(path) as saver:
+        graph = agent(saver, kind, fold, writes[:-1])
+        graph.invoke({"n": 0}, on("t"))
+        before = graph.get_state(on("t")).values["ch"]
+        given = ["--as-node", "write", "--next", "END", "--values", json.dumps({"ch": writes[-1]})]
+        assert run(["update", "t", *given, "-d", path, "--yes"]) == 0
+        assert "so LangGraph alone applies this" in capsys.readouterr().out
+        assert graph.get_state(on("t")).values["ch"] == fold(before, writes[-1])
 
 
 @pytest.mark.parametrize("asks_at", [-1, 1])

@@ -131,3 +131,12 @@ def test_values_nested_at_any_depth_are_taken() -> None:
         deep = [deep]
     recorded = steps(lambda _, b: b, [["y"]] * 12, [])
     assert suspected([*recorded, recorded[-1]._replace(after=[deep])]) == []
+
+
+def test_what_was_there_is_no_kind_of_what_is_written() -> None:
+    """A key that held an empty text, or a negative number, shows nothing of the new value under it."""
+    tally = Tally()
+    for step in steps(lambda a, b: {**a, **b}, [{"a": ""}, {"b": "x"}, {"c": -1}], {}):
+        tally.add(step)
+    assert tally.shows_kinds_of(ChannelStep({"a": "", "c": -1}, [{"a": "full", "c": 2}], {}))
+    assert not tally.shows_kinds_of(ChannelStep({"a": "x"}, [{"a": None}, []], {}))

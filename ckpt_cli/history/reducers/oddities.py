@@ -84,7 +84,8 @@ class Usual:
     def shows_kinds_of(self, step: ChannelStep) -> bool:
         """Whether steps wrote empty, null or negative values, or elements, where this step does."""
         new = traits_of(step) - self.traits.keys()
-        return not any(("empty " in one or "negative " in one) and not one.startswith("on ") for one in new)
+        written = (one for one in new if not one.startswith(("on ", "again on ")))
+        return not any("empty " in one or "negative " in one for one in written)
 
 
 def oddity(step: ChannelStep, made: Any) -> Oddity:

@@ -53,13 +53,13 @@ class ShownCases:
         """
         return begin not in self.begins and max(size_of(base), 0) < self.largest
 
-    def is_beyond(self, reducer: Reducer, value: Any) -> bool:
-        """Whether a value is so much larger that no change may store it.
+    def is_beyond(self, reducer: Reducer, base: Any, value: Any) -> bool:
+        """Whether a value is so much larger that no change may store it, or was made of one that has shrunk.
 
         The message merge is LangGraph's own, which has no such bound (langgraph 1.2 ``pregel/_messages.py``): of it a
         note is enough, though a reducer around it may trim the list.
         """
-        return reducer is not MESSAGES and self.is_larger(value)
+        return reducer is not MESSAGES and (self.is_larger(value) or self.has_shrunk(base))
 
 
 def size_of(value: Any) -> int:
