@@ -14,7 +14,7 @@ from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
 from ckpt_cli.operations.makers import StoredWith
-from ckpt_cli.plans.continued_calls import continued_tasks
+from ckpt_cli.plans.continued_calls import continued_tasks, why_not_continued
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.deletion_words import describe_orphan, describe_rest, describe_tips
 from ckpt_cli.plans.delta_snapshots import stored_values
@@ -108,7 +108,8 @@ def after(
     taken = [write for write in reader.writes(row.ref) if stored is None or key_of(write) not in stored.intact]
     if command_taken := list(describe_command_taken(taken)):
         notes.append(f"deleted with these writes: {', '.join(command_taken)}")
-    notes += describe_left_answer(reader, row)
+    if why_not_continued(reader, row.ref) is None:
+        notes += describe_left_answer(reader, row)
     memory_notes = list(_describe_memories(reader, row, plan, due, is_elsewhere=new_head != row.checkpoint_id))
     if new_head != row.checkpoint_id:
         notes.append(_next_head(short(new_head), is_new=new_head != lineage.head))

@@ -22,6 +22,7 @@ from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.carried_writes import Carrier
+from ckpt_cli.plans.continued_calls import why_not_continued
 from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, describe_lost, snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
@@ -230,7 +231,7 @@ def plan(
 
 def _describe_start_again(reader: Reader, row: CheckpointRow) -> Iterator[str]:
     """A line where an answer waits at the root: the task takes it again, unless its caller starts again."""
-    if left_at_root(reader, row):
+    if left_at_root(reader, row) and why_not_continued(reader, row.ref) is None:
         start = command("ckpt edit", row.thread_id, options=["--task", callers(row.ns)[0], "--again"])
         yield f"`{start}` starts the call of this subgraph again, without that answer"
 

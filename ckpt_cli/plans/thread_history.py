@@ -168,9 +168,9 @@ class ThreadHistory:
     ) -> None:
         """Add the routes of the tasks that started at a checkpoint and finished, whether or not their step ended.
 
-        A task that asked or failed stores nothing else. So if it has other writes, it finished when it ran again; or
-        its conditional edge raised, and its route lacks where that would have led. If no checkpoint followed, `is_tip`,
-        an empty route isn't counted, else it is a doubtful one: a run that goes on from there takes no edge.
+        A task that asked or failed and has other writes finished when it ran again; or its conditional edge raised,
+        and its route lacks where that would have led. If no checkpoint followed, `is_tip`, an empty route isn't
+        counted, else it is a doubtful one: a run that goes on from there takes no edge.
         What ``durability="exit"`` stores of a task has neither its edges nor all its channels.
         """
         failed = {write.task_id for _, write in writes if write.channel == ERROR}

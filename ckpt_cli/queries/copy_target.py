@@ -26,4 +26,9 @@ def is_new_file(target: str) -> bool:
     """Whether the target is the path of a file that doesn't exist yet, which ``ckpt copy`` makes as a SQLite file."""
     from ckpt_cli.savers.url import names
 
-    return ":" not in target and "=" not in target and not Path(target).exists() and target not in names()
+    if ":" in target or "=" in target or target in names():
+        return False
+    try:
+        return not Path(target).exists()
+    except OSError:  # no file can have such a name
+        return False

@@ -237,6 +237,7 @@ class Player:
             early=step.came_early,
             ended=step.ended,
             learned=self._went_on.get(step.ref, {}),
+            is_counted=step.by_run,
         )
 
     def _late_doubt(self, step: WalkedStep) -> str:

@@ -90,3 +90,18 @@ def test_the_plan_says_who_takes_it(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert named is not None
     assert run([*shlex.split(named[1]), "--yes", "-d", str(path)]) == 0
     assert goes_on(path) == ["who?"]
+
+
+def test_no_answer_is_named_where_the_call_is_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No run continues a call that has returned, so nothing takes the answer that its `Command` left at the root."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = agent(saver)
+        app.invoke({"called": ""}, ON)
+        app.invoke(Command(resume="ada"), ON)
+        (ns,) = {one.config["configurable"]["checkpoint_ns"] for one in saver.list(ON)} - {""}
+    for change in (["delete", "t", "--after", "step:0"], ["edit", "t", "step:0", "--task", "ask", "--again"]):
+        assert run([*change, "--ns", ns, "--dry-run", "-d", str(path)]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "left the answer" not in said and "without that answer" not in said
+    assert goes_on(path) == []

@@ -256,6 +256,10 @@ def test_a_step_that_the_evidence_does_not_count_is_not_among_its_steps(recorded
         (1, "append explains 9 of 12 other steps, and not this one"),
         (3, "append explains 9 of 12 steps, and not this one"),
     ]
+    session = Session(str(recorded.path))
+    *_, last = replay(session, "t", to="@").steps
+    session.close()
+    assert last.why.endswith("append explains 9 of 12 other steps, and not this one")
 
 
 def _toggled(old: set[str], new: set[str]) -> set[str]:

@@ -1,6 +1,16 @@
 """How subgraphs are nested."""
 
-from ckpt_cli.history.tasks.nesting import Call, called_from, caller_task, calls, inside, node, of_task, outer_graph
+from ckpt_cli.history.tasks.nesting import (
+    Call,
+    called_from,
+    caller_task,
+    calls,
+    earlier_calls,
+    inside,
+    node,
+    of_task,
+    outer_graph,
+)
 
 
 def test_a_namespace_is_the_path_of_calls_to_it() -> None:
@@ -57,3 +67,11 @@ def test_numbers_and_called_functions_are_no_graphs() -> None:
         Call("b:2|call:3", "r0", ("c0",), 1),
     ]
     assert (node("a:1|1"), node("1"), caller_task("1")) == ("a", "1", "")
+
+
+def test_earlier_calls_are_looked_for_among_what_is_stored() -> None:
+    """In their order, whatever number the last has: a node may have many digits as its name."""
+    stored = ["", "a:1", "a:1|1", "a:1|10", "a:1|2", "a:1|2|b:3", "memory"]
+    assert earlier_calls("a:1|10", stored) == ["a:1", "a:1|1", "a:1|2"]
+    assert earlier_calls("memory|" + "9" * 5000, stored) == ["memory"]
+    assert earlier_calls("a:1", stored) == []

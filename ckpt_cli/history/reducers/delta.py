@@ -49,7 +49,8 @@ class Station:
 def may_repeat(writes: Iterable[TaskWrite]) -> bool:
     """Whether tasks failed or asked at a checkpoint beside others that finished, which may have run again with them.
 
-    A task that failed or asked stores nothing else until it has finished, so its own writes are those of one run.
+    The own writes of a task that failed or asked are those of one run: it stores them when it has finished, or beside
+    its failure if a conditional edge raised.
     """
     stored = [*writes]
     halted = {write.task_id for write in stored if write.channel in (ERROR, INTERRUPT)}

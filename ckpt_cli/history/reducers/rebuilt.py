@@ -25,7 +25,7 @@ class Rebuilt:
         marked: whether some checkpoint shows that this is a delta channel; if not, it may be an ordinary empty channel.
         lost: whether a step since the seed changed the channel by writes that are not stored. Then no value is known.
         baseless: whether the value from which the writes go on isn't stored any more. Then no value is known either.
-        repeated: whether tasks failed or asked since the seed, so that older writes of a task may be stored too.
+        repeated: whether tasks failed or asked beside others since the seed, so that these may have older writes too.
         beside: whether several tasks of one step wrote since the seed, so that the value may depend on their order.
         example: a value of the channel that another checkpoint stores, which shows its type; ABSENT if none is known.
         begin: the version of the seed; "" if there is none.

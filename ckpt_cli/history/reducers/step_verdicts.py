@@ -53,6 +53,7 @@ def judge(
     early: Collection[str] = (),
     ended: Mapping[str, Stretch] = MappingProxyType({}),
     learned: Mapping[str, int] = MappingProxyType({}),
+    is_counted: bool = True,
 ) -> Judgement:
     """Apply the writes to the state `before`, and compare the result with the recorded state `after`.
 
@@ -68,6 +69,7 @@ def judge(
         early: the channels that were stored with items of the next steps, which `after` leaves out.
         ended: the stretches of delta channels that end with this step, each with all writes since the value before.
         learned: the bits of the reducers that explain channels which went on from another value than `before` has.
+        is_counted: whether the evidence for reducers counts the step, as it counts those of runs.
     """
     findings: dict[str, tuple[Verdict, str]] = {}
     for channel in early:
@@ -80,7 +82,9 @@ def judge(
         part = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
         step = part if stretch is None else stretch.last_part
         facts = channel_facts(step, reducers.tried(channel), learned.get(channel))
-        if facts is not None and (found := finding(channel, facts, reducers)) is not None:
+        if facts is None:
+            continue
+        if (found := finding(channel, facts._replace(counted=is_counted), reducers)) is not None:
             doubt = stretch.doubt if stretch is not None else ""
             findings[channel] = (Verdict.UNKNOWN, doubt) if doubt else found
     if not findings:

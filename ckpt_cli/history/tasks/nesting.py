@@ -113,7 +113,16 @@ def earlier_calls(ns: str, namespaces: Collection[str]) -> list[str]:
     first, _, number = ns.rpartition("|")
     if not first or not number.isdecimal():
         return []
-    return [earlier for earlier in (first, *(f"{first}|{n}" for n in range(1, int(number)))) if earlier in namespaces]
+    numbers = [
+        rest for one in namespaces if one.startswith(f"{first}|") and (rest := one[len(first) + 1 :]).isdecimal()
+    ]
+    earlier = sorted((one for one in numbers if _size(one) < _size(number)), key=_size)
+    return [*([first] if first in namespaces else ()), *(f"{first}|{one}" for one in earlier)]
+
+
+def _size(number: str) -> tuple[int, str]:
+    """A sort key of numbers without leading zeros: they may be names of nodes with any number of digits."""
+    return len(number), number
 
 
 def of_task(namespaces: Sequence[str], ns: str, called_node: str, task_id: str) -> list[str]:
