@@ -172,3 +172,9 @@ def test_a_database_that_does_not_exist_is_made_by_a_copy(capsys: Captured) -> N
     assert named is not None
     assert run([*shlex.split(named[1]), "--yes"]) == 0
     assert contents("new.sqlite") == contents(DEMO)
+
+
+def test_a_name_that_no_file_can_have_is_no_database(capsys: Captured) -> None:
+    """The error is that of any other name."""
+    error = said("import", "all.ckpt", "-d", "a" * 300 + ".db", "--yes", code=3, capsys=capsys)["error"]
+    assert "no such file or database name" in error["message"] and "ckpt copy" not in error["hint"]
