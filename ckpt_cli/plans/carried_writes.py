@@ -220,6 +220,7 @@ class Carrier:
         failed = [t for t in siblings if t.status is Status.FAILED and t.id not in self._tasks.handlers]
         if carried := task_names((task for task in siblings if task not in failed), lambda task: str(task.status)):
             yield f"kept: {', '.join(carried)}"
+        yield from _describe_handlers(self._tasks.handlers, siblings)
         if failed:
             yield f"{', '.join(task_names(failed))} failed and {'runs' if len(failed) == 1 else 'run'} again"
         if calls:
@@ -228,6 +229,17 @@ class Carrier:
             yield f"kept: the results of {_calls(len(calls))} ({names}){also}"
         if dropped:
             yield f"dropped: {_results(dropped)} of {_calls(dropped)}; the run makes its calls anew"
+
+
+def _describe_handlers(handlers: Mapping[str, Task], siblings: Iterable[Task]) -> Iterator[str]:
+    """A line about each error handler of these tasks: in the child it has another id, and nothing it left counts."""
+    for task in siblings:
+        if (handler := handlers.get(task.id or "")) is None:
+            continue
+        name = "its error handler" if handler.node is None else f"its error handler {handler.node}"
+        asks = ", and asks again" if handler.status in (Status.WAITING, Status.ANSWERED) else ""
+        runs = "runs" if handler.status is Status.DUE else "starts again"
+        yield f"{task_names([task])[0]} does not run: {name} {runs}{asks}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,3 +220,27 @@ def test_a_plan_says_that_a_finished_handler_runs_again(tmp_path: Path, capsys: 
     for said in (taken, answered):
         assert "runs again in place of the task that failed: __error_handler__bad\n" in said
     assert "taken along: bad (failed), beside (waiting)\n" in taken
+
+
+@pytest.mark.parametrize("handler", [asks, says("mended")])
+def test_a_handler_of_a_sibling_starts_again_beside_an_edited_task(
+    handler: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The failed node is kept and doesn't run; its handler runs in its place, also one that had asked or finished."""
+    path, ran = tmp_path / "t.sqlite", list[str]()
+
+    def mends(state: Bag) -> Any:
+        ran.append("mends")
+        return handler(state)
+
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        made = graph(saver, mends, beside=asks)
+        made.invoke({"log": []}, on("t"))
+        ran.clear()
+        assert run(["edit", "t", "--task", "beside", "--again", "-d", str(path), "--yes"]) == 0
+        said = capsys.readouterr().out
+        asked = [one.value for one in made.invoke(None, on("t")).get("__interrupt__", ())]
+    assert ran == ["mends"]
+    again = ", and asks again" if handler is asks else ""
+    assert f"bad does not run: its error handler __error_handler__bad starts again{again}\n" in said
+    assert asked == ["mend?"] * (2 if handler is asks else 1)
