@@ -101,7 +101,13 @@ def _options(routes: Mapping[Route, int]) -> list[str]:
     """The options that name each recorded route, with the number of its runs; the most frequent route first."""
     total = sum(routes.values())
     often = sorted(routes.items(), key=lambda item: -item[1])
-    return [f"{_option(route)}  (as in {times} of {total} runs)" for route, times in often]
+    return [f"{_option(route)}  ({_send_words(route)}as in {times} of {total} runs)" for route, times in often]
+
+
+def _send_words(route: Route) -> str:
+    """The number of a route's Sends, if there are several: each needs an option of its own."""
+    sends = sum(channel == TASKS for channel, _ in route)
+    return f"{sends:,} Sends, " if sends > 1 else ""
 
 
 def _option(route: Route) -> str:

@@ -1,4 +1,4 @@
-"""Two edges from one node, whose writes LangGraph stores in the order of a set: each process has its own."""
+"""Recorded routes: two edges, whose writes LangGraph stores in an order of each process's own; numbers of Sends."""
 
 import os
 import subprocess
@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
+from langgraph.types import Send
 
 from ckpt_cli.app import run
 
@@ -52,3 +53,17 @@ def test_it_is_one_route(threads: list[str], tmp_path: Path, capsys: pytest.Capt
     assert run(["update", threads[-1], *words]) == 0
     said = capsys.readouterr().out
     assert "then risk, strategy, as in" in said or "then strategy, risk, as in" in said
+
+
+def test_routes_that_differ_in_the_number_of_sends_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They have the same option, once for each Send, so the number tells them apart."""
+    path = str(tmp_path / "t.sqlite")
+    graph = StateGraph(State).add_node("split", lambda _: None).add_node("work", lambda _: None)
+    graph.add_edge(START, "split")
+    graph.add_conditional_edges("split", lambda state: [Send("work", {})] * state["n"], ["work"])
+    with SqliteSaver.from_conn_string(path) as saver:
+        for number in (1, 3, 3):
+            graph.compile(checkpointer=saver).invoke({"n": number}, {"configurable": {"thread_id": "t"}})
+    assert run(["update", "t", "step:0", "--as-node", "split", "--values", '{"n": 2}', "--dry-run", "-d", path]) == 2
+    said = capsys.readouterr().err
+    assert "--next work=JSON  (3 Sends, as in 2 of 3 runs)\n  --next work=JSON  (as in 1 of 3 runs)\n" in said
