@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ckpt_cli.copying import javascript_records as js
 from ckpt_cli.copying.one_spelling import OneSpelling
 from ckpt_cli.copying.parts import Divided, inline_values, is_mark, payload_of, raw_msgpack
 from ckpt_cli.copying.payload_changes import ChangedRecords
@@ -34,13 +35,26 @@ class Recast:
         source: how the records were written.
         target: how the other database's saver writes records.
         changes: what is done to payloads before and after.
+        javascript: whether LangGraph.js wrote the thread.
+
+    Attributes:
+        left_out: the channels that LangGraph.js' saver for the target doesn't store, of all checkpoints so far.
     """
 
     def __init__(
-        self, codec: Codec, source: RecordFormat, target: RecordFormat, changes: ChangedRecords | None = None
+        self,
+        codec: Codec,
+        source: RecordFormat,
+        target: RecordFormat,
+        changes: ChangedRecords | None = None,
+        *,
+        javascript: bool = False,
     ) -> None:
         self._codec, self._target, self._changes = codec, target, changes
-        self._versions = VersionMap(target.versions) if source.versions != target.versions else None
+        self._javascript = javascript and js.keeps_javascript(target)
+        counts_anew = source.versions != target.versions and not self._javascript
+        self._versions = VersionMap(target.versions) if counts_anew else None
+        self.left_out: set[str] = set()
         self._json = JsonWire("")
         self._spelling = OneSpelling(codec.decode)
         self._before: dict[str, Mapping[str, Raw]] = {}  # namespace to the encoded channels of the last checkpoint
@@ -73,11 +87,23 @@ class Recast:
         body: Mapping[str, Any] = divided.body
         if self._versions is not None:
             body = self._versions.body(stored.row, body)
+        if self._javascript:
+            return self._by_javascript(stored, divided, metadata)
         if divided.raw is None and self._fits(stored):
             return stored._replace(body=self._codec.encode(body, like=stored.body), metadata=metadata)
         if self._target.apart:
             return self._apart(stored, divided, body, metadata)
         return stored._replace(body=self._whole(divided, body), metadata=metadata, channels=None)
+
+    def _by_javascript(self, stored: Checkpoint, divided: Divided, metadata: Payload) -> Checkpoint:
+        body, parts = _rest(divided.body), divided.parts()
+        if not self._target.apart:
+            whole = js.whole_json(body, parts, in_words(stored.row.ref))
+            return stored._replace(body=whole, metadata=metadata, channels=None)
+        own = js.versioned(body, parts)
+        self.left_out |= parts.keys() - own.keys()
+        own = self._spelling.of(stored.row.ns, body, own)
+        return Checkpoint(stored.row, js.header_json(body), metadata, own)
 
     def write(self, stored: Write) -> Write:
         """A write in the target's format."""
@@ -86,6 +112,8 @@ class Recast:
         return self._changes.sealed_write(self._recast_write(self._changes.opened_write(stored)))
 
     def _recast_write(self, stored: Write) -> Write:
+        if self._javascript and self._target.apart:
+            js.must_have_place(stored)
         payload = stored.payload
         if payload is None or payload.tag != REDIS or self._target.body == REDIS:
             return stored
@@ -102,11 +130,14 @@ class Recast:
         return tag == wanted if wanted else tag not in (REDIS, "") and "@" not in tag
 
     def _metadata(self, stored: Checkpoint) -> Payload:
-        if stored.metadata.tag == self._target.metadata:
+        compact = self._javascript and self._target.metadata == "json" and not self._target.apart
+        if stored.metadata.tag == self._target.metadata and not (compact and stored.channels is not None):
             return stored.metadata
         if _is_encrypted(stored.metadata):
             raise NotSupported(f"the metadata of {in_words(stored.row.ref)} is encrypted", hint=_KEYS)
         value = must_have_metadata(self._codec.decode(stored.metadata), stored.row.ref)
+        if compact:
+            return js.compact_metadata(value)
         return self._codec.encode(value, like=Payload(self._target.metadata, _EMPTY[self._target.metadata]))
 
     def _whole(self, divided: Divided, body: Mapping[str, Any]) -> Payload:

@@ -5,6 +5,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from ckpt_cli.copying.javascript_records import is_javascript_thread, left_out_words
 from ckpt_cli.copying.json_numbers import rewritten_number
 from ckpt_cli.copying.payload_changes import NO_CHANGES, ChangedRecords, PayloadChanges
 from ckpt_cli.copying.recast import Recast
@@ -60,7 +61,8 @@ class ThreadCopy:
         if form.apart and not wrote.apart and _counts_in_integers(source, thread_id):
             wrote = wrote._replace(versions="int")
         changed = ChangedRecords(changes, source.codec, target.codec, form) if changes else None
-        self._recast = Recast(source.codec, wrote, form, changed)
+        javascript = is_javascript_thread(source, thread_id)
+        self._recast = Recast(source.codec, wrote, form, changed, javascript=javascript)
         as_stored = source.saver.orders_writes_as_library
         self.order = WriteOrder(wrote, form, source.codec.decode, as_stored=as_stored)
         self._decode = target.codec.decode
@@ -68,6 +70,11 @@ class ThreadCopy:
         self.checkpoints = self.writes = 0
         self._replaced: set[Name] = set()
         self._more: list[tuple[CheckpointRow, Set[str]]] = []  # checkpoints with snapshots that the target lacks
+
+    @property
+    def words(self) -> str:
+        """For the plan: what is otherwise in the target, behind a semicolon; "" for nothing."""
+        return self.order.words + left_out_words(self._recast.left_out)
 
     def replaced(self) -> list[Write]:
         """The special writes that the source has replaced since they were copied, in the format of the target's saver.

@@ -152,9 +152,7 @@ class Copies:
         if not counts:
             return None
         plan = plans.plan(thread_id, copy.checkpoints, copy.writes, len(replaced), basis, has_root=newest != "")
-        plan = plan._replace(
-            verb=self._verb, summary=plan.summary + copy.order.words + self._new_head(thread_id, newest)
-        )
+        plan = plan._replace(verb=self._verb, summary=plan.summary + copy.words + self._new_head(thread_id, newest))
         return Streamed(plan, tuple((*kind, count) for kind, count in counts.items()), size)
 
     def _weighed(self, thread_id: str, insertions: Iterable[Insertion]) -> Iterator[Insertion]:

@@ -58,7 +58,8 @@ def join(body: Payload, metadata: Payload) -> Payload:
     if body.tag.startswith("checkpoint@") and metadata == Payload(f"metadata@{tag}", body.data):
         return Payload(tag, body.data)
     what = f"{body.tag.removeprefix('checkpoint@')} with {metadata.tag.removeprefix('metadata@')}"
-    hint = "encrypted checkpoints of this saver can be read and copied, not changed"
+    sealed = "+" in body.tag or "+" in metadata.tag
+    hint = "encrypted checkpoints of this saver can be read and copied, not changed" if sealed else ""
     raise NotSupported(
         f"DynamoDB's saver keeps checkpoint and metadata in one value; {what} can't be joined", hint=hint
     )
