@@ -11,9 +11,9 @@ from ckpt_cli.history.integrity.inputs import unlike_writes
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
+from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.answers import taken_answers
-from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.history.tasks.passed_over import passed_over
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task

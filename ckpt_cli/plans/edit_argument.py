@@ -14,8 +14,9 @@ from ckpt_cli.errors import NotFound, NotSupported, PathNotFound, UsageError
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import START, TASKS, order
 from ckpt_cli.history.state.editing import Act, Edit, apply_edits
+from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks.nesting import callers
-from ckpt_cli.history.tasks.node_names import is_javascript, place
+from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.inspection import Inspection

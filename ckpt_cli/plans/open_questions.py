@@ -7,10 +7,10 @@ from typing import Any
 
 from ckpt_cli.errors import CheckpointNotFound, NotFound, UsageError
 from ckpt_cli.history.state.channels import RETURN
+from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks.answers import PLACEHOLDER, AskedQuestion, WaitingQuestions
 from ckpt_cli.history.tasks.nesting import callers
 from ckpt_cli.history.tasks.next_tasks import Packet
-from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import handled, pulled
 from ckpt_cli.history.tasks.task_names import nested, numbered, task_names

@@ -12,8 +12,8 @@ from ckpt_cli.history.reducers.reducers import ABSENT
 from ckpt_cli.history.reducers.shown_cases import size_of
 from ckpt_cli.history.state import delta_counters
 from ckpt_cli.history.state.channels import order
+from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.state.paths import spell
-from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.delta_snapshots import FORK_FIRST, FORK_OR_REDUCER, as_snapshot, bumped_seen

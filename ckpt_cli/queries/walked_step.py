@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, is_control
+from ckpt_cli.history.state.javascript import stored_defaults
 from ckpt_cli.history.tasks.left_out_sends import possibly_left_out
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.node_writes import count_sends
@@ -76,6 +77,8 @@ class WalkedStep(NamedTuple):
     @property
     def began(self) -> Mapping[str, Any]:
         """The user's channels when the step began, as far as they can be read."""
+        if self.state is not None and self.state.parent_id is None and (defaults := stored_defaults(self.state)):
+            return defaults
         return {**(self.before or {}), **self.early_before} if self.early_before else self.before or {}
 
     @property
@@ -85,8 +88,10 @@ class WalkedStep(NamedTuple):
 
     @property
     def kept(self) -> frozenset[str]:
-        """The channels that have the same version as in the parent."""
-        return frozenset(self.state.versions.keys() - self.moved) if self.state is not None else frozenset()
+        """The channels that have the same version as in the parent, or that LangGraph.js stored without one."""
+        if self.state is None:
+            return frozenset()
+        return frozenset(self.state.versions.keys() - self.moved).union(stored_defaults(self.state))
 
     @property
     def came_early(self) -> list[str]:

@@ -63,7 +63,8 @@ class Change(StrEnum):
     CAME_BACK = "came back"
     """It has a value, under the same version as when it had none: a graph that has the channel again stores it again.
 
-    After a deployment was taken back, langgraph 1.2.22 restores the value that the channel had before.
+    After a deployment was taken back, langgraph 1.2.22 restores the value that the channel had before. LangGraph.js
+    also stores the default of a channel that a deployment has added, without a version.
     """
 
 

@@ -199,8 +199,8 @@ _UNWRITTEN = {
     ),
     Change.CAME_BACK: (
         Verdict.UNKNOWN,
-        "a value is stored, and there was none under the same version; a graph that has this channel again leaves such "
-        "a record, and so does an edit",
+        "a value is stored without a new version, and there was none; a graph that has this channel again, or newly in "
+        "LangGraph.js, leaves such a record, and so does an edit",
     ),
     Change.LEFT_OUT: (
         Verdict.UNKNOWN,

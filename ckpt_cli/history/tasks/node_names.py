@@ -13,6 +13,7 @@ from uuid import UUID
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import END, INTERRUPT, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks.answers import Below
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.marked_nodes import marked_nodes
@@ -281,18 +282,3 @@ def place(state: State) -> Place | None:
         return None
     step = state.step if state.step is not None else -1
     return Place(state.ref.checkpoint_id, state.ref.ns, step + 1, state.v, is_javascript(state))
-
-
-def is_javascript(state: State) -> bool:
-    """Whether LangGraph.js wrote a checkpoint: the versions are plain numbers, and there is a list of plain Sends.
-
-    In Postgres this list is a blob and may be missing. Then only the timestamp shows the writer: Python never ends a
-    timestamp with Z.
-    """
-    if not all(isinstance(version, int) for version in state.versions.values()):
-        return False
-    if state.v < 4:
-        return any(channel.startswith(f"{START}:") for channel in state.versions)
-    packets = items(state.values.get(TASKS))
-    listed = packets is not None and all(isinstance(packet, dict | list) for packet in packets)
-    return listed or state.ts.endswith("Z")
