@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks.steps import begins_with_update
 from ckpt_cli.history.tasks.value_credit import Credit, Writer
 from ckpt_cli.history.tasks.write_makers import is_command, is_update
+from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings
 from ckpt_cli.queries.line_moments import Moment
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.values.state import State, TaskWrite
@@ -25,7 +27,7 @@ def gap_before(reads: StepReads, checkpoint_id: str, moment: Moment, *, begins_l
 def begins_late(reads: StepReads, checkpoint_id: str, channel: str) -> bool:
     """Whether more than one step may have made a channel of a thread's first checkpoint, as those before it are gone.
 
-    A channel without a version was never written: releases before 0.3 store its default value too.
+    A channel without a version was never written; see `default_of`.
     """
     note = reads.attribution.note(checkpoint_id)
     if reads.lineage.parent(checkpoint_id) is not None or note.step is None or note.step < 0:
@@ -35,6 +37,32 @@ def begins_late(reads: StepReads, checkpoint_id: str, channel: str) -> bool:
     states = (state for _, state, _ in reads.reader.readable([reads.ref(checkpoint_id)]))
     own = [state for state in states if isinstance(state, State)]
     return not any(channel in state.versions and begins_with_update(state) for state in own)
+
+
+def default_of(reads: StepReads, checkpoint_id: str, channel: str) -> Credit | None:
+    """The credit of a channel that has a value and no version: nothing was written to it, so it is the default.
+
+    Python's releases before 0.3 and LangGraph.js store defaults. None of other releases, where this is no default. That
+    of a later checkpoint isn't proved: an edit may leave it, too.
+    """
+    own = next((state for _, state, _ in reads.reader.readable([reads.ref(checkpoint_id)])), None)
+    if not isinstance(own, State) or channel not in own.values or not (own.v < 2 or is_javascript(own)):
+        return None
+    is_first = reads.lineage.parent(checkpoint_id) is None
+    return Credit("default") if is_first else Credit(why=_NEW_DEFAULT)
+
+
+_NEW_DEFAULT = "the channel has no version here, so no write made it; the default of a channel that is new is stored so"
+
+
+def edited_from(reads: StepReads, checkpoint_id: str) -> State | None:
+    """The sibling that an update was made from and beside; None for others."""
+    is_update = reads.attribution.note(checkpoint_id).source == "update"
+    if not is_update or not older_siblings(reads.lineage, checkpoint_id):
+        return None
+    states = (state for _, state, _ in reads.reader.readable([reads.ref(checkpoint_id)]))
+    own = next((state for state in states if isinstance(state, State)), None)
+    return None if own is None else edited_sibling(reads.reader, reads.lineage, own)
 
 
 def writer_of(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:

@@ -14,14 +14,22 @@ from ckpt_cli.history.tasks.early_credit import is_element, is_key, mark_surplus
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import is_called
-from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_default
 from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
-from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings, original_of
+from ckpt_cli.queries.edited_siblings import original_of
 from ckpt_cli.queries.line_moments import Moment
-from ckpt_cli.queries.origin_signs import begins_late, candidates_of, gap_before, with_input, writer_of
+from ckpt_cli.queries.origin_signs import (
+    begins_late,
+    candidates_of,
+    default_of,
+    edited_from,
+    gap_before,
+    with_input,
+    writer_of,
+)
 from ckpt_cli.queries.proved_steps import ProvedSteps
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
@@ -110,7 +118,7 @@ class Origins:
         """The credit of each change, and the checkpoint from which a copy has the channel."""
         checkpoint_id = self._refs[number].checkpoint_id
         if reads.attribution.note(checkpoint_id).source != "fork":
-            edited = self._edited(reads, checkpoint_id)
+            edited = edited_from(reads, checkpoint_id)
             made = [self._credit(reads, checkpoint_id, number, edited, explains) for explains in changes]
             own = [write.value for write in self._own(reads, checkpoint_id) if write.read]
             return [(one, None) for one in (mark_surplus(made, changes, own) if own else made)]
@@ -181,6 +189,8 @@ class Origins:
     ) -> Credit:
         attribution, moment = reads.attribution, self._moments[number]
         source, ran = attribution.note(checkpoint_id).source, moment.ran or ()
+        if moment.version is None and (default := default_of(reads, checkpoint_id, self._channel)) is not None:
+            return default
         is_late = begins_late(reads, checkpoint_id, self._channel)
         if why := gap_before(reads, checkpoint_id, moment, begins_late=is_late and source != "loop"):
             known = self._writers_of(checkpoint_id).all if moment.unknown_before else ()
@@ -204,7 +214,8 @@ class Origins:
         if not self._is_delta(checkpoint_id) and (unstored := reads.step_nodes.unstored_results.of(checkpoint_id, ran)):
             return credit_beside(writers, explains, unstored)
         if writers.all:
-            return credit(writers, explains, partial(self._proved.made, reads.reader, number))
+            made = credit(writers, explains, partial(self._proved.made, reads.reader, number))
+            return or_default(made) if number > 0 and self._moments[number - 1].version is None else made
         if attribution.takes_input(checkpoint_id):
             return Credit("input")
         if given := self._by_command(reads, checkpoint_id):
@@ -215,15 +226,6 @@ class Origins:
             return candidates_of(ran, "no stored write of this step went to the channel", is_unwritten=True)
         may_be_command = source == "loop" and attribution.note(checkpoint_id).outputs is None
         return candidates_of(with_input(ran) if may_be_command else ran, "the writes of this step aren't stored")
-
-    def _edited(self, reads: StepReads, checkpoint_id: str) -> State | None:
-        """The sibling that an update was made from and beside; None for others."""
-        is_update = reads.attribution.note(checkpoint_id).source == "update"
-        if not is_update or not older_siblings(reads.lineage, checkpoint_id):
-            return None
-        states = (state for _, state, _ in reads.reader.readable([reads.ref(checkpoint_id)]))
-        own = next((state for state in states if isinstance(state, State)), None)
-        return None if own is None else edited_sibling(reads.reader, reads.lineage, own)
 
     def _has_part(self, edited: State, moment: Moment, explains: Explains) -> bool:
         """Whether the sibling has the part already, which then isn't the update's."""

@@ -15,8 +15,8 @@ class Origin(NamedTuple):
         step: null if it isn't recorded.
         time: ISO 8601, UTC; null if the id contains no time.
         source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
-        by: who did it: ``node``, ``input``, ``update``, ``fork``; ``channel`` if it emptied itself, as a topic does; ""
-            if what is stored doesn't prove it.
+        by: who did it: ``node``, ``input``, ``update``, ``fork``; ``channel`` if it emptied itself, as a topic does;
+            ``default`` if nothing was written to the channel yet; "" if what is stored doesn't prove it.
         node: the node; for an update its ``as_node``; null if it isn't known.
         task: the task's id; null if it isn't known, and where no task did it.
         candidates: if `by` is "", the nodes of which one may have done it.

@@ -88,3 +88,19 @@ def test_pythons_state_has_no_value_without_a_version(tmp_path: Path, capsys: py
     path = database(tmp_path / "py.sqlite", ({**body, "ts": "2026-11-30T12:47:56.890+00:00"}, metadata, writes))
     assert run(["verify", "t", "-d", str(path)]) == 1
     assert "differs\tchanged-without-version\tbudget" in capsys.readouterr().out
+
+
+def test_blame_names_a_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A value without a version in a first checkpoint is the channel's default; the input gave another channel."""
+    path = budget(tmp_path / "js.sqlite", 50, -5, 45)
+    assert run(["blame", "t", "budget", "--history", "-d", str(path)]) == 0
+    first, then = capsys.readouterr().out.splitlines()
+    assert (first.split("\t")[3], then.split("\t")[3:5]) == ("default", ["node", "a"])
+
+
+def test_blame_knows_no_default_of_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Releases of Python since 0.3 store no default, so such a value in a later one isn't called so."""
+    body, metadata, writes = checkpoint(FIRST, -1, {"budget": 50}, {"__start__": 1}, {})
+    path = database(tmp_path / "py.sqlite", ({**body, "ts": "2026-11-30T12:47:56.890+00:00"}, metadata, writes))
+    assert run(["blame", "t", "budget", "-d", str(path)]) == 0
+    assert "default" not in capsys.readouterr().out

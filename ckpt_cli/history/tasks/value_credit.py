@@ -43,7 +43,7 @@ class Credit(NamedTuple):
     """Who gave a part its value.
 
     Attributes:
-        by: ``node``, ``input``, ``update``, ``fork`` or ``channel``; "" if this isn't known.
+        by: ``node``, ``input``, ``update``, ``fork``, ``channel`` or ``default``; "" if this isn't known.
         candidates: the nodes of which one did it, if it isn't known which.
         why: why it isn't known; "" if it is.
         is_unwritten: whether the step's writes are known, and none explains it, or they have fewer of its like.
@@ -126,6 +126,11 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
     if left.are_one:
         return Credit(first.by, first.node, first.task or None if len(left.all) == 1 else None)
     return Credit(candidates=left.names, why=_SEVERAL)
+
+
+def or_default(made: Credit) -> Credit:
+    """The credit of a channel's first write: a default that isn't stored may be in what the reducer made of it."""
+    return made._replace(why=made.why.replace(_MADE_OTHERWISE, f"a default that isn't stored, {_MADE_OTHERWISE}"))
 
 
 def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str]) -> Credit:

@@ -143,13 +143,15 @@ class _Table:
 
 
 def who(origin: Origin) -> Line:
-    """Who changed the value: a node, or words for an input, an update, a fork or the channel; else the candidates."""
+    """Who changed the value: a node, or words for what else did it; else the candidates."""
     if origin.by == "node":
         return [("node", origin.node or "unknown node")]
     if origin.by == "input":
         return [("human", "input")]
     if origin.by == "channel":
         return [("muted", "emptied itself")]
+    if origin.by == "default":
+        return [("muted", "default")]
     if origin.by:
         joined = " as " if origin.by == "update" else " of "
         return [("changed", origin.by), *([("muted", joined), ("node", origin.node)] if origin.node else [])]
