@@ -15,6 +15,7 @@ from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.revisions import is_only_a_revision, split_thread
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.tasks.javascript_errors import mark_no_failures
 from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.row_reading import RowReader, Tags, bound
@@ -177,6 +178,8 @@ class Reader(RowReader):
         by_checkpoint: dict[str, list[TaskWrite]] = {}
         for row in self.saver.writes(thread_id, ns, checkpoint_ids, values=values):
             by_checkpoint.setdefault(row.checkpoint_id, []).append(TaskWrite(row, self.codec.decode))
+        for writes in by_checkpoint.values():
+            mark_no_failures(writes)
         return by_checkpoint
 
 

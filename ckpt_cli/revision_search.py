@@ -114,9 +114,12 @@ class LineSearch:
     def failed(self) -> str | None:
         """The newest checkpoint from which a task failed; None if none did."""
         for checkpoint_id, writes in self._written():
-            if any(write.channel == ERROR for write in writes):
+            if _with_errors(writes) and _with_errors(self._writes(checkpoint_id)):  # some errors are no failures
                 return checkpoint_id
         return None
+
+    def _writes(self, checkpoint_id: str) -> list[TaskWrite]:
+        return self._reader.writes_by_checkpoint(self._thread_id, self._ns, [checkpoint_id]).get(checkpoint_id, [])
 
     def _written(self) -> Iterator[tuple[str, list[TaskWrite]]]:
         """The checkpoints with writes, newest first; values of the writes aren't read."""
@@ -128,7 +131,7 @@ class LineSearch:
     def _names(self, checkpoint_id: str, tasks: Collection[str]) -> set[str | None]:
         """The nodes of tasks whose paths aren't stored, or whose paths don't name them."""
         [state] = self._reader.states(self._refs([checkpoint_id]))
-        writes = self._reader.writes_by_checkpoint(self._thread_id, self._ns, [checkpoint_id])[checkpoint_id]
+        writes = self._writes(checkpoint_id)
         wiring = Wiring(state, lambda: self._reader.states(self._refs(self._line)))
         wiring.learn_until(lambda: False)  # learn from all checkpoints of the line
         names = Names(state, writes, wiring)
@@ -151,3 +154,7 @@ def _is_in(search: Search, state: State) -> bool:
 
 def _has(search: Search, value: object) -> bool:
     return next(iter(search.find(value)), None) is not None
+
+
+def _with_errors(writes: Iterable[TaskWrite]) -> bool:
+    return any(write.channel == ERROR for write in writes)

@@ -14,6 +14,7 @@ from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.answers import taken_answers
+from ckpt_cli.history.tasks.javascript_errors import was_aborted
 from ckpt_cli.history.tasks.passed_over import passed_over
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
@@ -280,6 +281,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         namespaces=namespaces,
         answers=task.answers,
         send=send_view(task.packet),
+        aborted=was_aborted(task.writes),
     )
 
 

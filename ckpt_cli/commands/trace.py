@@ -234,7 +234,7 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
         yield f"{traced.tally.unread:,} writes can't be decoded: tokens in them aren't counted"
     if traced.left:
         why = "they left by Command(graph=Command.PARENT), or the call ended before they ran"
-        yield f"left no trace: {_each(traced.left)}; {why}"
+        yield f"left no result: {_each(traced.left)}; {why}"
     if apart:
         yield "each version of a channel is stored once here: `ckpt stats THREAD` has their bytes"
     yield "nodes of one superstep share its time: writes bear none; what a run retries by itself leaves no trace"

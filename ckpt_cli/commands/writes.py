@@ -149,11 +149,13 @@ def _task(
 
 
 def _status(task_writes: list[TaskWrite], known: Status | None) -> Status:
-    """The status of a task or a call.
+    """The status of a task or a call; one that left to the graph above has stored an error, in LangGraph.js.
 
     If it asked, `known`, its own status in the snapshot or that of its caller, says whether the question is still open.
     """
     status = status_of(task_writes)
+    if status is Status.DUE and known is Status.LEFT:
+        return known
     if status is not Status.WAITING or known not in (Status.ANSWERED, Status.FAILED):
         return status
     has_failed = any(write.channel == channels.ERROR for write in task_writes)
@@ -172,12 +174,12 @@ def _kind_of_writer(task_id: str, task_writes: list[TaskWrite], start: Place | N
 
 def _written(write: TaskWrite, node: str | None) -> Written:
     is_edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after its start node
-    kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not is_edge else "trigger")
+    kind = _KINDS.get(write.row.channel) or ("value" if is_output(write) and not is_edge else "trigger")
     sent = langgraph_values.js_send(write.value) if kind == "send" else None
     interrupts = [with_id(one) for one in langgraph_values.interrupts(write.value)] if kind == "interrupt" else []
     payload = write.row.payload
     return Written(
-        channel=write.channel,
+        channel=write.row.channel,
         idx=write.row.idx,
         kind=kind,
         value=sent.arg if sent else write.value,

@@ -91,11 +91,11 @@ TASK_STATUS = _by_word(
     Look("good", DUE, "answered"),
     Look("bad", FAILED, "failed"),
     Look("muted", DUE, "due"),
-) | {"left": Look("muted", DUE, "left nothing")}
+) | {"left": Look("muted", DUE, "no result")}
 
 ASKED = Look("muted", DUE, "asked")
 """A task that waited for an answer at a checkpoint that the thread has left."""
-LEFT_NOTHING = Look("muted", DUE, "left nothing")
+LEFT_NOTHING = Look("muted", DUE, "no result")
 """A task without any record at a checkpoint that the thread has left; whether it ran isn't known."""
 VERDICTS = {
     "agrees": Look("good", FINISHED, "as recorded"),

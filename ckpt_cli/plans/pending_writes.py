@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state import delta_counters
-from ckpt_cli.history.state.channels import CONTROL_WRITES, END, ERROR, ERROR_SOURCE, INTERRUPT, target
+from ckpt_cli.history.state.channels import CONTROL_WRITES, END, ERROR, ERROR_SOURCE, INTERRUPT, PARENT_COMMAND, target
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.plans.command_lines import command_at
@@ -115,7 +115,7 @@ def follows_old_update(reader: Reader, at: StepStart, finished: Finished | None)
 
 
 def _has_results(task: Task) -> bool:
-    return any(write.channel not in (ERROR, INTERRUPT) for write in task.writes)
+    return any(write.channel not in (ERROR, INTERRUPT, PARENT_COMMAND) for write in task.writes)
 
 
 def _is_recent(reader: Reader, at: StepStart) -> bool:

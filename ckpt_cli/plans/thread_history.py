@@ -12,6 +12,7 @@ from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state import delta_counters
 from ckpt_cli.history.state.channels import (
+    ABORTED,
     CONTROL_WRITES,
     END,
     ERROR,
@@ -171,9 +172,11 @@ class ThreadHistory:
         A task that asked or failed and has other writes finished when it ran again; or its conditional edge raised,
         and its route lacks where that would have led. If no checkpoint followed, `is_tip`, an empty route isn't
         counted, else it is a doubtful one: a run that goes on from there takes no edge.
-        What ``durability="exit"`` stores of a task has neither its edges nor all its channels.
+        What ``durability="exit"`` stores of a task has neither its edges nor all its channels; an aborted task of
+        LangGraph.js may lack its edges.
         """
         failed = {write.task_id for _, write in writes if write.channel == ERROR}
+        aborted = {write.task_id for _, write in writes if write.channel == ABORTED}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]], set[str]]] = {}
         for node, write in writes:
             if write.channel not in _NOT_APPLIED and not is_command(write) and not is_of_run(write):
@@ -187,7 +190,7 @@ class ThreadHistory:
                     channels.add(write.channel)
         for task_id, (node, route, channels) in by_task.items():
             if node is not None:
-                if route or task_id not in failed or not is_tip:
+                if task_id not in aborted and (route or task_id not in failed or not is_tip):
                     self.doubtful[node] += task_id in failed
                     count_route(self.routes.setdefault(node, Counter()), tuple(route))
                 self.outputs.setdefault(node, set()).add(frozenset(channels))

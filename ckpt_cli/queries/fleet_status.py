@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, TASKS
+from ckpt_cli.history.tasks.javascript_errors import mark_no_failures
 from ckpt_cli.history.tasks.snapshot import Status, status_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Ref, Thread, Write
@@ -105,6 +106,7 @@ class FleetStatus:
         for row in writes:
             tasks.setdefault(row.task_id, []).append(TaskWrite(row, self._reader.codec.decode))
         for own in tasks.values():
+            mark_no_failures(own)
             place, status = Place(pulled(own[0].row.task_path)), status_of(own)
             if status is Status.WAITING:
                 asked = [i for write in own if write.channel == INTERRUPT for i in interrupts(write.value)]

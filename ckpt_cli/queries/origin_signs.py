@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.state.channels import START, unwrapped
 from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks.steps import begins_with_update
 from ckpt_cli.history.tasks.value_credit import Credit, Writer
 from ckpt_cli.history.tasks.write_makers import is_command, is_update
+from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.queries.edited_siblings import edited_sibling, older_siblings
 from ckpt_cli.queries.line_moments import Moment
 from ckpt_cli.queries.step_reads import StepReads
@@ -63,6 +64,12 @@ def edited_from(reads: StepReads, checkpoint_id: str) -> State | None:
     states = (state for _, state, _ in reads.reader.readable([reads.ref(checkpoint_id)]))
     own = next((state for state in states if isinstance(state, State)), None)
     return None if own is None else edited_sibling(reads.reader, reads.lineage, own)
+
+
+def has_part(edited: State, channel: str, moment: Moment, explains: Explains) -> bool:
+    """Whether the checkpoint that an update was made beside has the part already, which then isn't the update's."""
+    is_kept = moment.version is not None and edited.versions.get(channel) == moment.version
+    return is_kept or (channel in edited.values and explains([unwrapped(edited.values[channel])]))
 
 
 def writer_of(reads: StepReads, writes: Sequence[TaskWrite], *, is_input: bool) -> Writer:

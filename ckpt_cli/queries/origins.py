@@ -9,7 +9,7 @@ from functools import partial
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.names import NamedReducers
-from ckpt_cli.history.state.channels import START, unwrapped
+from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.early_credit import is_element, is_key, mark_surplus, or_later
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
@@ -27,6 +27,7 @@ from ckpt_cli.queries.origin_signs import (
     default_of,
     edited_from,
     gap_before,
+    has_part,
     with_input,
     writer_of,
 )
@@ -201,7 +202,7 @@ class Origins:
         if self._is_versionless(number):
             return candidates_of(ran, "the channel has no new version here, so no write made it", is_unwritten=True)
         if source == "update":
-            if edited is not None and self._has_part(edited, moment, explains):
+            if edited is not None and has_part(edited, self._channel, moment, explains):
                 short = reads.reader.short(reads.thread_id)(edited.ref.checkpoint_id)
                 return Credit(why=f"the update was made beside {short}, and has this from there")
             nodes = list(reads.step_nodes.nodes(checkpoint_id))
@@ -226,12 +227,6 @@ class Origins:
             return candidates_of(ran, "no stored write of this step went to the channel", is_unwritten=True)
         may_be_command = source == "loop" and attribution.note(checkpoint_id).outputs is None
         return candidates_of(with_input(ran) if may_be_command else ran, "the writes of this step aren't stored")
-
-    def _has_part(self, edited: State, moment: Moment, explains: Explains) -> bool:
-        """Whether the sibling has the part already, which then isn't the update's."""
-        channel = self._channel
-        is_kept = moment.version is not None and edited.versions.get(channel) == moment.version
-        return is_kept or (channel in edited.values and explains([unwrapped(edited.values[channel])]))
 
     def _of_several_steps(self, reads: StepReads, checkpoint_id: str, ran: Sequence[str], explains: Explains) -> Credit:
         """The one task whose write has the part. The writes of a run's inner steps are stored for delta channels only.

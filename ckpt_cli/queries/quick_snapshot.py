@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from ckpt_cli.history.state.channels import (
+    ABORTED,
     BRANCH_TO,
     BUMPS,
     CONTROL_WRITES,
@@ -30,7 +31,7 @@ from ckpt_cli.values.state import TaskWrite
 _SHAPES = 1000  # shapes of heads whose judgement is kept
 _TEXT = frozenset({str})
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-_MARKS = frozenset({INTERRUPT, ERROR})
+_MARKS = frozenset({INTERRUPT, ERROR, ABORTED})
 
 
 class DueNodes:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
+from ckpt_cli.history.tasks.javascript_errors import mark_no_failures
 from ckpt_cli.layouts import Decode, read_metadata
 from ckpt_cli.model import Payload, Ref, Thread
 from ckpt_cli.queries.page_titles import TitlesOfPage
@@ -141,6 +142,8 @@ class QuickThreads:
         writes: dict[Ref, list[TaskWrite]] = {}
         for write in chain(stored, *(read.writes for read in reads if read.writes is not None)):
             writes.setdefault(write.ref, []).append(TaskWrite(write, self._reader.codec.decode))
+        for own in writes.values():
+            mark_no_failures(own)
         for head in heads:
             head.snapshot = quick_snapshot(head.due, writes.get(head.read.head, ()))
 

@@ -121,7 +121,7 @@ class ThreadTrace:
         tasks = [
             _task(run.node, run.kind, self.tally.add_run(path, run, depth, states), run.is_kept) for run in runs
         ] + rest
-        if made is None and not tasks:
+        if made is None and not rest and all(run.has_left for run in runs):
             return
         spent = step_times.spent(walk, checkpoint_id, made, runs, resumed)
         seconds = step_times.seconds(checkpoint_id, made)

@@ -74,7 +74,8 @@ class TaskWrite:
 
     Attributes:
         row: the write as stored.
-        channel: the channel written to, or a special one (``__interrupt__``, ``__error__``, …).
+        channel: the channel written to, or a special one (``__interrupt__``, ``__error__``, …). An error that is no
+            failure has another name than in `row`; see `history.tasks.javascript_errors`.
         task_id: the id of the task that wrote this.
     """
 

@@ -18,8 +18,8 @@ class NodeView:
         unrecorded: steps in which it ran, as ``versions_seen`` or metadata shows, and left no writes.
         ran: whether a run of it is recorded, or of what it called; a node that has none is one that others led to.
         subgraph: the path of the subgraph that it called; null if it called none.
-        left: tasks that left no trace in a subgraph whose call has finished: they left by ``Command(graph=PARENT)``, or
-            the call ended before they ran.
+        left: tasks that left no result in a subgraph whose call has finished: they left by ``Command(graph=PARENT)``,
+            or the call ended before they ran.
     """
 
     name: str

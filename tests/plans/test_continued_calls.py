@@ -161,7 +161,7 @@ def test_a_subgraph_that_was_left(database: tuple[str, Any], ckpt: Ckpt, kind: s
     for words in (("show", "t", "--ns", ns), ("replay", "t", "--ns", ns), ("tree", "t", "--full")):
         text = ckpt(*words, text=True)
         assert all(word not in text for word in ("○ due", "running", "would run", "resumed"))
-    assert "i3  left nothing here; the graph above has gone on" in ckpt("tree", "t", "--full", text=True)
+    assert "i3  no result here; the graph above has gone on" in ckpt("tree", "t", "--full", text=True)
 
 
 def test_a_subgraph_that_waits_is_not_said_to_be_left(database: tuple[str, Any], ckpt: Ckpt) -> None:

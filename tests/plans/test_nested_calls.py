@@ -131,7 +131,7 @@ def test_a_node_that_left_it(bench: Bench) -> None:
     with_memory(bench, "leaves").invoke({"log": ["in"]}, on("t"))
     shown = bench.ckpt("show", "t", "--ns", "sub|inner")
     assert (shown["next"], [(task["node"], task["status"]) for task in shown["tasks"]]) == ([], [("i3", "left")])
-    assert "i3  left nothing here; the graph above has gone on" in bench.ckpt("tree", "t", "--full", text=True)
+    assert "i3  no result here; the graph above has gone on" in bench.ckpt("tree", "t", "--full", text=True)
     graphs = {graph["path"]: graph["nodes"] for graph in bench.ckpt("graph", "t")["graphs"]}
     assert [node["left"] for node in graphs["sub|inner"] if node["name"] == "i3"] == [1]
 

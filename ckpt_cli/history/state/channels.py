@@ -27,7 +27,11 @@ SCHEDULED = "__scheduled__"
 NO_WRITES = "__no_writes__"
 RETURN = "__return__"
 
-CONTROL_WRITES = frozenset({ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED})
+ABORTED = "__error__ of an aborted task"
+PARENT_COMMAND = "__error__ of a task that left"
+"""Names for errors of LangGraph.js that are no failures, where writes are decoded; see `tasks.javascript_errors`."""
+
+CONTROL_WRITES = frozenset({ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED, ABORTED, PARENT_COMMAND})
 """Writes that record what happened to a task, not its output (1.2 ``pregel/_task_status.py: CONTROL_WRITES``)."""
 
 BUMPS = "__snapshot_bumps__"

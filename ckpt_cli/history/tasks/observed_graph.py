@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ckpt_cli.history.state.channels import END, NOT_NODES, START, target_in, without_bumps
+from ckpt_cli.history.tasks.javascript_errors import was_aborted
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.observed_edges import Edge, EdgeKind, Proof, ways_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
@@ -94,7 +95,7 @@ class ObservedGraph:
             wiring: who listens to the channels of old edges.
             old: whether edges may have the channel names of checkpoint formats before 3.
             is_tip: whether no checkpoint followed. Then a task with a result and an error may be one whose conditional
-                edge raised, which took no way.
+                edge raised, which took no way. Neither does an aborted one show its ways.
         """
         if run.is_kept:
             return list(ways_of(run, wiring, old=old)) if run.finished else []
@@ -115,7 +116,7 @@ class ObservedGraph:
         self.state_graph = self.state_graph or bool(ways)
         if ways or run.kind is not RunKind.TASK or run.node is None:
             return ways
-        if is_tip and run.has_failed:
+        if (is_tip and run.has_failed) or was_aborted(run.writes):
             return []
         if old and any(write.channel == run.node for write in run.writes):
             self.unplaced += 1

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from ckpt_cli.history.state.channels import ERROR, INTERRUPT
+from ckpt_cli.history.state.channels import ERROR, INTERRUPT, PARENT_COMMAND
 from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.snapshot import Status, status_of
 from ckpt_cli.history.tasks.step_nodes import StepNodes
@@ -56,6 +56,11 @@ class TaskRun(NamedTuple):
     def is_kept(self) -> bool:
         """Whether it didn't run: all that it left is kept from an earlier checkpoint."""
         return len(self.kept) == len(self.writes)
+
+    @property
+    def has_left(self) -> bool:
+        """Whether LangGraph.js stored only that it left to the graph above; Python stores nothing of such a task."""
+        return all(write.channel == PARENT_COMMAND for write in self.writes)
 
     @property
     def ran_again(self) -> bool:

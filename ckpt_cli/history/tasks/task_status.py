@@ -27,7 +27,7 @@ class Status(StrEnum):
     DUE = "due"
     """A task that has left nothing: its run was stopped or killed, or goes on; the data look alike."""
     LEFT = "left"
-    """A task of a subgraph that left nothing, although the call of the subgraph has finished: no run continues it.
+    """A task of a subgraph without a result, although the call of the subgraph has finished: no run continues it.
 
     It ran and left to the graph above by ``Command(graph=PARENT)``, or the call ended before it ran.
     """

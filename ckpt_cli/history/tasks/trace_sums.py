@@ -97,8 +97,8 @@ class TraceTally:
             payload = write.row.payload
             size = write.row.size if payload is None else len(payload.data)
             own.writes, own.bytes = own.writes + 1, own.bytes + size
-            own.channels[write.channel] = own.channels.get(write.channel, 0) + size
-            channel = self.channels.setdefault(write.channel, ChannelTally())
+            own.channels[write.row.channel] = own.channels.get(write.row.channel, 0) + size
+            channel = self.channels.setdefault(write.row.channel, ChannelTally())
             channel.writes, channel.bytes = channel.writes + 1, channel.bytes + size
             channel.nodes[node] = channel.nodes.get(node, 0) + size
         return own

@@ -147,7 +147,7 @@ def _node(node: NodeView) -> Line:
     if runs and node.name != START:
         finished = " finished" if node.runs and (node.failed or node.asked) else ""
         facts.append([("muted", f"{count(runs, 'run')}{finished}{sent}")])
-    facts += [[("muted", f"left no trace {node.left:,}{TIMES}")]] if node.left else []
+    facts += [[("muted", f"left no result {node.left:,}{TIMES}")]] if node.left else []
     facts += [] if node.ran or node.left else [[("muted", "no run stored")]]
     facts += [[("waiting", f"asked {node.asked:,}{TIMES}")]] if node.asked else []
     facts += [[("bad", f"failed {node.failed:,}{TIMES}")]] if node.failed else []

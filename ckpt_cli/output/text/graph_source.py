@@ -51,7 +51,7 @@ class _Boxes:
 
 def _facts(node: NodeView) -> list[str]:
     facts = [f"asked {node.asked:,}{TIMES}"] if node.asked else []
-    facts += [f"left no trace {node.left:,}{TIMES}"] if node.left else []
+    facts += [f"left no result {node.left:,}{TIMES}"] if node.left else []
     return [*facts, *([f"failed {node.failed:,}{TIMES}"] if node.failed else [])]
 
 

@@ -25,9 +25,9 @@ FAILED_BEFORE = "failed before, or in its conditional edge"
 """Of a task with a result and an error: it ran again and finished, or an edge raised after its node had returned."""
 FAILED_TOO = "failed too, before or after it asked"
 """Of a task that waits and ended with an error: nothing stored shows which came first."""
-_NOT_CONTINUED = "left nothing here; the thread's next run doesn't continue this call"
+_NOT_CONTINUED = "no result here; the thread's next run doesn't continue this call"
 _HALTED = ("waiting", "answered", "failed")
-_COUNTED = {"finished": "finished", "left": "left nothing here; the graph above has gone on"}
+_COUNTED = {"finished": "finished", "left": "no result here; the graph above has gone on"}
 
 
 def joined_inputs(steps: Iterable[StepView]) -> dict[str, StepView]:

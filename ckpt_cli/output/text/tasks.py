@@ -35,6 +35,8 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
         where = f" (in {nested(task.inside[0], task.inside[1:])})" if task.inside and task.status == "waiting" else ""
         when = FAILED_BEFORE if task.status == "finished" else f"{FAILED_TOO}{where}"
         line.append(("muted", f"  {when}:"))
+    if task.aborted:
+        line.append(("muted", "  aborted before, or after its node had returned (its edges may then be missing)"))
     is_stored = task.status not in ("due", "left")  # other ids are computed, without triggers that never fired
     shown_id: Line = [("muted", f"  {task.id}")] if is_stored and task.error is None and task.id is not None else []
     fits = page.width is None or line_len([*line, *shown_id]) <= page.width
