@@ -222,9 +222,7 @@ def _payload(value: Any, old: Payload | None, like: Checkpoint, decode: Decode, 
         return old if same(decode(old), value) else encode(value, like=old)
     tags = {payload.tag: payload for payload in (like.channels or {}).values()}
     encrypted = next((payload for tag, payload in tags.items() if "+" in tag), None)
-    plain = Payload("json", b"null") if "json" in tags and "msgpack" not in tags else Payload("msgpack", b"\xc0")
-    if value is None and encrypted is None:
-        return NULL if plain.tag == "msgpack" else plain
+    plain = Payload("json", b"null") if "json" in tags and "msgpack" not in tags else NULL
     return encode(value, like=encrypted or plain)
 
 

@@ -1,4 +1,4 @@
-"""Recognizes threads of LangGraph.js, and writes their records as its savers for SQLite and Postgres do.
+"""Recognizes threads of LangGraph.js, and writes their records as its own savers do.
 
 Its serializer knows JSON and bytes alone (LangGraph.js checkpoint 1.1, ``serde/jsonplus.ts: loadsTyped``). Its savers
 count versions in integers everywhere (``base.ts: getNextVersion`` fails on a text), and the one for Postgres reads no
@@ -10,6 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, RESUME, SCHEDULED
+from ckpt_cli.history.state.era import is_javascript_body
 from ckpt_cli.layouts import named
 from ckpt_cli.model import NULL_TASK, Payload, Write, in_words, name_of
 from ckpt_cli.reading import Reader
@@ -32,8 +33,7 @@ def is_javascript_thread(source: Reader, thread_id: str) -> bool:
     if head is None or head.body.tag != "json" or any(one.tag not in _TAGS for one in (head.channels or {}).values()):
         return False
     body = named(source.codec.decode(head.body))
-    versions = named(body.get("channel_versions")).values()
-    return str(body.get("ts")).endswith("Z") and all(type(version) is int for version in versions)
+    return is_javascript_body(body.get("ts"), named(body.get("channel_versions")).values())
 
 
 def keeps_javascript(target: RecordFormat) -> bool:

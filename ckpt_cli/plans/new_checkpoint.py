@@ -5,12 +5,14 @@ Its format is that of the same LangGraph generation. Unchanged values keep their
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.history.state.delta_counters import COUNTERS
+from ckpt_cli.history.state.era import writes_javascript
 from ckpt_cli.layouts import must_have_metadata, placed, whole
-from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
+from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
@@ -64,7 +66,16 @@ def encode_checkpoint(
 ) -> Checkpoint:
     """The record of a new checkpoint, in the layout of this database and the encodings of its origin."""
     marked = reader.saver.form.marks_snapshots
-    return placed(row, body, metadata, origin.stored, reader.value, reader.codec.encode, marked=marked)
+    encode = partial(reader.codec.encode, javascript=writes_javascript(origin.state))
+    return placed(row, body, metadata, origin.stored, reader.value, encode, marked=marked)
+
+
+def encode_write(reader: Reader, origin: Origin, value: Any) -> Payload:
+    """The value of a new write, in the encoding of the checkpoint from which its task starts."""
+    javascript = writes_javascript(origin.state)
+    if value is None and not javascript:
+        return NULL
+    return reader.codec.encode(value, like=origin.stored.body, javascript=javascript)
 
 
 def make_child(

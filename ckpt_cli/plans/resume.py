@@ -14,6 +14,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
+from ckpt_cli.history.state.era import writes_javascript
 from ckpt_cli.history.tasks.answers import PLACEHOLDER, AskedQuestion, left_answers
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.history.tasks.task_names import task_names
@@ -157,7 +158,9 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, changed: 
     write, existing = question.source.write.row, question.source.resume
     answers = question.source.answers
     # A mark shows later whether a task took the answer: an unusual spelling, or a special nonce if it is encrypted.
-    marked = mark_untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
+    javascript = writes_javascript(reader.state(write.ref))
+    like = _like(question.source)
+    marked = mark_untaken(reader.codec.encode([*answers, value], like=like, javascript=javascript))
     payload = reader.codec.under_nonce(marked, UNTAKEN_NONCE)
     answer = (existing.row if existing else write._replace(idx=_answer_idx(write)))._replace(
         channel=RESUME, payload=payload
@@ -213,7 +216,8 @@ def _record_without_id(reader: Reader, head: Ref, value: Any, change: _Change) -
         )
     writes = reader.writes(head)
     like = next(w.row for w in writes if w.channel == INTERRUPT)
-    payload = reader.codec.encode(value, like=like.payload) if like.payload else None
+    javascript = writes_javascript(reader.state(head))
+    payload = reader.codec.encode(value, like=like.payload, javascript=javascript) if like.payload else None
     existing = _answers_without_id(writes)
     if existing:
         change.notes.append(f"it replaces {_spell_answers(existing)}, which was recorded before")

@@ -13,12 +13,12 @@ from ckpt_cli.history.state.channels import END, INTERRUPT, ROOT, START
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import Checkpoint, Payload, Record, Write
+from ckpt_cli.model import Checkpoint, Record, Write
 from ckpt_cli.plans.known_nodes import KnownNodes
 from ckpt_cli.plans.messages import as_messages
 from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.new_checkpoint import make_origin
+from ckpt_cli.plans.new_checkpoint import encode_write, make_origin
 from ckpt_cli.plans.next_nodes import Hop, choose_route, describe_doubt, joins_beside
 from ckpt_cli.plans.pending_writes import Finished, steps_before_update
 from ckpt_cli.plans.reducer_choice import Reducers
@@ -259,14 +259,14 @@ class SuperstepWriter:
         """Record the writes of a task on the updated checkpoint, except writes that are already stored there."""
         if self._is_first and self._is_superseded and not self.rules.follows_langgraph_0_6:
             return
-        ref, like = self.at.origin.ref, self.at.origin.stored.body
+        ref = self.at.origin.ref
         new = {
             (r.task_id, r.idx) for r in self.records if isinstance(r, Write) and r.checkpoint_id == ref.checkpoint_id
         }
         existing = self.at.stored_writes | new
         for idx, (channel, value) in enumerate(writes):
             if (task_id, idx) not in existing:
-                payload = Payload("null", b"") if value is None else self.rules.reader.codec.encode(value, like=like)
+                payload = encode_write(self.rules.reader, self.at.origin, value)
                 self.records.append(
                     Write(ref.thread_id, ref.ns, ref.checkpoint_id, task_id, idx, channel, path, payload)
                 )

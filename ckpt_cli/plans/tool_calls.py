@@ -193,11 +193,16 @@ def describe(mended: Mended) -> str:
     return ", ".join(f"{count} {noun}{'' if count == 1 else 's'} {verb}" for count, noun, verb in parts if count)
 
 
+def _is_javascript(node: Node) -> bool:
+    """Whether LangChain.js made a message: it stores only fields that were given, so a missing one shows nothing."""
+    return node.form is Form.LC1 and node.module.startswith("langchain_core")
+
+
 def new_message(messages: list[Any]) -> NewMessage:
     """Makes tool messages with the fields that those of the thread have."""
     nodes = [one for one in messages if isinstance(one, Node)]
     tools = [one for one in nodes if (parsed := message(one)) is not None and parsed.role == "tool"]
-    has_status = not tools or "status" in (tools[-1].fields or {})
+    has_status = not tools or "status" in (tools[-1].fields or {}) or _is_javascript(tools[-1])
 
     def make(fields: dict[str, Any]) -> Any:
         own = fields if has_status else {key: value for key, value in fields.items() if key != "status"}

@@ -68,11 +68,11 @@ class Codec:
         value = _PLAIN_DECODERS.get(payload.tag, self.decode)(payload)
         return not _is_broken(value) and (isinstance(value, dict) or not mapping)
 
-    def encode(self, value: Any, like: Payload) -> Payload:
+    def encode(self, value: Any, like: Payload, *, javascript: bool = False) -> Payload:
         """A value in the encoding of `like`; `like` itself if `like` decodes to the value.
 
         Only the parts that differ from the value of `like` are encoded anew. As in the library, None and bytes have
-        tags of their own.
+        tags of their own. If `javascript`, LangGraph.js must be able to load the value: its JSON and bytes.
 
         Raises:
             UsageError: that encoding can't express the value.
@@ -84,8 +84,10 @@ class Codec:
             from ckpt_cli.serde import aes
 
             plain = Payload(inner, self._decrypt(like))
-            coded = self.encode(value, plain)
+            coded = self.encode(value, plain, javascript=javascript)
             return like if coded == plain else Payload(f"{coded.tag}+{_AES}", aes.encrypt(coded.data, self._key))
+        if javascript and like.tag in ("msgpack", "null", "empty"):
+            like = Payload("json", b"null")
         old = self.decode(like)
         if same(value, old):
             return like
@@ -96,7 +98,9 @@ class Codec:
         if like.tag == "redis-json":
             return NULL if value is None else Payload(like.tag, _redisjson().encode(value, old, like.data))
         if like.tag == "json" or (like.tag == "" and like.data[:1] != b"\x80"):
-            return Payload(like.tag, _json(value, old, like.data))
+            return Payload(like.tag, _json(value, old, like.data, javascript=javascript))
+        if javascript and like.tag in ("bytes", "bytearray"):
+            return Payload("json", _json(value, old, b"", javascript=True))
         if like.tag in ("msgpack", "null", "bytes", "bytearray", "empty"):
             return _msgpack(value, old, like)
         raise NotSupported(f"a value stored as {like.tag or 'pickle'} can't be written anew")
@@ -170,7 +174,7 @@ def _is_broken(value: Any) -> bool:
     return isinstance(value, Node) and value.form is Form.BROKEN
 
 
-def _json(value: Any, old: Any, data: bytes) -> bytes:
+def _json(value: Any, old: Any, data: bytes, *, javascript: bool) -> bytes:
     from ckpt_cli.serde.lcjson_write import JsonWire
     from ckpt_cli.serde.splice import splice
 
@@ -178,7 +182,7 @@ def _json(value: Any, old: Any, data: bytes) -> bytes:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         raise PayloadCorrupt("the JSON stored there is not UTF-8 text, so it can't be edited") from error
-    return str(splice(JsonWire(text), value, old, text)).encode()
+    return str(splice(JsonWire(text, javascript=javascript), value, old, text)).encode()
 
 
 def _msgpack(value: Any, old: Any, like: Payload) -> Payload:

@@ -10,20 +10,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.serde.javascript_values import must_be_javascript
 from ckpt_cli.serde.splice import splice
 from ckpt_cli.values.node import Form, Node
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_FIRST_KEY = re.compile(r'[\[ ]*\{"(?:[^"\\]|\\.)*":( ?)')
 _SPACE = re.compile(r"[ \t\n\r]*")
 _CONSTRUCT = "construct"
 
 
 class JsonWire:
-    """`splice.Wire` for JSON; raw parts are text."""
+    """`splice.Wire` for JSON; raw parts are text.
 
-    def __init__(self, like: str) -> None:
-        first = re.match(r'\{"(?:[^"\\]|\\.)*":( ?)', like)
-        self._javascript = bool(first and not first[1])
+    Args:
+        like: the JSON that is replaced: without a space behind its first key, it is JavaScript's.
+        javascript: whether LangGraph.js must be able to load what is written, whatever it replaces.
+    """
+
+    def __init__(self, like: str, *, javascript: bool = False) -> None:
+        first = _FIRST_KEY.match(like)
+        self._javascript = javascript or bool(first and not first[1])
+        self._loaded_by_javascript = javascript
         self._ascii = like.isascii() and "\\u" in like
         self._comma, self._colon = (",", ":") if self._javascript else (", ", ": ")
 
@@ -41,7 +49,7 @@ class JsonWire:
 
     def join_map(self, pairs: Sequence[tuple[str, str]]) -> str:
         """See `splice.Wire`."""
-        return "{" + self._comma.join(f"{key}{self._colon}{value}" for key, value in pairs) + "}"
+        return "{" + self._comma.join(f"{_key(key)}{self._colon}{value}" for key, value in pairs) + "}"
 
     def join_list(self, items: Sequence[str]) -> str:
         """See `splice.Wire`."""
@@ -53,6 +61,8 @@ class JsonWire:
         Raises:
             UsageError: this JSON can't express a part of the value.
         """
+        if self._loaded_by_javascript:
+            must_be_javascript(value)
         try:
             text = json.dumps(
                 value,
@@ -103,6 +113,13 @@ class JsonWire:
         if self._javascript:
             id_, method, args = ["Uint8Array"], "from", [list(data)]  # type: ignore[list-item]
         return {"lc": 2, "type": "constructor", "id": id_, "method": method, "args": args, "kwargs": {}}
+
+
+def _key(raw: str) -> str:
+    """A key as text, as `json.dumps` writes numbers, true and null."""
+    if raw[:1] in "{[":
+        raise UsageError("JSON can't hold this: keys must be texts, numbers, true, false or null")
+    return raw if raw[:1] == '"' else f'"{raw}"'
 
 
 def _arguments(node: Node) -> dict[str, Any]:
