@@ -9,11 +9,14 @@ import typer
 from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import channels
+from ckpt_cli.history.tasks.answered_tasks import with_answers
+from ckpt_cli.history.tasks.answers import WaitingQuestions
 from ckpt_cli.history.tasks.node_names import place
+from ckpt_cli.history.tasks.recorded_tasks import recorded_task
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
 from ckpt_cli.history.tasks.task_ids import Place, caller, with_id
-from ckpt_cli.history.tasks.write_makers import is_call, is_update
+from ckpt_cli.history.tasks.write_makers import is_call, is_update, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.parameters.options import Ns, Rev, Thread
@@ -82,11 +85,23 @@ def _with_state(reader: Reader, ref: Ref) -> WritesView:
     state, names = reader.state(ref), Inspection(reader, ref).names()
     due_tasks = {task.id: task for task in Inspection(reader, ref).snapshot().all_tasks}
     by_node = {task.node: task.status for task in due_tasks.values() if task.node and task.packet is None}
+    by_task = _by_task(reader, ref)
+    statuses = by_node | _unplaced(reader, ref, {i: own for i, own in by_task.items() if i not in due_tasks})
     tasks = [
-        _task(task_id, names.node(task_id), task_writes, place(state), due_tasks.get(task_id), by_node)
-        for task_id, task_writes in _by_task(reader, ref).items()
+        _task(task_id, names.node(task_id), task_writes, place(state), due_tasks.get(task_id), statuses)
+        for task_id, task_writes in by_task.items()
     ]
     return _view(reader, ref, state.step, tasks, state.damage or None)
+
+
+def _unplaced(reader: Reader, ref: Ref, by_task: Mapping[str, list[TaskWrite]]) -> dict[str, Status]:
+    """The statuses of tasks that asked, by id, with the answers that they have; the node of none is known."""
+    asked = {i: own for i, own in by_task.items() if not path(own[0]) and status_of(own) is Status.WAITING}
+    inspection = Inspection(reader, ref)
+    if not asked or inspection.consumed:
+        return {}
+    questions = WaitingQuestions(reader.writes(ref), inspection.namespaces, inspection.below)
+    return {i: with_answers(recorded_task(i, None, own), questions).status for i, own in asked.items()}
 
 
 def _without_state(reader: Reader, ref: Ref, problem: str) -> WritesView:
@@ -138,14 +153,14 @@ def _task(
     due_task: Task | None = None,
     statuses: Mapping[str, Status] = MappingProxyType({}),
 ) -> TaskWrites:
-    """The view of one task's writes; `statuses` are those of the nodes that may have called it."""
+    """The view of one task's writes; `statuses` are those of the nodes that may have called it, or its own by id."""
     node = node or (due_task.node if due_task else None)
-    path = next((write.row.task_path for write in task_writes), "")
+    task_path = next((write.row.task_path for write in task_writes), "")
     by = _kind_of_writer(task_id, task_writes, start)
-    known = due_task.status if due_task else statuses.get(caller(path) or "")
+    known = due_task.status if due_task else statuses.get(caller(task_path) or task_id)
     status = _status(task_writes, known) if by in ("task", "call") else ""
     send = send_view(due_task.packet if due_task else None)
-    return TaskWrites(task_id, node, by, str(status), path, [_written(write, node) for write in task_writes], send)
+    return TaskWrites(task_id, node, by, str(status), task_path, [_written(write, node) for write in task_writes], send)
 
 
 def _status(task_writes: list[TaskWrite], known: Status | None) -> Status:

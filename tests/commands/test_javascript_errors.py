@@ -151,3 +151,37 @@ def test_leaving_to_the_graph_above_is_no_failure(tmp_path: Path, capsys: Said) 
     assert [(node["name"], node["failed"], node["left"]) for node in sub["nodes"]][1:] == [("check", 0, 1)]
     assert "failed\t0" in said(capsys, path, "stats")
     assert run(["show", "t", "failed", "--ns", "sub", "-d", str(path)]) == 4
+
+
+CALLED, ENTRY = "09d2387d-c6c6-5907-8391-1cdd51bac023", "a39171e1-ce1b-5e9a-b990-7e4c402ac220"
+
+
+@pytest.mark.parametrize("answers", [["van"], []])
+def test_an_entrypoint_whose_call_failed(answers: list[str], tmp_path: Path, capsys: Said) -> None:
+    """A ``@task`` failed after its entrypoint had taken an answer, which LangGraph.js then aborted: the thread failed.
+
+    Before the answer the question waits.
+    """
+    path = database(
+        tmp_path / "js.sqlite",
+        checkpoint(
+            "1f1ecbc4-7f34-6c90-ffff-510ea2e196c9",
+            -1,
+            {"__start__": {"a": 1}, "__pregel_tasks": []},
+            {"__start__": 1},
+            {},
+            *[("00000000-0000-0000-0000-000000000000", -4, "__resume__", answer) for answer in answers],
+            (CALLED, -1, "__error__", {"message": "no truck", "name": "Error"}),
+            *[(ENTRY, -4, "__resume__", answers)] * bool(answers),
+            (ENTRY, -3, "__interrupt__", [{"id": "7c117f3846453ae87f04210403c51952", "value": "ok?"}]),
+            (ENTRY, -1, "__error__", ABORTED),
+        ),
+    )
+    written = {task["id"]: task["status"] for task in json_of(capsys, path, "writes", "t")["tasks"]}
+    assert (written[CALLED], written[ENTRY]) == ("failed", "failed" if answers else "waiting")
+    [task] = json_of(capsys, path, "show", "t")["tasks"]
+    if answers:
+        assert (task["node"], task["status"], task["error"]["message"]) == (None, "failed", "no truck")
+        assert said(capsys, path, "threads", "--status", "failed").startswith("t\t")
+    else:
+        assert task["status"] != "failed"

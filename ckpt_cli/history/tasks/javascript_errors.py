@@ -21,10 +21,9 @@ def mark_no_failures(writes: Sequence[TaskWrite]) -> None:
         return
     finished = {write.task_id for write in writes if write.channel not in CONTROL_WRITES}
     for write in errors:
-        name = write.value.get("name") if isinstance(write.value, dict) else None
-        if name == "ParentCommand":
+        if _name(write) == "ParentCommand":
             write.channel = PARENT_COMMAND
-        elif name == "AbortError" and write.task_id in finished:
+        elif is_abort(write) and write.task_id in finished:
             write.channel = ABORTED
 
 
@@ -34,6 +33,15 @@ def was_aborted(writes: Iterable[TaskWrite]) -> bool:
     In the latter case the writes of its edges are missing.
     """
     return any(write.channel == ABORTED for write in writes)
+
+
+def is_abort(error: TaskWrite) -> bool:
+    """Whether an error says that something was aborted."""
+    return _is_object(error) and _name(error) == "AbortError"
+
+
+def _name(error: TaskWrite) -> object:
+    return error.value.get("name") if isinstance(error.value, dict) else None
 
 
 def _is_object(write: TaskWrite) -> bool:

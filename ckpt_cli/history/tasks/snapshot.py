@@ -24,13 +24,11 @@ from ckpt_cli.history.tasks.next_tasks import (
 )
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.pending_goto import deferral_of, due_by_goto, with_goto
-from ckpt_cli.history.tasks.task_ids import with_id
+from ckpt_cli.history.tasks.recorded_tasks import failed_entrypoint, recorded_task, writes_by_task
 from ckpt_cli.history.tasks.task_status import Status as Status
 from ckpt_cli.history.tasks.task_status import Task as Task
 from ckpt_cli.history.tasks.task_status import status_of as status_of
-from ckpt_cli.model import NULL_TASK
-from ckpt_cli.values.langgraph_values import Interrupt, interrupts
-from ckpt_cli.values.same import same
+from ckpt_cli.values.langgraph_values import Interrupt
 from ckpt_cli.values.state import State, TaskWrite
 
 _ENDED = (Status.FINISHED, Status.LEFT)
@@ -159,16 +157,17 @@ def snapshot(
     stored, state = state, with_goto(state, writes) if goto else state
     (wiring := Wiring(stored, history)).learn_names(state.values, state.v)
     complete = _learn_listeners(state, wiring) and not state.damage
-    names, recorded = _name_tasks(state, writes, wiring, namespaces, joins, below), _by_task(writes)
-    found = zip(_due(state, wiring, names, recorded, earlier), due_by_goto(stored, state, wiring), strict=False)
+    names, recorded = _name_tasks(state, writes, wiring, namespaces, joins, below), writes_by_task(writes)
+    questions = WaitingQuestions(writes, namespaces, below)
+    due = _due(state, wiring, names, recorded, earlier, questions)
+    found = zip(due, due_by_goto(stored, state, wiring), strict=False)
     tasks, undecided = _decide_goto(stored, wiring, found, consumed=consumed)
     complete = complete and not undecided
-    handlers = [_task(i, handler.node, recorded.pop(i, [])) for i, handler in names.handlers.items()]
+    handlers = [recorded_task(i, handler.node, recorded.pop(i, [])) for i, handler in names.handlers.items()]
     unplaced = _unplaced(tasks, recorded, names) if complete and not consumed and state is stored else []
     if not complete:
-        tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
+        tasks += [recorded_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
-        questions = WaitingQuestions(writes, namespaces, below)
         tasks, handlers = ([with_answers(task, questions) for task in some] for some in (tasks, handlers))
     if not consumed and any(task.status is Status.DUE for task in tasks) and ended():
         tasks = list(map(_left, tasks))
@@ -227,14 +226,22 @@ def _decide_goto(
 
 
 def _due(
-    state: State, wiring: Wiring, names: Names, recorded: dict[str, list[TaskWrite]], earlier: Callable[[], str | None]
+    state: State,
+    wiring: Wiring,
+    names: Names,
+    recorded: dict[str, list[TaskWrite]],
+    earlier: Callable[[], str | None],
+    questions: WaitingQuestions,
 ) -> Iterator[Task]:
     """The tasks that are due, each with its writes, which are taken out of `recorded`."""
     sends = packets(state)
     for due in due_tasks(state, wiring):
         task_id, node = (names.task_of(due), due.node) if due.node else names.input_task(earlier)
-        own = recorded.pop(task_id or "", []) or (_failed_entrypoint(names, recorded) if due.node is None else [])
-        task = _task(task_id, node, own)
+        own = recorded.pop(task_id or "", [])
+        if not own and due.node is None:
+            candidates = [recorded[i] for i in names.entrypoints() if i in recorded]
+            own = failed_entrypoint(candidates, lambda one: with_answers(one, questions))
+        task = recorded_task(task_id, node, own)
         yield task if due.packet is None else task._replace(packet=sends[due.packet])
 
 
@@ -251,20 +258,14 @@ def _unplaced(tasks: Iterable[Task], others: Mapping[str, list[TaskWrite]], name
     if not any(task.status is Status.DUE and task.packet is None and task.node is not None for task in tasks):
         return []
     halted = {i: own for i, own in others.items() if any(write.channel in (INTERRUPT, ERROR) for write in own)}
-    found = (_task(i, None, own) for i, own in halted.items() if names.of_this_step(i) and names.node(i) is None)
+    found = (
+        recorded_task(i, None, own) for i, own in halted.items() if names.of_this_step(i) and names.node(i) is None
+    )
     return [task for task in found if task.status in (Status.WAITING, Status.FAILED)]
 
 
 def _left(task: Task) -> Task:
     return task._replace(status=Status.LEFT) if task.status is Status.DUE else task
-
-
-def _failed_entrypoint(names: Names, recorded: Mapping[str, list[TaskWrite]]) -> list[TaskWrite]:
-    """The error of an entrypoint whose call failed too; without task paths, it isn't known which of both it is."""
-    candidates = [recorded[i] for i in names.entrypoints() if i in recorded]
-    errors = [write for own in candidates for write in own if write.channel == ERROR and write.read]
-    all_failed = bool(errors) and all(status_of(own) is Status.FAILED for own in candidates)
-    return errors[:1] if all_failed and all(same(error.value, errors[0].value) for error in errors) else []
 
 
 def _found_all(tasks: list[Task]) -> bool:
@@ -277,21 +278,6 @@ def _found_all(tasks: list[Task]) -> bool:
 
 def _has_waiting(tasks: Iterable[Task]) -> bool:
     return any(task.status is Status.WAITING for task in tasks)
-
-
-def _by_task(writes: Iterable[TaskWrite]) -> dict[str, list[TaskWrite]]:
-    by_task: dict[str, list[TaskWrite]] = {}
-    for write in writes:
-        if write.task_id != NULL_TASK:
-            by_task.setdefault(write.task_id, []).append(write)
-    return by_task
-
-
-def _task(task_id: str | None, node: str | None, writes: list[TaskWrite]) -> Task:
-    questions = [i for write in writes if write.channel == INTERRUPT and write.read for i in interrupts(write.value)]
-    error = next((write.value for write in writes if write.channel == ERROR and write.read), None)
-    path = next((write.row.task_path for write in writes if write.row.task_path), "")
-    return Task(task_id, node, status_of(writes), path, error, [with_id(i) for i in questions], writes)
 
 
 def graph_of(ns: str) -> str:
