@@ -87,12 +87,17 @@ def judge(
         if (found := finding(channel, facts._replace(counted=is_counted), reducers)) is not None:
             doubt = stretch.doubt if stretch is not None else ""
             findings[channel] = (Verdict.UNKNOWN, doubt) if doubt else found
+    is_unreadable = any(unreadable(one.get(c)) for c in findings for one in (before, after, written, by_command))
+    return _sum_up(findings, is_unreadable=is_unreadable)
+
+
+def _sum_up(findings: Mapping[str, tuple[Verdict, str]], *, is_unreadable: bool) -> Judgement:
+    """The verdict about a step, from those about its channels."""
     if not findings:
         return Judgement(Verdict.AGREES)
     why = "; ".join(f"{channel}: {words}" for channel, (_, words) in findings.items())
-    if any(unreadable(state.get(channel)) for channel in findings for state in (before, after, written, by_command)):
-        return Judgement(Verdict.UNKNOWN, why, list(findings))
-    return Judgement(worst({verdict for verdict, _ in findings.values()}), why, list(findings))
+    verdict = Verdict.UNKNOWN if is_unreadable else worst({one for one, _ in findings.values()})
+    return Judgement(verdict, why, list(findings))
 
 
 _WORST_FIRST = (Verdict.DIFFERS, Verdict.SUSPECT, Verdict.UNKNOWN)
