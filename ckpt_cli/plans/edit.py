@@ -23,6 +23,7 @@ from ckpt_cli.history.tasks.task_names import counted, task_names
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.branch_versions import highest_version
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.continued_calls import continued_tasks
 from ckpt_cli.plans.delta_snapshots import DeltaSnapshots, describe_lost, describe_unshown, snapshots_for_child
@@ -164,7 +165,7 @@ def _make_edited(
 ) -> Checkpoint:
     body = {**origin.body, **own.edits}
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
-    highest = max(versions.values(), key=order, default=None)
+    highest = highest_version(reader, origin.stored, origin.state) or max(versions.values(), key=order, default=None)
     new = {c: mint.version(highest, data=repr(value).encode(errors="replace")) for c, value in edits.items()}
     deltas = _deltas(reader, origin)
     values = {c: _snapshot(value) if c in deltas else value for c, value in edits.items()}

@@ -13,6 +13,7 @@ from ckpt_cli.history.state.delta_counters import COUNTERS
 from ckpt_cli.history.state.era import writes_javascript
 from ckpt_cli.layouts import must_have_metadata, placed, whole
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Ref
+from ckpt_cli.plans.branch_versions import above_other_branches, highest_version
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
@@ -110,6 +111,7 @@ def make_child(
     stamp = mint.stamp(head.checkpoint_id, origin.state.ts, sequence)
     own = {"id": stamp.id, "ts": stamp.ts, "updated_channels": None}
     body = {**origin.body, **{key: value for key, value in own.items() if key in origin.body}, **(edits or {})}
+    body |= above_other_branches(body, origin.state, highest_version(reader, origin.stored, origin.state))
     row = CheckpointRow(origin.ref.thread_id, origin.ref.ns, stamp.id, parent_id)
     full_metadata = new_metadata(_own_metadata(origin, source, counters), origin.metadata, metadata)
     return encode_checkpoint(reader, origin, row, body, full_metadata)

@@ -11,6 +11,7 @@ from itertools import accumulate
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import RESUME, RETURN
+from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered, task_names
@@ -34,17 +35,18 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
     if finished or started or calls:
         parts = [f"{', '.join([*task_names(finished), *calls])} finished"] * bool(finished or calls)
         parts += [f"{', '.join(started)} ran in part"] * bool(started)
-        instead = "--ns edits the state of a subgraph itself"
-        if not started:  # of a subgraph, a commit would abandon what it has done
+        instead = "; --ns edits the state of a subgraph itself" if started else ""
+        # of a subgraph, a commit would abandon what it has done; in a thread of LangGraph.js ckpt makes no step
+        if not started and not is_javascript(reader.state(row.ref)):
             rev = reader.short(row.thread_id)(row.checkpoint_id)
             keep = command_at("ckpt replay", row.ref, "--commit", rev=rev)
-            instead = f"{keep} keeps the results, then edit its new checkpoint"
+            instead = f"; {keep} keeps the results, then edit its new checkpoint"
         what = f"at that checkpoint {' and '.join(parts)}: with an edited state"
         if calls:  # only the run shows which calls it makes
             lost = "the results" if finished or len(calls) > 1 or not calls[0].startswith("1 ") else "the result"
             raise Refused(f"{what} {lost} would be lost", hint="--rerun allows that: the run makes its calls anew")
         they, them = ("it", "it") if len(finished) + len(started) == 1 else ("they", "them")
-        raise Refused(f"{what} {they} would run again", hint=f"--rerun lets {them} run again; {instead}")
+        raise Refused(f"{what} {they} would run again", hint=f"--rerun lets {them} run again{instead}")
 
 
 def _must_keep_goto(snapshot: Snapshot) -> None:

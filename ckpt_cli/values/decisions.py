@@ -101,12 +101,22 @@ def example(question: ToolQuestion) -> Any:
 
 def summaries(question: ToolQuestion, answer: Any) -> list[str]:
     """Lines about the decisions in a checked answer: ``approve delete_user {"name": "bob"}``."""
-    pairs = zip(question.requests, _answers_in(question, answer), strict=True)
-    return [line for request, one in pairs for line in _summary(question, request, one)]
+    answers = _answers_in(question, answer)
+    rejects = question.javascript and any(one["type"] == "reject" for one in answers)
+    pairs = zip(question.requests, answers, strict=True)
+    return [line for request, one in pairs for line in _summary(question, request, one, rejects=rejects)]
 
 
-def _summary(question: ToolQuestion, request: ToolRequest, answer: dict[str, Any]) -> list[str]:
+def _summary(question: ToolQuestion, request: ToolRequest, answer: dict[str, Any], *, rejects: bool) -> list[str]:
+    """Lines about one decision; `rejects`: LangChain.js takes all calls but the rejected ones out of the message.
+
+    langchain 1.5 for JavaScript, ``agents/middleware/hitl.ts: hasRejectedToolCalls``.
+    """
     word, content = answer["type"], answer.get("message", answer.get("args"))
+    if rejects and word != "reject":
+        return [
+            f"{word} {request.tool} {spell_value(request.args)}: LangChain.js drops it, as another call is rejected"
+        ]
     if word != "edit":
         text = f": “{content}”" if isinstance(content, str) and content else ""
         return [f"{word} {request.tool} {spell_value(request.args)}{text}"]
