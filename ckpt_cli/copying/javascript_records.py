@@ -10,7 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT, RESUME, SCHEDULED
-from ckpt_cli.history.state.era import is_javascript_body
+from ckpt_cli.history.state.javascript import is_javascript_body
 from ckpt_cli.layouts import named
 from ckpt_cli.model import NULL_TASK, Payload, Write, in_words, name_of
 from ckpt_cli.reading import Reader

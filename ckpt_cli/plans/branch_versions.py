@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckpt_cli.history.state.channels import is_control
-from ckpt_cli.history.state.era import writes_javascript
+from ckpt_cli.history.state.javascript import writes_javascript
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, Ref
 from ckpt_cli.reading import Reader

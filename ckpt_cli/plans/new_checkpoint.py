@@ -10,7 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.history.state.delta_counters import COUNTERS
-from ckpt_cli.history.state.era import writes_javascript
+from ckpt_cli.history.state.javascript import writes_javascript
 from ckpt_cli.layouts import must_have_metadata, placed, whole
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.plans.branch_versions import above_other_branches, highest_version

@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import RESUME, RETURN
-from ckpt_cli.history.tasks.node_names import is_javascript
+from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered, task_names

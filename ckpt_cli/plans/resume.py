@@ -14,7 +14,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
-from ckpt_cli.history.state.era import writes_javascript
+from ckpt_cli.history.state.javascript import writes_javascript
 from ckpt_cli.history.tasks.answers import PLACEHOLDER, AskedQuestion, left_answers
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.history.tasks.task_names import task_names

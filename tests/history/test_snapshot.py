@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.history.tasks.node_names import is_javascript, place
+from ckpt_cli.history.state.javascript import is_javascript
+from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot
 from ckpt_cli.history.tasks.task_ids import Place, update_ids
 from ckpt_cli.values.state import State, TaskWrite

@@ -4,9 +4,6 @@ The format number `v` grew with the library: 1 up to 0.3.18, 2 to 0.3.23, 3 to 0
 tag and the kind of channel version show more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1.
 """
 
-from collections.abc import Iterable
-from typing import Any
-
 from ckpt_cli.values.state import State, Version
 
 _JAVASCRIPT = {1: "LangGraph.js up to 0.3", 4: "LangGraph.js 0.4 or later"}
@@ -26,19 +23,6 @@ def era(state: State, tag: str, layout: str) -> str:
     if tag == "":
         return "langgraph 0.0 or 0.1"
     return "langgraph 0.2.0 to 0.2.21" if tag.startswith("json") else "langgraph 0.2.22 to 0.3.18"
-
-
-def is_javascript_body(ts: Any, versions: Iterable[Any]) -> bool:
-    """Whether LangGraph.js wrote a checkpoint, so that its values are JSON that JavaScript reads.
-
-    Its times end in Z, as those of Python never do, and its versions are numbers.
-    """
-    return isinstance(ts, str) and ts.endswith("Z") and all(type(version) is int for version in versions)
-
-
-def writes_javascript(state: State) -> bool:
-    """The same of a decoded checkpoint."""
-    return is_javascript_body(state.ts, state.versions.values())
 
 
 def _is_int(version: Version) -> bool:

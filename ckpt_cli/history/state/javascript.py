@@ -4,6 +4,7 @@ Its checkpoints differ from those of Python in few places: numbers as versions, 
 plain objects.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from ckpt_cli.history.state.channels import START, TASKS, is_control
@@ -11,14 +12,27 @@ from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.state import State
 
 
-def is_javascript(state: State) -> bool:
-    """Whether LangGraph.js wrote a checkpoint: the versions are plain numbers, and the timestamp ends with Z.
+def is_javascript_body(ts: Any, versions: Iterable[Any]) -> bool:
+    """Whether the parts of a checkpoint show that LangGraph.js wrote it, so that its values are JSON for JavaScript.
 
-    Python never ends a timestamp so. A program that stored the timestamp in another form leaves the plain Sends.
+    Its times end in Z, as those of Python never do, and its versions are numbers.
+    """
+    return isinstance(ts, str) and ts.endswith("Z") and all(type(version) is int for version in versions)
+
+
+def writes_javascript(state: State) -> bool:
+    """The same of a decoded checkpoint."""
+    return is_javascript_body(state.ts, state.versions.values())
+
+
+def is_javascript(state: State) -> bool:
+    """Whether LangGraph.js wrote a checkpoint, also one whose time another program stored without the Z.
+
+    Then the plain Sends show it, or up to format 3 the names of channels.
     """
     if not all(isinstance(version, int) for version in state.versions.values()):
         return False
-    if state.ts.endswith("Z"):
+    if writes_javascript(state):
         return True
     if state.v < 4:
         return any(channel.startswith(f"{START}:") for channel in state.versions)
