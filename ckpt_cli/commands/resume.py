@@ -57,8 +57,8 @@ def resume(
     """Record answers to a thread's waiting questions; without an answer, ask for each of them, or list them.
 
     Nothing is run. The answers are stored where LangGraph looks for them, so that graph.invoke(None, config) in the
-    application continues as after Command(resume=...). That config must not name a checkpoint: with one, the library
-    would drop the answers and ask again.
+    application continues as after Command(resume=...). That config must not name a checkpoint: with one, LangGraph for
+    Python drops the answers and asks again.
 
     A question of LangChain's human in the loop takes --approve, --edit, --reject and --respond, as far as it allows
     them; its own word is an answer too (-i ID=approve). A word that can't be JSON is taken as text. Without THREAD, the

@@ -128,7 +128,8 @@ def _add_what_runs(view: ShowView, reader: Reader, state: State, snapshot: Snaps
     may_go = any(map(is_command, reader.writes(state.ref)))
     view.has_something_to_run = snapshot.next is None or bool(snapshot.tasks) or may_go  # by its goto
     view.is_blank = not state.versions and not state.damage and not may_go
-    view.can_replay = state.v >= 4 and START not in state.values and not is_javascript(state)
+    view.is_javascript = is_javascript(state)
+    view.can_replay = state.v >= 4 and START not in state.values and not view.is_javascript
 
 
 def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:

@@ -7,7 +7,8 @@ a later step calls it anew: the input is added to its newest state (langgraph 0.
 With a ``checkpoint_id`` in the config and no input, langgraph 1.1 and later call it anew: the input is added to the
 newest of its checkpoints that is older than the parent of that checkpoint, if an update or a fork made it, else older
 than that checkpoint itself (1.1.0 to 1.2.24 ``_first``, ``_internal/_replay.py``); some savers give the newest one
-(`Saver.lists_before`). Earlier releases don't, and with an input none does. All seen.
+(`Saver.lists_before`). Earlier releases don't, and with an input none does. All seen. LangGraph.js 1.7.3 calls it anew
+for a fork, not for a head whose children were deleted: of its threads nothing is said about such a config.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,6 +18,7 @@ from itertools import accumulate
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt
 from ckpt_cli.history.lineage.short_ids import ShortIds
+from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks.nesting import path
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.inspection import Inspection
@@ -154,8 +156,13 @@ def describe_memories(
             anew = f"a call of {name} in that run {anew}" if called and older != memory.newest.checkpoint_id else ""
         else:
             continue
-        if anew and not row.ns:
+        if anew and not row.ns and not _is_javascript(reader, row):
             yield f"with the checkpoint_id of {checkpoint} and no input, {anew} ({SINCE}){also}"
+
+
+def _is_javascript(reader: Reader, row: CheckpointRow) -> bool:
+    state = reader.state_if_readable(row.ref)
+    return state is not None and is_javascript(state)
 
 
 def _may_be_continued(reader: Reader, ref: Ref) -> bool:

@@ -147,6 +147,8 @@ class ShowView(View):
     """What the input's task wrote to channels, where `given` says something else: a run from here takes that in."""
     is_blank = False
     """Whether no channel was written to yet; a run from here needs an input."""
+    is_javascript = False
+    """Whether LangGraph.js wrote the checkpoint; with its id in the config, newer releases run only what is due."""
     can_replay = False
     """Whether `replay` can apply what finished tasks wrote: only in a StateGraph's threads of the current format."""
 

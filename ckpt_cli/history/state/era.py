@@ -1,7 +1,8 @@
 """Detects from a checkpoint which LangGraph releases write such checkpoints (``info``).
 
 The format number `v` grew with the library: 1 up to 0.3.18, 2 to 0.3.23, 3 to 0.4, 4 since 0.5. Within `v` 1, the type
-tag and the kind of channel version show more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1.
+tag and the kind of channel version show more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1. Its
+timestamps end with Z, also in checkpoints that `copy` has converted.
 """
 
 from ckpt_cli.values.state import State, Version
@@ -16,7 +17,8 @@ def era(state: State, tag: str, layout: str) -> str:
     `tag` is its type tag, "" if the schema has no column for it. `layout` "H" is the schema of LangGraph.js 0.0.
     """
     versions = list(state.versions.values())
-    if layout == "H" or (tag == "json" and versions and all(map(_is_int, versions))):
+    is_counted = bool(versions) and all(map(_is_int, versions))
+    if layout == "H" or (is_counted and (tag == "json" or state.ts.endswith("Z"))):
         return _JAVASCRIPT.get(state.v, "LangGraph.js")
     if state.v in _BY_FORMAT:
         return "langgraph 0.6 or later" if state.updated is not None else _BY_FORMAT[state.v]

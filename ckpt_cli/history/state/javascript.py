@@ -36,8 +36,8 @@ def is_javascript(state: State) -> bool:
         return True
     if state.v < 4:
         return any(channel.startswith(f"{START}:") for channel in state.versions)
-    packets = items(state.values.get(TASKS))
-    return packets is not None and all(isinstance(packet, dict | list) for packet in packets)
+    packets = items(state.values.get(TASKS)) or []  # an empty list may be Python's, too
+    return bool(packets) and all(isinstance(packet, dict | list) for packet in packets)
 
 
 def stored_defaults(state: State) -> dict[str, Any]:

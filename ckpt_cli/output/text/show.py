@@ -53,7 +53,8 @@ def _config(view: ShowView, page: Page) -> Iterator[Line]:
     if view.config_to_go_on is None:
         remark = "" if view.ns else f"graph.invoke(None, config) {_what_runs(view)}, with:"
     elif view.tasks:
-        remark = "to go on (with a checkpoint_id in it, this whole step would run again):"
+        runs = "older LangGraph.js runs this whole step" if view.is_javascript else "this whole step would run"
+        remark = f"to go on (with a checkpoint_id in it, {runs} again):"
     else:
         remark = "config of the thread:"
     if remark:
