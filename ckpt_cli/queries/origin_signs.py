@@ -56,6 +56,19 @@ def default_of(reads: StepReads, checkpoint_id: str, channel: str) -> Credit | N
 _NEW_DEFAULT = "the channel has no version here, so no write made it; the default of a channel that is new is stored so"
 
 
+def other_causes(reads: StepReads, moment: Moment, *, is_first: bool) -> list[str]:
+    """What else may be behind a value that the writes don't explain; `is_first` if nothing was written before them.
+
+    Two branches share a version that is a number, and the saver keeps the value that came first; see `SharedVersions`.
+    """
+    is_shared = reads.reader.saver.form.apart and type(moment.version) is int and bool(reads.lineage.forks)
+    default, shared = (
+        "a default that isn't stored",
+        "a branch that made the same version (one value is stored for both)",
+    )
+    return [*[default] * is_first, *[shared] * is_shared]
+
+
 def edited_from(reads: StepReads, checkpoint_id: str) -> State | None:
     """The sibling that an update was made from and beside; None for others."""
     is_update = reads.attribution.note(checkpoint_id).source == "update"

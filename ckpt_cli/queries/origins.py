@@ -14,7 +14,7 @@ from ckpt_cli.history.tasks.early_credit import is_element, is_key, mark_surplus
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import is_called
-from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_default
+from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_by
 from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, path
 from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
@@ -28,6 +28,7 @@ from ckpt_cli.queries.origin_signs import (
     edited_from,
     gap_before,
     has_part,
+    other_causes,
     with_input,
     writer_of,
 )
@@ -216,7 +217,8 @@ class Origins:
             return credit_beside(writers, explains, unstored)
         if writers.all:
             made = credit(writers, explains, partial(self._proved.made, reads.reader, number))
-            return or_default(made) if number > 0 and self._moments[number - 1].version is None else made
+            is_first = number > 0 and self._moments[number - 1].version is None
+            return or_by(made, other_causes(reads, moment, is_first=is_first))
         if attribution.takes_input(checkpoint_id):
             return Credit("input")
         if given := self._by_command(reads, checkpoint_id):

@@ -128,9 +128,10 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
     return Credit(candidates=left.names, why=_SEVERAL)
 
 
-def or_default(made: Credit) -> Credit:
-    """The credit of a channel's first write: a default that isn't stored may be in what the reducer made of it."""
-    return made._replace(why=made.why.replace(_MADE_OTHERWISE, f"a default that isn't stored, {_MADE_OTHERWISE}"))
+def or_by(made: Credit, causes: Sequence[str]) -> Credit:
+    """The same credit; if no write explains the value, these causes may be behind it, too."""
+    others = "".join(f"{cause}, " for cause in causes)
+    return made._replace(why=made.why.replace(_MADE_OTHERWISE, others + _MADE_OTHERWISE))
 
 
 def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str]) -> Credit:
