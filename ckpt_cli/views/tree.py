@@ -81,6 +81,8 @@ class SubgraphView:
 class TreeRow:
     """One line of the drawing: a checkpoint, a folded run, or only a remark about branches that are not drawn.
 
+    A last row may have only `subgraphs`: those whose caller isn't stored or isn't known.
+
     Attributes:
         depth: the number of rails at the left; all of them continue below.
         joint: whether the row branches off from the last of these rails.
@@ -94,6 +96,11 @@ class TreeRow:
     fold: FoldView | None = None
     aside: AsideView | None = None
     subgraphs: list[SubgraphView] = field(default_factory=list)
+
+    @property
+    def lacks_caller(self) -> bool:
+        """Whether no checkpoint is known that called its subgraphs."""
+        return self.step is None and self.fold is None and self.aside is None
 
 
 @dataclass(slots=True)

@@ -38,7 +38,8 @@ class _Graph:
             name = f"c{len(self.boxes)}"
             self.boxes.append((name, _label(row), _kind(row)))
             previous = last_in_lane.get(row.depth - row.joint)
-            if previous is not None and (row.step is None or (row.step.parent_id and not row.step.missing)):
+            has_parent = not row.lacks_caller and (row.step is None or (row.step.parent_id and not row.step.missing))
+            if previous is not None and has_parent:
                 self.arrows.append((previous, name, False))
             elif caller is not None and previous is None:
                 self.arrows.append((caller, name, True))
@@ -70,7 +71,7 @@ def _label(row: TreeRow) -> list[str]:
         return [count_text(row.fold.checkpoints, "step"), ", ".join(list(row.fold.nodes)[:4])]
     if row.aside is not None:
         return [f"{row.aside.branches} branches", count_text(row.aside.checkpoints, "checkpoint")]
-    return ["?"]
+    return ["caller not stored or not known"]
 
 
 def _kind(row: TreeRow) -> str:

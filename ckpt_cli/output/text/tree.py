@@ -25,6 +25,7 @@ from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
 
+_CALLERLESS = "called by checkpoints that aren't stored or aren't known:"
 _RAILS = 12  # at most this many rails are drawn; only a specially made tree of at least 4096 checkpoints has more
 _WHO = (18, 32)  # at most this many cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
@@ -151,6 +152,8 @@ class _Tree:
                 yield [*rails, ("muted", f"{FOLDED} "), *_folded(row.fold, row.aside)]
             elif row.aside is not None:
                 yield [*rails, ("muted", f"{FOLDED} {_aside(row.aside)}")]
+            elif row.lacks_caller:
+                yield fit([*before, ("muted", _CALLERLESS)], self._width)
             for subgraph in row.subgraphs:
                 yield from self._subgraph(subgraph, below)
 
