@@ -101,3 +101,27 @@ def test_a_max_by_the_alphabet_is_known_by_many_pairs(tmp_path: Path, capsys: py
     assert update(path, "last", "new") == 0
     assert run(["get", "t", "last", "-d", str(path)]) == 0
     assert "zoe" in capsys.readouterr().out
+
+
+class Shared(TypedDict, total=False):
+    """A word that two nodes write in one step; the last of both stays."""
+
+    word: Annotated[str, lambda _, new: new]
+
+
+@pytest.mark.parametrize("rounds", [1, 10])
+def test_the_last_of_several_writes_is_no_least_one(
+    rounds: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A word and an empty text: ``min`` explains it too, and isn't believed where a reducer may just keep the last."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(Shared).add_node("a", lambda _: {"word": "ok"}).add_node("b", lambda _: {"word": ""})
+    builder.add_edge(START, "a").add_edge(START, "b")
+    app = builder.compile(checkpointer=SqliteSaver(sqlite3.connect(path, check_same_thread=False)))
+    with closing(app.checkpointer.conn):
+        for _ in range(rounds):
+            app.invoke({}, on("t"))
+        assert app.get_state(on("t")).values == {"word": ""}
+        code = update(path, "word", "y")
+        assert "min" not in capsys.readouterr().out
+        assert app.get_state(on("t")).values == {"word": "" if code else "y"}

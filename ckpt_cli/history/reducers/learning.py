@@ -141,11 +141,11 @@ class Tally:
     def candidates(self) -> list[Evidence]:
         """The reducers that explain all steps, the most specific first; [] if nothing was recorded.
 
-        If no step emptied the channel, a reducer that would empty it is only a candidate if no other reducer explains
-        the steps.
+        If no step emptied the channel, a reducer that would is only a candidate if no other reducer explains the steps.
         """
         explaining = [reducer for place, reducer in enumerate(REDUCERS) if self._explained(place) == self.steps]
-        alive = [reducer for reducer in explaining if LAST not in explaining or self._is_likely(reducer)]
+        # where each value is the last that its step wrote, a reducer may just keep that
+        alive = [reducer for reducer in explaining if ANY not in explaining or self._is_likely(reducer)]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
         shown = frozenset(self.begins), frozenset(self._order.taken)
