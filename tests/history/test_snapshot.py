@@ -154,8 +154,9 @@ def test_entrypoint() -> None:
 
 
 def test_javascript_is_known_by_its_versions_and_sends() -> None:
-    """MongoDB's versions are plain numbers too; only JavaScript always has a list of Sends."""
-    assert is_javascript(state(values={"__pregel_tasks": []}, versions={"x": 3}))
+    """MongoDB's versions are plain numbers too; only JavaScript's times end in Z, and its Sends are plain objects."""
+    assert is_javascript(state(values={"__pregel_tasks": [{"node": "w"}]}, versions={"x": 3}))
+    assert not is_javascript(state(values={"__pregel_tasks": []}, versions={"x": 3}))
     assert not is_javascript(state(values={}, versions={"x": 3}))
     assert not is_javascript(state(values={"__pregel_tasks": [sent("w")]}, versions={"x": 3}))
     assert is_javascript(state(versions={"__start__:a": 3}, v=1))
