@@ -7,7 +7,6 @@ are few, however long the history.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
 from typing import Any, NamedTuple, TypeGuard
 
 from ckpt_cli.history.integrity.faults import Fault, Kind, explaining
@@ -23,15 +22,15 @@ from ckpt_cli.history.reducers.channel_facts import (
 from ckpt_cli.history.reducers.known_reducers import Reducers
 from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.names import NamedReducers
+from ckpt_cli.history.reducers.possible_writes import ALL, fits_in_other_orders, fits_without_sends
 from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep
-from ckpt_cli.history.reducers.step_verdicts import ORDERED, finding, worst
+from ckpt_cli.history.reducers.step_verdicts import finding, stayed_full, worst
 from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.model import Ref
 from ckpt_cli.queries.step_doubts import UNORDERED
 from ckpt_cli.queries.walked_step import WalkedStep
 
 _KEPT = 10  # checkpoints of each finding that are listed
-_ALL = sum(BITS.values())
 
 _KINDS = {
     Change.WRITTEN: Kind.VALUE,
@@ -158,6 +157,8 @@ class VerifiedSteps:
         channels, without = dict.fromkeys([*before, *after, *written, *by_command]), step.without_sends
         self.reducers.channels.update(channels)
         for channel in channels:
+            if self.reducers.named and step.by_run and channel in before and channel not in touched:
+                yield from self._stayed_full(channel, after.get(channel, ABSENT))
             is_same = channel not in touched and untouched(before.get(channel, ABSENT), after.get(channel, ABSENT))
             if is_same or channel in step.rebuilt:
                 continue
@@ -172,6 +173,13 @@ class VerifiedSteps:
             one = _Part(channel, part, doubt, cause, tasks, without)
             yield from self._channel(one, fits.get(channel), is_counted=channel in fits)
 
+    def _stayed_full(self, channel: str, value: Any) -> Iterator[Fault]:
+        """A fault if a reducer that a person named would have emptied the channel."""
+        if (found := stayed_full(channel, value, self.reducers)) is not None:
+            verdict, why = found
+            outer = channel in self.of_outer
+            yield Fault(Kind.VALUE, Verdict.SUSPECT if outer else verdict, channel, why + _OUTER * outer)
+
     def _channel(self, one: _Part, fits: int | None, *, is_counted: bool) -> Iterator[_Shown]:
         channel, part = one.channel, one.step
         learned = fits is not None
@@ -181,11 +189,11 @@ class VerifiedSteps:
         if (facts := channel_facts(part, [] if named is None else [named], fits, learned=learned)) is None:
             return
         facts = facts if is_counted else facts._replace(counted=False)
-        without = tuple(_without_sends(one)) if one.without else ()
+        without = tuple(fits_without_sends(channel, part, one.without)) if one.without else ()
         if facts.fits and not one.tasks and one.cause is None:
             yield _Shown(channel, facts, one.doubt, without=without)
             return
-        otherwise = _in_other_orders(channel, part, one.tasks) if one.tasks else 0
+        otherwise = fits_in_other_orders(channel, part, one.tasks) if one.tasks else 0
         values = (part.before, part.after, *part.writes, *part.command)
         yield _Shown(channel, facts, one.doubt, otherwise, without, any(map(unreadable, values)), one.cause)
 
@@ -218,7 +226,9 @@ class VerifiedSteps:
         """Each channel that had writes or changed, or is a delta channel: the number of such steps by verdict."""
         counts: dict[str, Counter[Verdict]] = {channel: Counter() for channel in self.reducers.deltas}
         for one, places in self._places.items():
-            if isinstance(one, _Shown) and one.facts.change not in (Change.BUMPED, Change.EARLY):
+            if isinstance(one, Fault) and one.kind is Kind.VALUE:
+                counts.setdefault(one.channel, Counter())[one.verdict] += places.count
+            elif isinstance(one, _Shown) and one.facts.change not in (Change.BUMPED, Change.EARLY):
                 fault = self._judge(one)
                 verdict = Verdict.AGREES if fault is None else fault.verdict
                 counts.setdefault(one.channel, Counter())[verdict] += places.count
@@ -267,7 +277,7 @@ class VerifiedSteps:
         return Fault(kind, Verdict.UNKNOWN if one.is_unreadable else verdict, one.channel, why)
 
     def _fits(self, channel: str, bits: int) -> bool:
-        return bits == _ALL or any(bits & BITS[reducer.name] for reducer in self.reducers.tried(channel))
+        return bits == ALL or any(bits & BITS[reducer.name] for reducer in self.reducers.tried(channel))
 
 
 def _is_gone(one: _Shown | Fault, said: Collection[str]) -> TypeGuard[_Shown]:
@@ -278,23 +288,3 @@ def _counts(fault: Fault) -> bool:
     """Whether a fault decides the verdict on its step: what is merely gone beside it doesn't."""
     kinds = (Kind.NOT_COMPARED, *_KINDS.values(), *_CAUSES)
     return fault.verdict is not Verdict.UNKNOWN or fault.kind in kinds
-
-
-def _without_sends(one: _Part) -> Iterator[tuple[str, int]]:
-    """The bits of the reducers that explain a value without what tasks of Sends wrote to it; see `_Shown.without`."""
-    for why, written in one.without:
-        if len(rest := written.get(one.channel, [])) < len(one.step.writes):
-            part = one.step._replace(writes=rest)
-            yield why, sum(BITS[reducer.name] for reducer in REDUCERS if explains(reducer, part))
-
-
-def _in_other_orders(channel: str, part: ChannelStep, by_task: Sequence[Mapping[str, list[Any]]]) -> int:
-    """The bits of the reducers that explain a value if the tasks' writes are applied in some other order."""
-    tasks: list[list[Any]] = [task[channel] for task in by_task if channel in task]
-    if len(tasks) > ORDERED:
-        return _ALL
-    bits = 0
-    for order in permutations(tasks):
-        other = ChannelStep(part.before, [value for values in order for value in values], part.after, part.command)
-        bits |= sum(BITS[one.name] for one in REDUCERS if explains(one, other))
-    return bits

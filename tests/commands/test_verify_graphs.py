@@ -297,6 +297,21 @@ def test_a_step_with_a_doubt_that_the_reducer_explains_is_not_among_its_steps(re
     assert sorted(listed) == [("not-compared", 10), ("value", 7)]
 
 
+@pytest.mark.parametrize("name", ["any", "ephemeral", "topic"])
+def test_a_named_reducer_that_empties_is_refuted_by_a_value_that_stays(name: str, recorded: Recorded) -> None:
+    """A step of a run in which nobody writes to a channel empties one of these kinds; this one keeps its value."""
+    nodes = {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}, "c": lambda _: {"budget": 2.0}}
+    recorded.graph(Before, nodes).invoke({"q": "x"}, CONFIG)
+    assert recorded.findings() == []
+    [thread] = verified(str(recorded.path), reducer=[f"route={name}"])[1]
+    found = {(one.channel, one.verdict) for one in thread.findings if "kept its value" in one.why}
+    assert found == {("route", "differs")}
+    session = Session(str(recorded.path))
+    steps = list(replay(session, "t", "step:1", to="@", reducer=[f"route={name}"]).steps)
+    session.close()
+    assert {one.verdict for one in steps} == {"differs"}
+
+
 def test_channels_of_one_checkpoint_are_one_finding_on_a_terminal(recorded: Recorded) -> None:
     """What is said of each channel alike is said once; a pipe has a row for each."""
     graph = recorded.graph(Before, {"a": lambda _: {"route": "x"}, "b": lambda _: {"budget": 1.0}})
@@ -671,5 +686,7 @@ def test_questions_that_langgraph_adds_to_what_an_entrypoint_returned(recorded: 
     flow.invoke({"ask": False}, CONFIG, durability="exit")
     returned = flow.invoke({"ask": True}, CONFIG, durability="exit")
     assert "__interrupt__" in flow.get_state(CONFIG).values and returned["n"] == 1
+    for _ in range(2):  # each with questions of its own in place of those before
+        flow.invoke({"ask": True}, CONFIG, durability="exit")
     found = {(one.kind, one.verdict) for one in recorded.findings()}
     assert ("changed-without-version", "unknown") in found and {verdict for _, verdict in found} == {"unknown"}

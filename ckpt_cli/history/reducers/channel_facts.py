@@ -161,7 +161,8 @@ def channel_facts(
 
 
 def _differ_in_questions(before: Any, after: Any) -> bool:
-    if not isinstance(before, dict) or not isinstance(after, dict) or (INTERRUPT in before) == (INTERRUPT in after):
+    """Whether two dicts differ in their questions alone; after two runs in a row that asked, both have some."""
+    if not isinstance(before, dict) or not isinstance(after, dict) or INTERRUPT not in {**before, **after}:
         return False
     return same(*({key: value for key, value in one.items() if key != INTERRUPT} for one in (before, after)))
 

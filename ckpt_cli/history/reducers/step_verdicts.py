@@ -9,6 +9,7 @@ from itertools import permutations
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ckpt_cli.history.reducers.agreement import is_empty
 from ckpt_cli.history.reducers.channel_facts import (
     NOTHING,
     Change,
@@ -71,10 +72,8 @@ def judge(
         learned: the bits of the reducers that explain channels which went on from another value than `before` has.
         is_counted: whether the evidence for reducers counts the step, as it counts those of runs.
     """
-    findings: dict[str, tuple[Verdict, str]] = {}
-    for channel in early:
-        if (found := finding(channel, ChannelFacts(Change.EARLY), reducers)) is not None:
-            findings[channel] = found
+    came_early = ((channel, finding(channel, ChannelFacts(Change.EARLY), reducers)) for channel in early)
+    findings = {channel: found for channel, found in came_early if found is not None}
     for channel in dict.fromkeys([*before, *after, *written, *by_command]):
         if channel in rebuilt:
             continue
@@ -83,8 +82,10 @@ def judge(
         step = part if stretch is None else stretch.last_part
         facts = channel_facts(step, reducers.tried(channel), learned.get(channel))
         if facts is None:
-            continue
-        if (found := finding(channel, facts._replace(counted=is_counted), reducers)) is not None:
+            found = stayed_full(channel, step.after, reducers) if is_counted else None
+        else:
+            found = finding(channel, facts._replace(counted=is_counted), reducers)
+        if found is not None:
             doubt = stretch.doubt if stretch is not None else ""
             findings[channel] = (Verdict.UNKNOWN, doubt) if doubt else found
     is_unreadable = any(unreadable(one.get(c)) for c in findings for one in (before, after, written, by_command))
@@ -106,6 +107,17 @@ _WORST_FIRST = (Verdict.DIFFERS, Verdict.SUSPECT, Verdict.UNKNOWN)
 def worst(verdicts: Collection[Verdict]) -> Verdict:
     """The verdict on a whole, from those on its parts."""
     return next((verdict for verdict in _WORST_FIRST if verdict in verdicts), Verdict.AGREES)
+
+
+def stayed_full(channel: str, value: Any, reducers: Reducers) -> tuple[Verdict, str] | None:
+    """The verdict about a channel that a run's step left as it was, if a person named a reducer that would empty it.
+
+    LangGraph tells each channel of a step that nothing was written to it (1.2 ``pregel/_algo.py: apply_writes``).
+    """
+    named = reducers.named.get(channel)
+    if named is None or not named.fades or is_empty(value):
+        return None
+    return Verdict.DIFFERS, f"nothing wrote to it, and it kept its value, which {named.name} doesn't"
 
 
 def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verdict, str] | None:
