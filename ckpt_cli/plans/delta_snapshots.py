@@ -86,10 +86,8 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin, replaced: Co
 
 def describe_lost(reader: Reader, ref: Ref, replaced: Collection[str] = ()) -> Iterator[str]:
     """A line for the plan if a checkpoint continues with delta channels whose last stored value is gone."""
-    if not delta_counters.counters(
-        reader.state(ref).metadata
-    ):  # a graph without delta channels; its ancestors aren't read
-        return
+    if not delta_counters.counters(reader.state(ref).metadata):
+        return  # a graph without delta channels; its ancestors aren't read
     lost = sorted(c for c, one in Inspection(reader, ref).deltas().items() if one.baseless and c not in replaced)
     if lost:
         channels = f"delta channel{'' if len(lost) == 1 else 's'} {', '.join(lost)}"

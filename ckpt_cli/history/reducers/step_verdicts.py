@@ -117,7 +117,7 @@ def stayed_full(channel: str, value: Any, reducers: Reducers) -> tuple[Verdict, 
     named = reducers.named.get(channel)
     if named is None or not named.fades or is_empty(value):
         return None
-    return Verdict.DIFFERS, f"nothing wrote to it, and it kept its value, which {named.name} doesn't"
+    return Verdict.DIFFERS, f"nothing wrote to it, and it kept its value; {named.name} would have emptied it"
 
 
 def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verdict, str] | None:

@@ -17,6 +17,7 @@ from ckpt_cli.views.show import TaskLine
 
 _ANSWER_CELLS = 24
 _ANSWERED = len("answered")
+_ABORTED = "aborted before, or after its node had returned: then its edges are missing"
 
 
 def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full: bool = False) -> Iterator[Line]:
@@ -35,8 +36,6 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
         where = f" (in {nested(task.inside[0], task.inside[1:])})" if task.inside and task.status == "waiting" else ""
         when = FAILED_BEFORE if task.status == "finished" else f"{FAILED_TOO}{where}"
         line.append(("muted", f"  {when}:"))
-    if task.aborted:
-        line.append(("muted", "  aborted before, or after its node had returned (its edges may then be missing)"))
     is_stored = task.status not in ("due", "left")  # other ids are computed, without triggers that never fired
     shown_id: Line = [("muted", f"  {task.id}")] if is_stored and task.error is None and task.id is not None else []
     fits = page.width is None or line_len([*line, *shown_id]) <= page.width
@@ -44,6 +43,9 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
     yield from problem(task.error, line, page) if task.error is not None else [line]
     if shown_id and not fits:
         yield [("", "  "), *shown_id]
+    if task.aborted:
+        room = None if page.width is None else max(page.width - 4, 20)
+        yield from ([("", "    "), ("muted", part)] for part in wrap(_ABORTED, room or len(_ABORTED)))
     if task.handler:
         yield [("", "    "), ("muted", f"its error handler: {task.handler}")]
     send = task.send if full else beside_questions(task.send, [*task.interrupts, *task.asked])
