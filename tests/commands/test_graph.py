@@ -154,7 +154,7 @@ def test_a_node_that_left_to_the_graph_above(
         notes = trace(session, "a").notes
     finally:
         session.close()
-    assert [note for note in notes if note.startswith(f"left no trace: sub › out {left}×;")]
+    assert [note for note in notes if note.startswith(f"left no result: sub › out {left}×;")]
 
 
 def test_a_call_that_goes_on(saver: Saver, file: Path) -> None:

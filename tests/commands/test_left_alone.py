@@ -150,7 +150,7 @@ def test_nothing_is_due_where_a_child_goes_on(place: Place) -> None:
     graph.invoke({"log": []}, on("t"))
     left = graph.get_state(on("t")).config["configurable"]["checkpoint_id"]
     assert any("○ due" in part for part in drawn(at(path, show, "t", left)))
-    assert any("would run again" in part for part in drawn(at(path, replay, "t", left)))
+    assert any("due  would run" in part for part in drawn(at(path, replay, "t", left)))
     graph.update_state(on("t"), {"log": ["u"]}, as_node="a")
     for view in (at(path, show, "t", left), at(path, replay, "t", left, reducer=["log=append"])):
         text = "\n".join(drawn(view))
