@@ -144,8 +144,8 @@ class Tally:
         If no step emptied the channel, a reducer that would is only a candidate if no other reducer explains the steps.
         """
         explaining = [reducer for place, reducer in enumerate(REDUCERS) if self._explained(place) == self.steps]
-        # where each value is the last that its step wrote, a reducer may just keep that
-        alive = [reducer for reducer in explaining if ANY not in explaining or self._is_likely(reducer)]
+        by_last = not {LAST, ANY}.isdisjoint(explaining)  # then a reducer may just keep the last write of each step
+        alive = [reducer for reducer in explaining if not by_last or self._is_likely(reducer)]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
         shown = frozenset(self.begins), frozenset(self._order.taken)
