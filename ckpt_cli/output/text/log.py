@@ -6,10 +6,11 @@ from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.short_names import short_cells
 from ckpt_cli.output.text.steps import (
+    NO_PARENT,
     change_summary,
     halts,
+    has_no_parent,
     join_lines,
-    joined_inputs,
     made_by,
     marks,
     number,
@@ -19,6 +20,7 @@ from ckpt_cli.output.text.steps import (
     strip_line,
 )
 from ckpt_cli.output.text.time_column import Clock
+from ckpt_cli.output.text.turns import joined_inputs
 from ckpt_cli.output.theme import BETWEEN, MORE, TIMES
 from ckpt_cli.views.log import LogView
 from ckpt_cli.views.steps import StepView
@@ -92,11 +94,18 @@ class _Table:
             if room - line_len(beside) - len(words) < _CHANGES:
                 words = "parent is not stored"
             beside = join_lines([beside, [("bad", words)]])
+        elif self._begins_anew(step):
+            beside = join_lines([beside, [("muted", NO_PARENT)]])
         left = max(room - (line_len(beside) + 2 if beside else 0), 8)
         return strip_line([*line, *join_lines([fit(change_summary(step, left), left), beside], "  ")])
 
     def _made_by(self, step: StepView) -> Line:
         return made_by(step, as_input=step.checkpoint_id in self._inputs or self._is_cut_off(step))
+
+    def _begins_anew(self, step: StepView) -> bool:
+        """Whether a row without a parent is drawn above others, so that its lane doesn't lead to them."""
+        begin = self._inputs.get(step.checkpoint_id, step)
+        return bool(self._view.rails) and has_no_parent(begin) and begin is not self._steps[-1]
 
     def _is_cut_off(self, step: StepView) -> bool:
         """Whether the input of this step was left out only because the list ends here."""

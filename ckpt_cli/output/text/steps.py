@@ -29,23 +29,8 @@ _NOT_CONTINUED = "no result here; the thread's next run doesn't continue this ca
 _HALTED = ("waiting", "answered", "failed")
 _COUNTED = {"finished": "finished", "left": "no result here; the graph above has gone on"}
 
-
-def joined_inputs(steps: Iterable[StepView]) -> dict[str, StepView]:
-    """The inputs that have no row of their own, by the id of the checkpoint that took each in and shows it in its row.
-
-    An input that has marks, or that several runs took in, keeps its row.
-    """
-    steps = list(steps)
-    inputs = {step.checkpoint_id: step for step in steps if step.source == "input"}
-    taken = {step.checkpoint_id: inputs[step.input_id] for step in steps if step.input_id in inputs}
-    return {taker: one for taker, one in taken.items() if is_plain_input(one)}
-
-
-def is_plain_input(step: StepView) -> bool:
-    """Whether the row of an input has nothing to show but what was given."""
-    marked = step.tags or step.halts or step.head or step.missing or step.problem or step.unstored_steps != 0
-    changed = any(change.kind == "cleared" or change.unwritten for change in step.changes or ())
-    return step.children == 1 and not marked and not changed
+NO_PARENT = "no parent"
+"""The words beside a checkpoint that is drawn in the line of another one without being its child."""
 
 
 def made_by(step: StepView, *, as_input: bool = False) -> Line:
@@ -85,6 +70,11 @@ def marks(step: StepView, branches: int) -> Line:
         are = "step before it isn't" if step.unstored_steps == 1 else "steps before it aren't"
         spans.append(("muted", f"{step.unstored_steps:,} {are} stored"))
     return _spaced(spans)
+
+
+def has_no_parent(step: StepView) -> bool:
+    """Whether a checkpoint is the beginning of a line, and none of its marks says so."""
+    return not step.parent_id and step.unstored_steps == 0
 
 
 def short_halts(steps: Iterable[StepView], cells: int) -> Mapping[str, str]:

@@ -7,8 +7,10 @@ from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.short_names import short_cells
 from ckpt_cli.output.text.steps import (
+    NO_PARENT,
     change_summary,
     halts,
+    has_no_parent,
     join_lines,
     made_by,
     marks,
@@ -69,6 +71,7 @@ class _Tree:
         makers: dict[tuple[Span, ...], None] = {}
         marked: list[TreeRow] = []
         self._left = self._step = self._beside = 0
+        self._first = next((row.step.checkpoint_id for row in self._drawn if row.step is not None), None)
         for row, is_inner in _all(self._drawn):
             step = row.step
             if step is None:
@@ -201,6 +204,8 @@ class _Tree:
             beside = join_lines([halts(step, self._halts), beside])
         if step.missing:
             beside = join_lines([[("bad", f"parent {_shortened(step.parent_id)} is not stored")], beside])
+        elif has_no_parent(step) and step.ns == self._view.ns and step.checkpoint_id != self._first:
+            beside = join_lines([[("muted", NO_PARENT)], beside])
         return beside
 
     def _subgraph(self, subgraph: SubgraphView, below: Line) -> Iterator[Line]:

@@ -1,13 +1,23 @@
-"""Joins the rows of a turn in a drawn tree: the input, the step that took it in, the folded run after it."""
+"""Joins the rows of a turn: its input, the step that took the input in, in a tree the folded run after it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ckpt_cli.output.text.steps import is_plain_input
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import FoldView, TreeRow
 
 _START = "__start__"
+
+
+def joined_inputs(steps: Iterable[StepView]) -> dict[str, StepView]:
+    """The inputs that have no row of their own, by the id of the checkpoint that took each in and shows it in its row.
+
+    An input that has marks, or that several runs took in, keeps its row.
+    """
+    steps = list(steps)
+    inputs = {step.checkpoint_id: step for step in steps if step.source == "input"}
+    taken = {step.checkpoint_id: inputs[step.input_id] for step in steps if step.input_id in inputs}
+    return {taker: one for taker, one in taken.items() if _is_plain_input(one)}
 
 
 def joined(rows: Sequence[TreeRow]) -> list[TreeRow]:
@@ -28,13 +38,13 @@ def joined(rows: Sequence[TreeRow]) -> list[TreeRow]:
 def _has_taken(row: TreeRow, given: StepView) -> bool:
     """Whether a row has the step that took in this input, which has nothing else to show."""
     taken = row.step.input_id if row.step is not None else row.fold.input_id if row.fold is not None else None
-    return taken == given.checkpoint_id and given.source == "input" and is_plain_input(given)
+    return taken == given.checkpoint_id and given.source == "input" and _is_plain_input(given)
 
 
 def _turn(above: TreeRow, given: StepView, row: TreeRow) -> list[TreeRow]:
     """One row for an input and the row after it; two if the folded run has more to say than its nodes."""
     if row.step is not None:
-        return [replace(row, joint=above.joint, step=row.step._replace(source="input"))]
+        return [replace(row, joint=above.joint, step=row.step._replace(source="input", parent_id=given.parent_id))]
     if row.fold is None:
         return [above, row]
     changes = given.changes if row.fold.changes is None else row.fold.changes
@@ -51,3 +61,10 @@ def _uncounted(fold: FoldView, *, taken: bool) -> FoldView:
     shared = fold.inputs_taken - (fold.input_id is not None and not taken)
     nodes = {node: count - (shared if node == _START else 0) for node, count in fold.nodes.items()}
     return replace(fold, checkpoints=fold.checkpoints - shared, nodes={n: c for n, c in nodes.items() if c})
+
+
+def _is_plain_input(step: StepView) -> bool:
+    """Whether the row of an input has nothing to show but what was given."""
+    marked = step.tags or step.halts or step.head or step.missing or step.problem or step.unstored_steps != 0
+    changed = any(change.kind == "cleared" or change.unwritten for change in step.changes or ())
+    return step.children == 1 and not marked and not changed
