@@ -164,7 +164,7 @@ def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
     for channel in sorted(snapshots.unknown):
         yield f"no snapshot of {channel} where nothing proves its value: its ancestors stay (--reducer {channel}=NAME)"
     for channel, reducer in sorted(snapshots.beyond.items()):
-        why = f"the stored values that show {reducer.name} have fewer or more elements, or it is a number"
+        why = f"no stored value shows {reducer.name} for so many elements, or for a number like it"
         option = argument(f"{channel}={reducer.name}")
         yield f"no snapshot of {channel} where {why}: its ancestors stay (--reducer {option})"
     if snapshots.unordered:
