@@ -126,3 +126,20 @@ def test_what_runs_next_after_a_kill_is_called_unknown(tmp_path: Path, capsys: p
     assert run(["threads", "-d", str(path)]) == 0
     said = capsys.readouterr().out
     assert said.rstrip("\n").endswith("\tnext: unknown") and "no task is left" not in said
+
+
+def test_the_entrypoint_that_an_update_acted_as_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`update_state` while it asks stores its writes under the task that asked, before the question in their order."""
+    with SqliteSaver.from_conn_string(str(path := tmp_path / "flow.sqlite")) as saver:
+
+        @entrypoint(checkpointer=saver)
+        def asks(given: int) -> int:
+            return given + int(interrupt("sure?"))
+
+        asks.invoke(1, on("t"))
+        asks.update_state(on("t"), 5)
+        asked = list(asks.get_state_history(on("t")))[-1]
+    assert [one.name for one in asked.tasks] == ["asks"]
+    assert run(["show", "t", asked.config["configurable"]["checkpoint_id"], "-d", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "asks" in said and "unknown" not in said

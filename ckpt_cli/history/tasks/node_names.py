@@ -20,6 +20,7 @@ from ckpt_cli.history.tasks.marked_nodes import marked_nodes
 from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks
 from ckpt_cli.history.tasks.possible_joins import possible_joins
 from ckpt_cli.history.tasks.task_ids import Place, by_owner, caller, is_called, pulled, sent, trigger_sets, update_ids
+from ckpt_cli.history.tasks.write_makers import is_update
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import interrupts, items
 from ckpt_cli.values.state import State, TaskWrite
@@ -54,7 +55,7 @@ class Names:
         for write in writes:
             if write.task_id != NULL_TASK:
                 self._writes.setdefault(write.task_id, []).append(write)
-        self._paths = {i: next((w.row.task_path for w in own), "") for i, own in self._writes.items()}
+        self._paths = {i: min(own, key=is_update).row.task_path for i, own in self._writes.items()}
 
     def node(self, task_id: str | None) -> str | None:
         """The node of a recorded task; None if it can't be known, and for an update, which is no task."""
