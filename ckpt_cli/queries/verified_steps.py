@@ -19,8 +19,8 @@ from ckpt_cli.history.reducers.channel_facts import (
     unreadable,
     untouched,
 )
+from ckpt_cli.history.reducers.explaining import BITS
 from ckpt_cli.history.reducers.known_reducers import Reducers
-from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.reducers.possible_writes import ALL, fits_in_other_orders, fits_without_sends
 from ckpt_cli.history.reducers.reducers import ABSENT, REDUCERS, ChannelStep

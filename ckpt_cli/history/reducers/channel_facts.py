@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.agreement import explains, is_empty, is_tie, is_undecided
+from ckpt_cli.history.reducers.explaining import BITS
 from ckpt_cli.history.reducers.forged_values import MUTABLE
-from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.oddities import Oddity, oddity
 from ckpt_cli.history.reducers.rebuilt import is_unproven
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Reducer
@@ -73,7 +73,7 @@ class ChannelFacts(NamedTuple):
 
     Attributes:
         empties: whether the step left the channel empty.
-        fits: the bits of those reducers that make the recorded value of the writes, as `learning.BITS` has them.
+        fits: the bits of those reducers that make the recorded value of the writes, as `explaining.BITS` has them.
         ties: the bits of those reducers that may have kept another of several equal numbers; see `is_tie`.
         undecided: the bits of those reducers that leave open what they make of the writes.
         replaced: whether an ``Overwrite`` wrote the recorded value.

@@ -6,7 +6,8 @@ from typing import Any
 
 from ckpt_cli.history.reducers.candidates import joined
 from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step, untouched
-from ckpt_cli.history.reducers.learning import BITS, Tally
+from ckpt_cli.history.reducers.explaining import BITS
+from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.oddities import Oddity
 from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches

@@ -4,22 +4,20 @@ Its memory doesn't grow with the history.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
 
-from ckpt_cli.history.reducers.agreement import agree, explains, folds_to, is_empty
+from ckpt_cli.history.reducers.agreement import is_empty
 from ckpt_cli.history.reducers.cases import add_kept, add_met, cases, empty_cases
+from ckpt_cli.history.reducers.explaining import BITS, explaining_bits, is_plain, reducers_of
 from ckpt_cli.history.reducers.forged_values import TrueValues, is_put_there
 from ckpt_cli.history.reducers.message_merging import Merging
 from ckpt_cli.history.reducers.oddities import Oddity, Usual, oddity
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     ANY,
-    EPHEMERAL,
     LAST,
     MAX,
-    MESSAGES,
     MIN,
     REDUCERS,
     ChannelStep,
@@ -28,11 +26,7 @@ from ckpt_cli.history.reducers.reducers import (
     are_whole,
 )
 from ckpt_cli.history.reducers.seen_order import SeenOrder
-from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.write_forms import is_as_written
-
-BITS = {reducer.name: 1 << place for place, reducer in enumerate(REDUCERS)}
-"""The name of each reducer that is tried: to its bit, in a number that stands for several of them."""
 
 ENOUGH = 8
 """A single step that a reducer doesn't explain is suspect if it explains this many that another one doesn't (each)."""
@@ -81,16 +75,7 @@ class Tally:
 
     def explaining(self, step: ChannelStep) -> int:
         """The bits of the reducers that explain a step with writes, whether or not it is added."""
-        if _is_plain(step):
-            fits: Callable[[Reducer, ChannelStep], bool] = folds_to
-            tried = _that_fold(type(step.after))  # type: ignore[arg-type]
-            bits = _that_keep_the_last(step)
-        else:
-            fits, tried, bits = explains, _BY_BIT, 0
-        for bit, reducer in tried:
-            if self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step):
-                bits |= bit
-        return bits
+        return explaining_bits(step, self._merging)
 
     def add(self, step: ChannelStep) -> int:
         """Add one more step; gives the bits of the reducers that explain it, 0 for a step without writes.
@@ -114,13 +99,13 @@ class Tally:
             self._usual.add(step)
             for place, value in self._true.made.items():
                 self._odd[place] = oddity(step, value)
-            is_plain = _is_plain(step)
-            as_written = is_plain and explaining & BITS[LAST.name] > 0
+            plain = is_plain(step)
+            as_written = plain and explaining & BITS[LAST.name] > 0
             self._order.add(step, by_extreme=explaining & _EXTREMES > 0, as_written=as_written)
             if explaining & BITS[LAST.name]:
                 add_kept(self.met, step.before, step.after)
-            if is_plain:
-                fitting = _reducers_of(explaining)
+            if plain:
+                fitting = reducers_of(explaining)
                 add_met(self.met, cases(fitting, step.before, step.writes, proving=True))
                 add_met(self.met, empty_cases(fitting, step.before, step.writes))
                 if step.before is ABSENT and are_whole(step.writes) and type(step.after) in (int, float):
@@ -248,35 +233,7 @@ class Tally:
         return min((sum(n for mask, n in own if not mask >> at & 1) for at in others), default=self._explained(place))
 
 
-_BY_BIT = [(1 << place, reducer) for place, reducer in enumerate(REDUCERS)]
-
-
-_KEEPING = (LAST, ANY, EPHEMERAL)
 _EXTREMES = BITS[MAX.name] | BITS[MIN.name]
-_ANY_NUMBER = BITS[ANY.name] | BITS[EPHEMERAL.name]
-
-
-@cache
-def _that_fold(kind: type) -> list[tuple[int, Reducer]]:
-    """The reducers that may give a value of this type, each with its bit, but for those that keep the last write."""
-    others = (one for one in _BY_BIT if one[1] not in _KEEPING)
-    return [(bit, reducer) for bit, reducer in others if reducer.makes is None or kind in reducer.makes]
-
-
-def _that_keep_the_last(step: ChannelStep) -> int:
-    """The bits of those of `_KEEPING` that explain a plain step; a last value takes one write."""
-    if not agree(step.writes[-1], step.after):
-        return 0
-    return _ANY_NUMBER | BITS[LAST.name] if len(step.writes) == 1 else _ANY_NUMBER
-
-
-@lru_cache(maxsize=1000)
-def _reducers_of(bits: int) -> list[Reducer]:
-    return [reducer for bit, reducer in _BY_BIT if bits & bit]
-
-
-def _is_plain(step: ChannelStep) -> bool:
-    return not step.command and not any(overwrite(write) is not None for write in step.writes)
 
 
 def add_up(tallies: Iterable[Tally]) -> Tally:

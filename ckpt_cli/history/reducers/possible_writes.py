@@ -5,7 +5,7 @@ from itertools import permutations
 from typing import Any
 
 from ckpt_cli.history.reducers.agreement import explains
-from ckpt_cli.history.reducers.learning import BITS
+from ckpt_cli.history.reducers.explaining import BITS
 from ckpt_cli.history.reducers.reducers import REDUCERS, ChannelStep
 from ckpt_cli.history.reducers.step_verdicts import ORDERED
 

@@ -18,8 +18,8 @@ from ckpt_cli.history.reducers.channel_facts import (
     channel_step,
     unreadable,
 )
+from ckpt_cli.history.reducers.explaining import BITS
 from ckpt_cli.history.reducers.known_reducers import Reducers
-from ckpt_cli.history.reducers.learning import BITS
 from ckpt_cli.history.reducers.reducers import APPEND, GATHER, Reducer
 from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.reducers.verdict import Verdict
