@@ -37,6 +37,7 @@ from ckpt_cli.plans.reducer_refusals import (
     excluded,
     must_be_messages,
     unfit_write,
+    unkept_last,
     unmet_case,
     unrecorded,
 )
@@ -219,7 +220,8 @@ class Reducers(GraphEvidence):
             raise self._unproven(channel, tally, candidates, outcomes)
         evidence, value = outcomes[0]
         is_counted = is_open_to_others or channel in self.history.tallies
-        if is_counted and (case := unmet(evidence.all, tally.met, before, writes, empty=True)):
+        case = unmet(evidence.all, tally.met, before, writes, empty=True) if is_counted else ""
+        if case := case or unkept_last(evidence, tally, value, writes[-1]):
             raise unmet_case(channel, case, self.ways_without_proof(channel))
         if channel not in self.used:
             self._note_doubt(channel, evidence, tally, before, writes)

@@ -5,10 +5,11 @@ from typing import Any
 
 from ckpt_cli.errors import CkptError, Refused, UsageError
 from ckpt_cli.history.reducers.learning import Tally
-from ckpt_cli.history.reducers.reducers import ABSENT, MESSAGES, Reducer, Undecided, Unfit
+from ckpt_cli.history.reducers.reducers import ABSENT, MAX, MESSAGES, MIN, Evidence, Reducer, Undecided, Unfit
 from ckpt_cli.plans.messages import unknown_removals
 from ckpt_cli.plans.other_threads import THREADS
 from ckpt_cli.shell_words import argument
+from ckpt_cli.values.same import same
 
 
 def must_be_messages(channel: str, candidates: Collection[Reducer], before: Any, writes: Sequence[Any]) -> None:
@@ -64,6 +65,14 @@ def unfit_write(channel: str, why: Unfit, hint: str) -> CkptError:
 def unmet_case(channel: str, case: str, hint: str) -> Refused:
     """No step shows a case in which reducers that explain all steps would differ."""
     return Refused(f"no step that counts shows what channel {channel!r} does with {case}", hint=hint)
+
+
+def unkept_last(evidence: Evidence, tally: Tally, value: Any, write: Any) -> str:
+    """A last write that a ``max`` (or ``min``) wouldn't keep, if each recorded step kept its last write; else ""."""
+    extremes = [one for one in evidence.all if one in (MAX, MIN)]
+    if not extremes or not tally.keeps_last or same(value, write):
+        return ""
+    return f"a last write that isn't the {'greatest' if extremes[0] is MAX else 'least'}"
 
 
 def _where(tally: Tally) -> str:

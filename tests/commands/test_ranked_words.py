@@ -125,3 +125,48 @@ def test_the_last_of_several_writes_is_no_least_one(
         code = update(path, "word", "y")
         assert "min" not in capsys.readouterr().out
         assert app.get_state(on("t")).values == {"word": "" if code else "y"}
+
+
+def _both_write(path: Path, channel: Any, rounds: Sequence[tuple[Any, Any]]) -> Any:
+    """A graph whose nodes a and b write in one step, once it ran these rounds."""
+
+    class Numbers(TypedDict, total=False):
+        value: Annotated[int, channel]
+        n: int
+
+    saver = SqliteSaver(sqlite3.connect(path, check_same_thread=False))
+    given: dict[str, Any] = {}
+    builder = StateGraph(Numbers).add_node("a", lambda _: {"value": given["a"]})
+    builder.add_node("b", lambda _: {"value": given["b"]}).add_node("end", lambda _: {"n": 1})
+    builder.add_edge(START, "a").add_edge(START, "b").add_edge(["a", "b"], "end")
+    app = builder.compile(checkpointer=saver)
+    for given["a"], given["b"] in rounds:
+        app.invoke({"n": 0}, on("t"))
+    return app
+
+
+@pytest.mark.parametrize("reducer", [lambda old, new: max(old or 0, new), lambda _, new: new])
+def test_a_max_and_the_last_of_several_writes_are_told_apart(
+    reducer: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where each last write is the greatest, both fit: `verify` counts the steps, `update` of a smaller one refuses."""
+    path = tmp_path / "t.sqlite"
+    words = ["update", "t", "--as-node", "a", "--next", "__end__", "-d", str(path), "--yes", "--values"]
+    app = _both_write(path, reducer, [(1, 2), (3, 5)])
+    with closing(app.checkpointer.conn):
+        assert run(["verify", "t", "-d", str(path)]) == 0
+        assert "max" in capsys.readouterr().out
+        assert run([*words, json.dumps({"value": 4})]) == 7
+        assert "a last write that isn't the greatest" in capsys.readouterr().err
+        assert run([*words, json.dumps({"value": 6})]) == 0
+        assert app.get_state(on("t")).values["value"] == 6
+
+
+def test_a_step_whose_last_write_is_not_the_greatest_shows_a_max(tmp_path: Path) -> None:
+    """Then an update keeps the greatest value, as LangGraph does."""
+    path = tmp_path / "t.sqlite"
+    words = ["update", "t", "--as-node", "a", "--next", "__end__", "-d", str(path), "--yes", "--values"]
+    app = _both_write(path, lambda old, new: max(old or 0, new), [(3, 1), (2, 5)])
+    with closing(app.checkpointer.conn):
+        assert run([*words, json.dumps({"value": 4})]) == 0
+        assert app.get_state(on("t")).values["value"] == 5

@@ -129,12 +129,16 @@ class Tally:
         If no step emptied the channel, a reducer that would is only a candidate if no other reducer explains the steps.
         """
         explaining = [reducer for place, reducer in enumerate(REDUCERS) if self._explained(place) == self.steps]
-        by_last = not {LAST, ANY}.isdisjoint(explaining)  # then a reducer may just keep the last write of each step
-        alive = [reducer for reducer in explaining if not by_last or self._is_likely(reducer)]
+        alive = [reducer for reducer in explaining if LAST not in explaining or self._is_likely(reducer)]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
         fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
         shown = frozenset(self.begins), frozenset(self._order.taken)
         return [Evidence(r, self.steps, self.steps, self.threads, (), *shown) for r in fitting] if self.steps else []
+
+    @property
+    def keeps_last(self) -> bool:
+        """Whether each value is the last that its step wrote: so the reducer may keep the last of several writes."""
+        return self._explained(REDUCERS.index(ANY)) == self.steps
 
     def _is_likely(self, reducer: Reducer) -> bool:
         return reducer not in (MAX, MIN) or self._order.is_likely(least=reducer is MIN)
