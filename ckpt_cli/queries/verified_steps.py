@@ -29,6 +29,7 @@ from ckpt_cli.history.reducers.verdict import Verdict
 from ckpt_cli.model import Ref
 from ckpt_cli.queries.step_doubts import UNORDERED
 from ckpt_cli.queries.walked_step import WalkedStep
+from ckpt_cli.values.same import same
 
 _KEPT = 10  # checkpoints of each finding that are listed
 
@@ -114,8 +115,8 @@ class Places:
 class VerifiedSteps:
     """The steps of one graph: of a thread's root namespace, or of all calls of one subgraph."""
 
-    def __init__(self, named: NamedReducers) -> None:
-        self.reducers = Reducers(named.reducers, named.remembered)
+    def __init__(self, named: NamedReducers, *, outlasting: bool) -> None:
+        self.reducers = Reducers(named.reducers, named.remembered, outlasting=outlasting)
         self._places: dict[_Shown | Fault, Places] = {}
         self._held: set[str] = set()  # the channels of which some checkpoint stores a value
         self._steps: Counter[frozenset[_Shown | Fault]] = Counter()
@@ -157,8 +158,8 @@ class VerifiedSteps:
         channels, without = dict.fromkeys([*before, *after, *written, *by_command]), step.without_sends
         self.reducers.channels.update(channels)
         for channel in channels:
-            if self.reducers.named and step.by_run and channel in before and channel not in touched:
-                yield from self._stayed_full(channel, after.get(channel, ABSENT))
+            if channel in self.reducers.named and step.by_run and channel in before and channel not in touched:
+                yield from self._stayed_full(channel, before[channel], after.get(channel, ABSENT))
             is_same = channel not in touched and untouched(before.get(channel, ABSENT), after.get(channel, ABSENT))
             if is_same or channel in step.rebuilt:
                 continue
@@ -173,9 +174,9 @@ class VerifiedSteps:
             one = _Part(channel, part, doubt, cause, tasks, without)
             yield from self._channel(one, fits.get(channel), is_counted=channel in fits)
 
-    def _stayed_full(self, channel: str, value: Any) -> Iterator[Fault]:
-        """A fault if a reducer that a person named would have emptied the channel."""
-        if (found := stayed_full(channel, value, self.reducers)) is not None:
+    def _stayed_full(self, channel: str, before: Any, after: Any) -> Iterator[Fault]:
+        """A fault if a reducer that a person named would have emptied the channel, and it kept its value."""
+        if (found := stayed_full(channel, after, self.reducers)) is not None and same(before, after):
             verdict, why = found
             outer = channel in self.of_outer
             yield Fault(Kind.VALUE, Verdict.SUSPECT if outer else verdict, channel, why + _OUTER * outer)

@@ -99,7 +99,8 @@ class ThreadCheck:
             walk = StepWalk(self._reader, None)
             shared = SharedVersions(lineage, apart=self._reader.saver.form.apart)
             made = MadeVersions(lineage if self._branches else Lineage([]))
-            graph = self._graphs.setdefault(graph_of(ns), VerifiedSteps(self._named))
+            outlasting = self._reader.saver.form_of(self._thread_id).outlasting
+            graph = self._graphs.setdefault(graph_of(ns), VerifiedSteps(self._named, outlasting=outlasting))
             shapes = self._shapes.setdefault(graph_of(ns), Shapes())
             line = (Ref(self._thread_id, ns, checkpoint_id) for checkpoint_id in in_lines(lineage))
             while page := list(islice(line, AT_ONCE)):

@@ -55,6 +55,14 @@ class RecordFormat(NamedTuple):
     filter: FilterKind = FilterKind.EQUAL
     none_seeds: bool = True
 
+    @property
+    def outlasting(self) -> bool:
+        """Whether a value may be read though the run's graph had no such channel, as where its version names it.
+
+        How an application's own saver stores values isn't known.
+        """
+        return self.apart or self.filter is FilterKind.OWN
+
 
 Form = RecordFormat
 """The earlier name of `RecordFormat`."""

@@ -25,6 +25,8 @@ class Reducers:
         deltas: delta channel to the evidence for its reducer, or to a supposed reducer, or to None.
         stretches: delta channel to what its stretches so far show; if they show anything, `deltas` doesn't count.
         channels: the channels of the steps so far.
+        outlasting: whether the database may hold the value of a channel that the graph of a run didn't have, as one
+            does that stores values apart, by their versions.
     """
 
     named: Mapping[str, Reducer] = field(default_factory=dict)
@@ -33,6 +35,7 @@ class Reducers:
     deltas: dict[str, Evidence | Reducer | None] = field(default_factory=dict)
     stretches: dict[str, Stretches] = field(default_factory=dict)
     channels: set[str] = field(default_factory=set)
+    outlasting: bool = False
 
     def learn(
         self,

@@ -112,12 +112,16 @@ def worst(verdicts: Collection[Verdict]) -> Verdict:
 def stayed_full(channel: str, value: Any, reducers: Reducers) -> tuple[Verdict, str] | None:
     """The verdict about a channel that a run's step left as it was, if a person named a reducer that would empty it.
 
-    LangGraph tells each channel of a step that nothing was written to it (1.2 ``pregel/_algo.py: apply_writes``).
+    LangGraph tells each channel of a step that nothing was written to it (1.2 ``pregel/_algo.py: apply_writes``); a
+    channel that the run's graph doesn't have keeps its version, and where that names the value, its value.
     """
     named = reducers.named.get(channel)
     if named is None or not named.fades or is_empty(value):
         return None
-    return Verdict.DIFFERS, f"nothing wrote to it, and it kept its value; {named.name} would have emptied it"
+    why = f"nothing wrote to it, and it kept its value; {named.name} would have emptied it"
+    if reducers.outlasting:
+        return Verdict.UNKNOWN, f"{why}, if the graph of that run had the channel"
+    return Verdict.DIFFERS, why
 
 
 def finding(channel: str, facts: ChannelFacts, reducers: Reducers) -> tuple[Verdict, str] | None:

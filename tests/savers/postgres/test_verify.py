@@ -1,12 +1,15 @@
 """``ckpt verify`` where each value is stored once, under its channel's version: values that are gone, or shared."""
 
 import json
+import operator
 from contextlib import closing
-from typing import Any
+from typing import Annotated, Any, TypedDict, cast
 
 import psycopg
 import pytest
+from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.graph import START, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.verify import verify
@@ -116,3 +119,30 @@ def _plain(saver: Any) -> Any:
     from tests.graphs.building import line
 
     return line(saver, "a", "b", nodes={"a": lambda s: {"n": s["n"] + 1}, "b": lambda _: {}})
+
+
+def test_a_channel_that_a_deployment_lacked_keeps_its_value(postgres: PostgresServer) -> None:
+    """Even a channel that steps empty: a run of a graph without it doesn't, so that nothing is proved by its value."""
+
+    class Brief(TypedDict, total=False):
+        log: Annotated[list[str], operator.add]
+        said: Annotated[dict[str, str], EphemeralValue(dict)]
+
+    class Without(TypedDict, total=False):
+        log: Annotated[list[str], operator.add]
+
+    with PostgresSaver.from_conn_string(url := postgres.space()) as saver:
+        saver.setup()
+        for state, wrote in ((Brief, {"said": {"k": "x"}}), (Without, {"log": ["b"]}), (Brief, {"said": {"k": "y"}})):
+            node = cast("Any", lambda _, wrote=wrote: wrote)
+            builder = StateGraph(state).add_node("first", lambda _: {"log": ["a"]}).add_node("second", node)
+            builder.add_edge(START, "first").add_edge("first", "second")
+            app = builder.compile(checkpointer=saver)
+            app.invoke({"log": []}, cast("Any", ON))
+        values = [state.values.get("said") for state in app.get_state_history(cast("Any", ON))]
+        assert values.count({"k": "x"}) > 1
+    with closing(Session(url)) as session:
+        view = verify(session, ["t"], reducer=["said=ephemeral"])
+        [thread] = view.threads
+        found = {(one.channel, one.verdict) for one in thread.findings if "kept its value" in one.why}
+        assert found == {("said", "unknown")} and view.exit_code == 0
