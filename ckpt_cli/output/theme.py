@@ -95,7 +95,7 @@ TASK_STATUS = _by_word(
 
 ASKED = Look("muted", DUE, "asked")
 """A task that waited for an answer at a checkpoint that the thread has left."""
-LEFT_NOTHING = Look("muted", DUE, "no result")
+LEFT_NOTHING = Look("muted", DUE, "no result stored")
 """A task without any record at a checkpoint that the thread has left; whether it ran isn't known."""
 VERDICTS = {
     "agrees": Look("good", FINISHED, "as recorded"),

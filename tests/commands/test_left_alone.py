@@ -144,7 +144,7 @@ def test_a_state_without_the_results_of_finished_tasks(place: Place, capsys: pyt
 
 
 def test_nothing_is_due_where_a_child_goes_on(place: Place) -> None:
-    """A task without a record under a child is said to have no result: neither due, nor to be run again."""
+    """A task without a record under a child is said to have no result stored: neither due, nor to be run again."""
     path, saver = place
     graph = line(saver, "a", "b", "c", schema=Log, interrupt_before=["b"])
     graph.invoke({"log": []}, on("t"))
@@ -154,6 +154,6 @@ def test_nothing_is_due_where_a_child_goes_on(place: Place) -> None:
     graph.update_state(on("t"), {"log": ["u"]}, as_node="a")
     for view in (at(path, show, "t", left), at(path, replay, "t", left, reducer=["log=append"])):
         text = "\n".join(drawn(view))
-        assert "b  ○ no result" in text
+        assert "b  ○ no result stored" in text
         assert "run again" not in text
         assert "kept" not in text
