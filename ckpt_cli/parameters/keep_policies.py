@@ -86,7 +86,7 @@ class KeepOptions(NamedTuple):
         _option(
             "--policy",
             "NAME",
-            "These options from the config file, below [policies.NAME]; those that are typed too count instead.",
+            "The options below policies.NAME in the config file; those that are typed too count instead.",
             autocompletion=complete_policy,
         ),
     ] = None

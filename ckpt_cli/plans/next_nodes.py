@@ -47,7 +47,9 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
         UsageError, Refused: the node never ran or has several recorded routes, and `hops` is None.
     """
     own = reducers.history.routes.get(node)
-    routes = own or _related_routes(reducers, node)
+    histories = [reducers.history] if own else _related(reducers, node)
+    routes = _added_up(one.routes.get(node, {}) for one in histories)
+    doubtful = _added_up(one.doubtful.get(node, {}) for one in histories)
     joins = [way for way in next(iter(routes), ()) if way[0].startswith("join:") and all(way in r for r in routes)]
     if hops is not None:
         named = f"then {', '.join(map(_describe_hop, hops)) or 'END'}, as you say"
@@ -62,7 +64,9 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
         )
     if len(routes) > 1:
         raise UsageError(
-            f"{node} has several recorded routes", hint="add one of these to the command", candidates=_options(routes)
+            f"{node} has several recorded routes",
+            hint="add one of these to the command",
+            candidates=_options(routes, doubtful),
         )
     [(route, times)] = routes.items()
     if any(channel == TASKS for channel, _ in route):
@@ -70,9 +74,7 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
         raise Refused(f"{node} sends tasks with arguments that ckpt can't know: {_describe_route(route)}", hint=hint)
     where = "" if own else " in other threads"
     runs = "its only recorded run" if times == 1 else f"{times} of {times} runs"
-    histories = [reducers.history] if own else _related(reducers, node)
-    is_doubtful = sum(one.doubtful[node] for one in histories) == times
-    doubt = ", which failed too, perhaps in a conditional edge" if is_doubtful else ""
+    doubt = ", which failed too, perhaps in a conditional edge" if times == doubtful.total() else ""
     return _route_writes(route), f"then {_describe_route(route)}, as in {runs}{where}{doubt}"
 
 
@@ -97,11 +99,22 @@ def describe_doubt(node: str, route: Sequence[tuple[str, Any]], hops: Sequence[H
         yield f"update_state follows only edges, and evaluates conditional ones anew: {when}"
 
 
-def _options(routes: Mapping[Route, int]) -> list[str]:
+def _options(routes: Counter[Route], doubtful: Counter[Route]) -> list[str]:
     """The options that name each recorded route, with the number of its runs; the most frequent route first."""
-    total = sum(routes.values())
-    often = sorted(routes.items(), key=lambda item: -item[1])
-    return [f"{_option(route)}  ({_send_words(route)}as in {times} of {total} runs)" for route, times in often]
+    failed = {tuple(sorted(route)): times for route, times in doubtful.items()}
+    return [
+        f"{_option(route)}  ({_send_words(route)}as in {times} of {routes.total()} runs"
+        f"{_doubt(times, failed.get(tuple(sorted(route)), 0))})"
+        for route, times in routes.most_common()
+    ]
+
+
+def _doubt(times: int, failed: int) -> str:
+    """What may be wrong with a route that runs took which failed too: a conditional edge raised, and led nowhere."""
+    if not failed:
+        return ""
+    runs = f"{failed:,} of these" if failed < times else "this run" if times == 1 else "these runs"
+    return f"; {runs} failed too, perhaps in a conditional edge"
 
 
 def _send_words(route: Route) -> str:
@@ -123,11 +136,11 @@ def _option(route: Route) -> str:
     return command("", options=[part for word in known for part in ("--next", word)]).strip()
 
 
-def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:
-    """A node's routes in other threads."""
+def _added_up(counts: Iterable[Mapping[Route, int]]) -> Counter[Route]:
+    """The routes in several threads, each with its number of runs in all of them."""
     routes = Counter[Route]()
-    for kin in _related(reducers, node):
-        for route, times in kin.routes[node].items():
+    for one in counts:
+        for route, times in one.items():
             count_route(routes, route, times)
     return routes
 

@@ -51,7 +51,7 @@ class ThreadHistory:
     Attributes:
         tallies: user's channel to the evidence about its reducer.
         routes: node to the routes that its runs took, and how often.
-        doubtful: node to how many of its runs failed too, as where a conditional edge raised and led nowhere.
+        doubtful: node to the routes of those runs that failed too, as where a conditional edge raised and led nowhere.
         outputs: node to the sets of the user's channels that its runs wrote to.
         deferred: nodes that were seen to wait until all other nodes had finished.
         undeferred: nodes that were seen not to.
@@ -68,7 +68,7 @@ class ThreadHistory:
 
     tallies: dict[str, Tally] = field(default_factory=dict)
     routes: dict[str, Counter[Route]] = field(default_factory=dict)
-    doubtful: Counter[str] = field(default_factory=Counter)
+    doubtful: dict[str, Counter[Route]] = field(default_factory=dict)
     outputs: Outputs = field(default_factory=dict)
     deferred: set[str] = field(default_factory=set)
     undeferred: set[str] = field(default_factory=set)
@@ -191,8 +191,8 @@ class ThreadHistory:
         for task_id, (node, route, channels) in by_task.items():
             if node is not None:
                 if task_id not in aborted and (route or task_id not in failed or not is_tip):
-                    self.doubtful[node] += task_id in failed
-                    count_route(self.routes.setdefault(node, Counter()), tuple(route))
+                    for routes in (self.routes, self.doubtful) if task_id in failed else (self.routes,):
+                        count_route(routes.setdefault(node, Counter()), tuple(route))
                 self.outputs.setdefault(node, set()).add(frozenset(channels))
 
     def add_update(self, parent: State, child: State, writes: Collection[TaskWrite]) -> None:

@@ -143,3 +143,28 @@ def test_an_edge_that_raised_beside_another_one(tmp_path: Path, capsys: pytest.C
         assert "then after, as in its only recorded run, which failed too, perhaps in a conditional edge" in said
         app.update_state(ON, {"log": ["mine"]}, as_node="work")
         assert set(app.get_state(ON).next) == {"after", "other"}
+
+
+def test_a_route_whose_runs_failed_too_is_listed_with_that(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An edge that can only lead to one node raised once, and the next run ended: its end isn't a route like others."""
+    path, fails = str(tmp_path / "t.sqlite"), list[bool]()
+
+    def route(_: State) -> str:
+        if fails:
+            raise KeyError(fails.pop())
+        return "after"
+
+    with SqliteSaver.from_conn_string(path) as saver:
+        graph = StateGraph(State).add_node("work", lambda _: {"log": ["work"]})
+        graph.add_node("after", lambda _: {"log": ["after"]}).add_edge(START, "work")
+        app = graph.add_conditional_edges("work", route, ["after"]).compile(checkpointer=saver)
+        app.invoke({"log": ["go"]}, ON)
+        fails.append(True)
+        with pytest.raises(KeyError):
+            app.invoke({"log": ["go"]}, ON)
+        app.invoke(None, ON)
+    words = ["--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append", "--dry-run"]
+    assert run(["update", "t", *words, "-d", path]) == 2
+    said = capsys.readouterr().err
+    assert "--next after  (as in 1 of 2 runs)" in said
+    assert "--next END  (as in 1 of 2 runs; this run failed too, perhaps in a conditional edge)" in said
