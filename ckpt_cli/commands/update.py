@@ -35,7 +35,11 @@ from ckpt_cli.views.plan import PlanView
 
 FinishedOption = Annotated[
     Finished | None,
-    typer.Option("--finished", help="What other tasks finished there: keep it, as langgraph up to 1.0.2, or drop it."),
+    typer.Option(
+        "--finished",
+        help="What other tasks finished there: keep it, as langgraph up to 1.0.2 does at the head (0.6.9 to 1.0.2 at a "
+        "past checkpoint too), or drop it.",
+    ),
 ]
 
 _AsNode = Annotated[

@@ -1,7 +1,8 @@
 """Pending writes where an update starts: a Command's values; which results of tasks are kept.
 
 They are stored on the checkpoint where the step starts. An update as END applies these writes in every version of
-langgraph. Up to langgraph 1.0.2, an update as a node applies them too, even if the run continued from that checkpoint
+langgraph that has such updates. An update as a node applies them from langgraph 0.2.46 to 1.0.2, but up to 0.6.8 only
+if the config has no ``checkpoint_id``, so at the head; from 0.6.9 on even if the run continued from that checkpoint
 long ago. Since 1.0.3, an update as a node drops them (``pregel/main.py: update_state``).
 """
 
@@ -91,12 +92,7 @@ def steps_before_update(
         return [], []
     names = [task.node or "" for task, _ in started if task.status is Status.FINISHED]
     if finished is None and _may_be_old(reader, at):
-        what = f"the results of {', '.join(names)}" if names else "the values of a Command"
-        raise Refused(
-            f"before an update, langgraph up to 1.0.2 applies {what} at that checkpoint; 1.0.3 and later drop them; "
-            "nothing shows which version runs this thread",
-            hint="--finished keep applies them, --finished drop drops them",
-        )
+        raise _unknown_version(reader, at, f"the results of {', '.join(names)}" if names else "the values of a Command")
     return (steps, names) if finished is Finished.KEEP else ([], [])
 
 
@@ -112,6 +108,23 @@ def follows_old_update(reader: Reader, at: StepStart, finished: Finished | None)
     - It stores the writes of an input on the new checkpoint.
     """
     return finished is Finished.KEEP or (not _is_recent(reader, at) and _may_be_old(reader, at))
+
+
+def _unknown_version(reader: Reader, at: StepStart, what: str) -> Refused:
+    """The refusal where versions of langgraph differ; it names those that can write the thread, so none before 0.5."""
+    ref = at.origin.ref
+    if reader.head(ref.thread_id, ref.ns).ref == ref:
+        applied = "langgraph up to 1.0.2 applies {} at that checkpoint (up to 0.6.8 only without a checkpoint_id)"
+        dropped = "1.0.3 and later drop them"
+    else:
+        applied, dropped = (
+            "langgraph 0.6.9 to 1.0.2 applies {} at a past checkpoint",
+            "older and newer versions drop them",
+        )
+    return Refused(
+        f"before an update, {applied.format(what)}; {dropped}; nothing shows which version runs this thread",
+        hint="--finished keep applies them, --finished drop drops them",
+    )
 
 
 def _has_results(task: Task) -> bool:

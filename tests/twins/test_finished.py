@@ -29,6 +29,24 @@ def test_finished_siblings_count_as_said(
     assert json.loads(capsys.readouterr().out)["value"] == x
 
 
+@pytest.mark.parametrize("place", ["head", "past"])
+def test_what_is_kept_depends_on_the_place(
+    place: str, database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Up to langgraph 0.6.8, an update with a checkpoint_id drops finished results; the refusal names the versions."""
+    path = database("legacy/py-0.6.11")
+    if place == "past":
+        assert run(["rollback", "err", "@", "-d", str(path), "--yes"]) == 0
+    assert run(["update", "err", "@^" if place == "past" else "@", *WORDS, "-d", str(path)]) == 7
+    error = capsys.readouterr().err
+    said = "langgraph 0.6.9 to 1.0.2 applies the results of good, good2 at a past checkpoint; older and newer"
+    assert (said in error) == (place == "past")
+    said = (
+        "langgraph up to 1.0.2 applies the results of good, good2 at that checkpoint (up to 0.6.8 only without a check"
+    )
+    assert (said in error) == (place == "head")
+
+
 def test_a_newer_database_asks_nothing(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Where the table proves langgraph 1.0.3 or newer, finished siblings are dropped as the library does it."""
     thread = ["err", "-d", str(database("legacy/py-1.2.22"))]
