@@ -16,7 +16,7 @@ from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.answers import taken_answers
 from ckpt_cli.history.tasks.javascript_errors import was_aborted
 from ckpt_cli.history.tasks.passed_over import passed_over
-from ckpt_cli.history.tasks.pending_goto import goto_nodes
+from ckpt_cli.history.tasks.pending_goto import goto_nodes, may_start_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.inspection import Inspection
@@ -124,10 +124,10 @@ def run(
 def _add_what_runs(view: ShowView, reader: Reader, state: State, snapshot: Snapshot) -> None:
     view.unplaced = [_task(task, []) for task in snapshot.unplaced]
     view.passed_over = [] if snapshot.consumed else passed_over(state)
-    view.given_otherwise = tuple(unlike_writes(state, reader.writes(state.ref)).items())
-    may_go = any(map(is_command, reader.writes(state.ref)))
-    view.has_something_to_run = snapshot.next is None or bool(snapshot.tasks) or may_go  # by its goto
-    view.is_blank = not state.versions and not state.damage and not may_go
+    writes, is_due = reader.writes(state.ref), snapshot.next is None or bool(snapshot.tasks)
+    view.given_otherwise = tuple(unlike_writes(state, writes).items())
+    view.has_something_to_run = is_due or may_start_nodes(state, writes)
+    view.is_blank = not state.versions and not state.damage and not any(map(is_command, writes))
     view.is_javascript = is_javascript(state)
     view.can_replay = state.v >= 4 and START not in state.values and not view.is_javascript
 

@@ -108,6 +108,26 @@ class Count(TypedDict):
     n: Annotated[int, operator.add]
 
 
+@pytest.mark.parametrize("goto", [(), "a"], ids=["values", "goto"])
+def test_only_a_goto_of_a_command_starts_a_node(goto: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a Command's ``update`` wrote to a finished thread starts none, so no run and no branch is promised."""
+    ran: list[str] = []
+    builder = StateGraph(Count).add_node("a", lambda _: ran.append("a") or {"n": 10}).add_edge(START, "a")
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = builder.compile(checkpointer=saver)
+        graph.invoke({"n": 1}, on("t"))
+        end = graph.get_state(on("t")).config
+        graph.invoke(Command(update={"n": 100}, goto=goto), on("t"))
+        graph.invoke({"n": 2}, on("t"))
+        shown, before = said(capsys, "show", "t", end["configurable"]["checkpoint_id"], path=path), len(ran)
+        graph.invoke(None, end)
+    assert len(ran) - before == (1 if goto else 0)
+    assert ("graph.invoke(None, config) has nothing to run here" in shown) == (not goto)
+    assert ("runs again from here, on a new branch" in shown) == bool(goto)
+    assert "a Command wrote this, which no channel has here" in shown
+
+
 @pytest.mark.parametrize("fails_first", [True, False])
 def test_show_claims_no_order_of_a_question_and_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fails_first: bool

@@ -6,11 +6,12 @@ its next one. Each run from there first applies them, and only then finds its ta
 ``get_state`` finds the tasks before, so it doesn't have those that the Command starts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 
-from ckpt_cli.history.state.channels import BRANCH_TO, END, START, TASKS, any_target, order
+from ckpt_cli.history.state.channels import BRANCH_TO, END, INTERRUPT, START, TASKS, any_target, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks, held_back
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import js_send
 from ckpt_cli.values.state import State, TaskWrite, Version
@@ -34,6 +35,15 @@ def goto_nodes(writes: Iterable[TaskWrite]) -> list[str]:
     made = goto_writes(writes)
     sends = (js_send(write.value) for write in made if write.channel == TASKS and write.read)
     return list(dict.fromkeys([*filter(None, (_target(w.channel) for w in made)), *(s.node for s in sends if s)]))
+
+
+def may_start_nodes(state: State, writes: Sequence[TaskWrite]) -> bool:
+    """Whether what a Command wrote may start a node: by its goto, or by a channel that a node is subscribed to.
+
+    A StateGraph's nodes are subscribed to none that a Command's ``update`` writes to, but bare Pregel nodes may be.
+    """
+    listened = {channel for node, seen in state.seen.items() if node != INTERRUPT for channel in seen}
+    return bool(goto_writes(writes)) or any(is_command(write) and write.channel in listened for write in writes)
 
 
 def has_unread_sends(writes: Iterable[TaskWrite]) -> bool:

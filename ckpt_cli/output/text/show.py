@@ -180,7 +180,10 @@ def _command_lines(view: ShowView, page: Page) -> Iterator[Line]:
     if not writes:
         return
     yield []
-    remark = "a Command wrote this, which no channel has yet; a run applies it first, and get_state() shows it applied"
+    when = "here" if view.consumed else "yet"
+    remark = (
+        f"a Command wrote this, which no channel has {when}; a run applies it first, and get_state() shows it applied"
+    )
     yield from ([("muted", part)] for part in flow(remark, page.width or UNCUT))
     width = min(max(cell_len(write.channel) for write in writes), 24)
     for write in writes:
