@@ -14,7 +14,7 @@ from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.answers import taken_answers
-from ckpt_cli.history.tasks.javascript_errors import was_aborted
+from ckpt_cli.history.tasks.javascript_errors import abort_of
 from ckpt_cli.history.tasks.passed_over import passed_over
 from ckpt_cli.history.tasks.pending_goto import goto_nodes, may_start_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
@@ -250,13 +250,13 @@ def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     namespaces = reader.namespaces(ref.thread_id)
     over = [task.id for task in snapshot.all_tasks if task.status is Status.FINISHED and task.interrupts]
     writes = reader.writes(ref) if over else []
-    lines = ((task, _task(task, _called(namespaces, ref.ns, task))) for task in snapshot.all_tasks)
     handlers = {i: handler.node or "unknown node" for i, handler in snapshot.handlers.items()}
-    lines = (
-        (task, line._replace(inside=failed_inside(reader, ref, task), handler=handlers.get(task.id or "")))
-        for task, line in lines
-    )
-    return [_with_taken(line, task, writes) if task.id in over else line for task, line in lines]
+    lines = []
+    for task in snapshot.all_tasks:
+        line = _task(task, _called(namespaces, ref.ns, task))
+        line = line._replace(inside=failed_inside(reader, ref, task), handler=handlers.get(task.id or ""))
+        lines.append(_with_taken(line, task, writes) if task.id in over else line)
+    return lines
 
 
 def _called(namespaces: Sequence[str], ns: str, task: Task) -> list[str]:
@@ -277,12 +277,12 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         node=task.node,
         status=str(task.status),
         path=task.path,
-        error=task.error,
+        error=task.error if (aborted := abort_of(task.writes)) is None else aborted.value,
         interrupts=[interrupt_view(one.id, one.value, one.response_schema) for one in task.open],
         namespaces=namespaces,
         answers=task.answers,
         send=send_view(task.packet),
-        aborted=was_aborted(task.writes),
+        aborted=aborted is not None,
     )
 
 

@@ -103,10 +103,11 @@ class FleetStatus:
         """Count a thread by its writes; False if a question in them can't be read."""
         waiting, failed = [], []
         tasks: dict[str, list[TaskWrite]] = {}
-        for row in writes:
-            tasks.setdefault(row.task_id, []).append(TaskWrite(row, self._reader.codec.decode))
+        decoded = [TaskWrite(row, self._reader.codec.decode) for row in writes]
+        mark_no_failures(decoded)
+        for write in decoded:
+            tasks.setdefault(write.task_id, []).append(write)
         for own in tasks.values():
-            mark_no_failures(own)
             place, status = Place(pulled(own[0].row.task_path)), status_of(own)
             if status is Status.WAITING:
                 asked = [i for write in own if write.channel == INTERRUPT for i in interrupts(write.value)]

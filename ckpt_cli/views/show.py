@@ -54,6 +54,7 @@ class TaskLine(NamedTuple):
         status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``, or ``left``: a task of a subgraph
             without a result, although the call of the subgraph has finished. If the checkpoint has a child, ``due``
             only means that the task has left nothing there.
+        error: what is stored; of a finished task, of its failure before or in its conditional edge, or see `aborted`.
         namespaces: the namespaces of the subgraphs that the task called.
         answers: the recorded answers that the task has not taken yet.
         send: the Send that started the task; null for a task of another kind.
@@ -62,8 +63,8 @@ class TaskLine(NamedTuple):
         inside: for a task that failed in a subgraph, the nodes there, the outermost first, down to the one that failed;
             empty if it failed itself, or if what is stored doesn't show the node.
         handler: the node of the error handler that ran for this task after it failed; null if none did.
-        aborted: whether LangGraph.js stored beside a result that it aborted the task: when its node had returned, so
-            that the writes of its edges may be missing, or before the task ran again.
+        aborted: whether LangGraph.js stored beside a result that it aborted the task as another one failed: when its
+            node had returned, so that the writes of its edges are missing, or before the task ran again.
     """
 
     id: str | None

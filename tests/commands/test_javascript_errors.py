@@ -18,8 +18,8 @@ CALL = "sub:d139642c-0716-574b-bdbc-e584f9cc64b3"
 LEFT = ("886acba4-ce17-5ef9-be0d-43edbdc95679", -1, "__error__", {"message": "", "name": "ParentCommand"})
 
 
-def aborted(path: Path, *paid: Written) -> Path:
-    """A thread in which pay failed while mail, beside it, had returned; both lead to fin; `paid` is what pay wrote."""
+def aborted(path: Path, *paid: Written, error: Written = DECLINED) -> Path:
+    """A thread in which pay failed while mail, beside it, had returned; both lead to fin; `paid` was written then."""
     versions = {"__start__": 2, "steps": 2, "branch:to:pay": 2, "branch:to:mail": 2}
     first = checkpoint(
         "1f1ecbc4-5ac1-6bb0-ffff-77a6b2a53e04",
@@ -38,7 +38,7 @@ def aborted(path: Path, *paid: Written) -> Path:
         versions,
         _SEEN,
         *LOST,
-        DECLINED,
+        error,
         *paid,
     )
     if not paid:
@@ -66,6 +66,32 @@ def aborted(path: Path, *paid: Written) -> Path:
 def resumed(path: Path) -> Path:
     """The same thread after pay has run again."""
     return aborted(path, (PAY, 0, "steps", ["pay"]), (PAY, 1, "branch:to:fin", None))
+
+
+FETCH, OWN = "335d293a-00cf-5a9d-8878-4ec5e0829f21", {"message": "aborted by itself", "name": "AbortError"}
+
+
+def alone(path: Path, *written: Written) -> Path:
+    """A thread whose one task raised an AbortError, and what it wrote."""
+    first = checkpoint(
+        "1f1ecdee-69b0-6550-ffff-e4d004c182f1",
+        -1,
+        {"out": [], "__start__": {"out": ["x"]}, "__pregel_tasks": []},
+        {"__start__": 1},
+        {},
+        ("f93650f5-7705-5ddf-b26b-b4d55b6a8177", 0, "out", ["x"]),
+        ("f93650f5-7705-5ddf-b26b-b4d55b6a8177", 1, "branch:to:f", None),
+    )
+    raised = checkpoint(
+        "1f1ecdee-69b2-6c60-8000-f67214dbea89",
+        0,
+        {"out": ["x"], "__pregel_tasks": [], "branch:to:f": None},
+        {"__start__": 2, "out": 2, "branch:to:f": 2},
+        _SEEN,
+        (FETCH, -1, "__error__", OWN),
+        *written,
+    )
+    return database(path, first, raised)
 
 
 def left(path: Path) -> Path:
@@ -111,13 +137,14 @@ def json_of(capsys: Said, path: Path, *words: str) -> Any:
 
 
 def test_an_aborted_task_has_not_failed(tmp_path: Path, capsys: Said) -> None:
-    """Only pay failed; mail has a result, was aborted, and its error is that of no failure."""
+    """Only pay failed; mail has a result and was aborted; its error is shown, and is that of no failure."""
     path = aborted(tmp_path / "js.sqlite")
     tasks = {task["node"]: task for task in json_of(capsys, path, "show", "t")["tasks"]}
-    assert (tasks["mail"]["status"], tasks["mail"]["error"], tasks["mail"]["aborted"]) == ("finished", None, True)
+    assert (tasks["mail"]["status"], tasks["mail"]["error"], tasks["mail"]["aborted"]) == ("finished", ABORTED, True)
     assert (tasks["pay"]["status"], tasks["pay"]["aborted"]) == ("failed", False)
     shown = said(capsys, path, "show", "t")
     assert "failed before" not in shown
+    assert "(then its edges are missing): AbortError: This operation was aborted" in shown
     assert "to go on (with a checkpoint_id in it, older LangGraph.js runs this whole step again):" in shown
     assert said(capsys, path, "log", "t").splitlines()[0].endswith("✗ pay")
     assert "mail\tfinished\t__error__" in said(capsys, path, "writes", "t")
@@ -134,6 +161,43 @@ def test_the_edge_of_an_aborted_task_is_lost(tmp_path: Path, capsys: Said) -> No
         "__start__": (0, 0), "mail": (0, 0), "pay": (1, 1), "fin": (0, 0)
     }  # fmt: skip
     assert "\tpay failed then" in said(capsys, path, "log", "t")
+
+
+def test_an_edge_that_raised_an_abort_error_has_failed(tmp_path: Path, capsys: Said) -> None:
+    """The thread's one task has a result and an AbortError of its conditional edge: nobody aborted it, so it failed."""
+    path = alone(tmp_path / "js.sqlite", (FETCH, 0, "out", ["f"]))
+    assert said(capsys, path, "threads", "--status", "failed").startswith("t\t")
+    assert "failed\t1" in said(capsys, path, "stats")
+    [task] = json_of(capsys, path, "show", "t")["tasks"]
+    assert (task["status"], task["error"], task["aborted"]) == ("finished", OWN, False)
+    shown = said(capsys, path, "show", "t")
+    assert "failed before, or in its conditional edge:  AbortError: aborted by itself" in shown
+
+
+def test_an_abort_error_of_the_node_itself(tmp_path: Path, capsys: Said) -> None:
+    """A node whose own request was aborted failed, and finished when it ran again: its edge is stored."""
+    path = alone(tmp_path / "js.sqlite", (FETCH, 0, "out", ["f"]), (FETCH, 1, "branch:to:fin", None))
+    [task] = json_of(capsys, path, "show", "t")["tasks"]
+    assert (task["error"], task["aborted"]) == (OWN, False)
+    [_, node, *_] = json_of(capsys, path, "graph", "t")["graphs"][0]["nodes"]
+    assert (node["name"], node["failed"]) == ("f", 1)
+
+
+def test_a_task_that_was_aborted_before_ran_again(tmp_path: Path, capsys: Said) -> None:
+    """LangGraph.js aborted mail before it returned; as its edge is stored, it has run again."""
+    path = aborted(tmp_path / "js.sqlite", (MAIL, 1, "branch:to:fin", None), (PAY, 0, "steps", ["pay"]))
+    tasks = {task["node"]: task for task in json_of(capsys, path, "show", "t", "step:0")["tasks"]}
+    assert (tasks["mail"]["error"], tasks["mail"]["aborted"]) == (ABORTED, False)
+    again = {node["node"]: node["again"] for node in json_of(capsys, path, "trace", "t")["nodes"]}
+    assert (again["mail"], again["pay"]) == (1, 1)
+
+
+def test_a_node_that_aborts_itself_and_the_others(tmp_path: Path, capsys: Said) -> None:
+    """Of two AbortErrors, that without a result is the failure for which LangGraph.js aborted the other task."""
+    path = aborted(tmp_path / "js.sqlite", error=(PAY, -1, "__error__", OWN))
+    tasks = {task["node"]: task for task in json_of(capsys, path, "show", "t")["tasks"]}
+    assert (tasks["mail"]["status"], tasks["mail"]["aborted"]) == ("finished", True)
+    assert (tasks["pay"]["status"], tasks["pay"]["error"]) == ("failed", OWN)
 
 
 def test_leaving_to_the_graph_above_is_no_failure(tmp_path: Path, capsys: Said) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ckpt_cli.history.state.channels import END, NOT_NODES, START, target_in, without_bumps
-from ckpt_cli.history.tasks.javascript_errors import was_aborted
+from ckpt_cli.history.tasks.javascript_errors import abort_of
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.observed_edges import Edge, EdgeKind, Proof, ways_of
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
@@ -116,7 +116,7 @@ class ObservedGraph:
         self.state_graph = self.state_graph or bool(ways)
         if ways or run.kind is not RunKind.TASK or run.node is None:
             return ways
-        if (is_tip and run.has_failed) or was_aborted(run.writes):
+        if (is_tip and run.has_failed) or abort_of(run.writes):
             return []
         if old and any(write.channel == run.node for write in run.writes):
             self.unplaced += 1

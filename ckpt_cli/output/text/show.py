@@ -232,7 +232,7 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "next"), ("", "  "), ("good", "nothing: the graph above has gone on")]
     elif view.tasks and "head" in view.marks:
         yield [("key", "next"), ("", "  "), ("muted", _ALL_FINISHED)]
-        if any(task.error is not None for task in view.tasks):
+        if any(task.error is not None and not task.aborted for task in view.tasks):
             yield [("", "      "), ("muted", _WITHOUT_EDGE)]
     elif view.tasks:
         yield [("key", "next"), ("", "  "), ("muted", _ALL_FINISHED_ASIDE)]

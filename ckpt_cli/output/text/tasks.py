@@ -17,7 +17,7 @@ from ckpt_cli.views.show import TaskLine
 
 _ANSWER_CELLS = 24
 _ANSWERED = len("answered")
-_ABORTED = "aborted before, or after its node had returned: then its edges are missing"
+_ABORTED = "aborted before, or after its node had returned (then its edges are missing)"
 
 
 def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full: bool = False) -> Iterator[Line]:
@@ -32,20 +32,20 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
         line += answers(task.answers, page)
     if task.answers and task.status == "failed":
         line += [("muted", " with the answer "), ("value", _brief(task.answers, page))]
-    if task.error is not None and task.status != "failed":
+    error = None if task.aborted else task.error
+    if error is not None and task.status != "failed":
         where = f" (in {nested(task.inside[0], task.inside[1:])})" if task.inside and task.status == "waiting" else ""
         when = FAILED_BEFORE if task.status == "finished" else f"{FAILED_TOO}{where}"
         line.append(("muted", f"  {when}:"))
     is_stored = task.status not in ("due", "left")  # other ids are computed, without triggers that never fired
-    shown_id: Line = [("muted", f"  {task.id}")] if is_stored and task.error is None and task.id is not None else []
+    shown_id: Line = [("muted", f"  {task.id}")] if is_stored and error is None and task.id is not None else []
     fits = page.width is None or line_len([*line, *shown_id]) <= page.width
     line += shown_id if fits else []
-    yield from problem(task.error, line, page) if task.error is not None else [line]
+    yield from problem(error, line, page) if error is not None else [line]
     if shown_id and not fits:
         yield [("", "  "), *shown_id]
     if task.aborted:
-        room = None if page.width is None else max(page.width - 4, 20)
-        yield from ([("", "    "), ("muted", part)] for part in wrap(_ABORTED, room or len(_ABORTED)))
+        yield from _aborted(task.error, page)
     if task.handler:
         yield [("", "    "), ("muted", f"its error handler: {task.handler}")]
     send = task.send if full else beside_questions(task.send, [*task.interrupts, *task.asked])
@@ -56,6 +56,12 @@ def task_lines(task: TaskLine, page: Page, column: int, *, consumed: bool, full:
         yield from value_after([("", "    "), ("muted", "answered")], _one_or_all(task.taken), page, 6, full=full)
     for ns in task.namespaces:
         yield fit([("", "    "), ("muted", "in    "), ("", f"--ns {argument(ns)}")], page.width)
+
+
+def _aborted(error: Any, page: Page) -> Iterator[Line]:
+    text = f"{_ABORTED}: {_text(error, page)}"
+    room = len(text) if page.width is None else max(page.width - 4, 20)
+    yield from ([("", "    "), ("muted", part)] for part in wrap(text, room))
 
 
 def answers(values: Sequence[Any], page: Page) -> Line:
@@ -83,12 +89,16 @@ def _brief(values: Sequence[Any], page: Page) -> str:
 
 def problem(error: Any, line: Line, page: Page) -> Iterator[Line]:
     """The lines of an error: at the end of `line`, or below it if the error is long."""
-    text = error if isinstance(error, str) else _javascript(error) or brief(error, reveal=page.reveal)
+    text = _text(error, page)
     if page.width is None or ("\n" not in text and line_len(line) + cell_len(text) + 2 <= page.width):
         yield [*line, ("", "  "), ("bad", text)]
         return
     yield line
     yield from ([("", "      "), ("bad", part)] for part in wrap(text, max(page.width - 6, 20)))
+
+
+def _text(error: Any, page: Page) -> str:
+    return error if isinstance(error, str) else _javascript(error) or brief(error, reveal=page.reveal)
 
 
 def _javascript(error: Any) -> str:
