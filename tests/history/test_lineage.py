@@ -34,6 +34,7 @@ def test_head_is_the_highest_id_wherever_it_hangs() -> None:
     """The saver's own rule: not the deepest row, and after a fork perhaps on a side branch."""
     tree = lineage(a=None, b="a", c="b", z="a")
     assert (tree.head, tree.tips, tree.forks) == ("z", ["c", "z"], ["a"])
+    assert tree.forks is tree.forks  # found once: `blame` asks at each change
     assert list(tree.line("z")) == ["z", "a"]
 
 

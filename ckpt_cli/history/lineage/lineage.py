@@ -5,6 +5,7 @@ own parent, rows whose parents form a circle. Every row can still be reached fro
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from ckpt_cli.model import CheckpointRow
@@ -84,9 +85,9 @@ class Lineage:
         """Checkpoints without children, ascending."""
         return [i for i in self.rows if i not in self.children]
 
-    @property
+    @cached_property
     def forks(self) -> list[str]:
-        """Checkpoints with several children, ascending."""
+        """Checkpoints with several children, ascending; `blame` asks at each change."""
         return [i for i in self.rows if len(self.children.get(i, ())) > 1]
 
     @property
