@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ckpt_cli.history.diff.part_moments import ABSENT
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.queries.channel_line import Reading
 from ckpt_cli.values.state import Version
@@ -16,6 +17,7 @@ class Moment(NamedTuple):
         version: the channel's version.
         run_id, ran: see `Reading`.
         turn: the number of inputs up to here; None if it isn't known.
+        has_value: whether the channel holds a value.
         unknown_before: why the value at the checkpoint before isn't known; "" if it is.
     """
 
@@ -24,6 +26,7 @@ class Moment(NamedTuple):
     run_id: str | None
     ran: Sequence[str] | None
     turn: int | None
+    has_value: bool
     unknown_before: str
 
     def has_version_of(self, before: "Moment") -> bool:
@@ -52,7 +55,8 @@ class Moments:
             run_id = self.all[-1].run_id  # the same object for all checkpoints of a run
         ran = None if reading.ran is None else tuple(reading.ran)
         problem = last.problem if last is not None else ""
-        self.all.append(Moment(reading.note if is_whole else None, reading.version, run_id, ran, self._inputs, problem))
+        note, has_value = reading.note if is_whole else None, reading.value is not ABSENT
+        self.all.append(Moment(note, reading.version, run_id, ran, self._inputs, has_value, problem))
 
     def _is_known(self, reading: Reading, last: Reading | None, *, is_root: bool) -> bool:
         """Whether no input is missing between this checkpoint and the last one."""

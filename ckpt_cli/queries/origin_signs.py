@@ -57,7 +57,9 @@ _NEW_DEFAULT = "the channel has no version here, so no write made it; the defaul
 
 
 def other_causes(reads: StepReads, moment: Moment, *, is_first: bool) -> list[str]:
-    """What else may be behind a value that the writes don't explain; `is_first` if nothing was written before them.
+    """What else may be behind a value that the writes don't explain.
+
+    `is_first` if nothing was written before them, and no default is stored there.
 
     Two branches share a version that is a number, and the saver keeps the value that came first; see `SharedVersions`.
     """

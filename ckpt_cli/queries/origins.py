@@ -217,7 +217,8 @@ class Origins:
             return credit_beside(writers, explains, unstored)
         if writers.all:
             made = credit(writers, explains, partial(self._proved.made, reads.reader, number))
-            is_first = number > 0 and self._moments[number - 1].version is None
+            before = self._moments[number - 1]
+            is_first = number > 0 and before.version is None and not before.has_value
             return or_by(made, other_causes(reads, moment, is_first=is_first))
         if attribution.takes_input(checkpoint_id):
             return Credit("input")

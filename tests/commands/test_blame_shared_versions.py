@@ -24,7 +24,7 @@ def test_a_version_that_two_branches_made(apart: bool, version: Any, forks: list
     """Where a saver stores values by version, and versions are numbers, a fork may have the other branch's value."""
     saver = SimpleNamespace(form=SimpleNamespace(apart=apart))
     reads = SimpleNamespace(reader=SimpleNamespace(saver=saver), lineage=SimpleNamespace(forks=forks))
-    moment = Moment(None, version, None, None, None, "")
+    moment = Moment(None, version, None, None, None, has_value=True, unknown_before="")
     causes = other_causes(cast(Any, reads), moment, is_first=False)
     made = credit(Writers([Writer("node", "quote", "id", ["KITCHEN"])]), Gives((), "bath", "hall"))
     assert ("a branch that made the same version" in or_by(made, causes).why) is is_shared

@@ -98,6 +98,15 @@ def test_blame_names_a_default(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (first.split("\t")[3], then.split("\t")[3:5]) == ("default", ["node", "a"])
 
 
+def test_a_stored_default_is_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`blame` offers a default that isn't stored as a reason only where none is stored: 45 is made from 50 by 5."""
+    path = budget(tmp_path / "js.sqlite", 50, 5, 45)
+    assert run(["blame", "t", "budget", "--history", "-d", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "a reducer of the graph's own" in said
+    assert "isn't stored" not in said
+
+
 def test_blame_knows_no_default_of_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Releases of Python since 0.3 store no default, so such a value in a later one isn't called so."""
     body, metadata, writes = checkpoint(FIRST, -1, {"budget": 50}, {"__start__": 1}, {})
