@@ -58,7 +58,7 @@ def resume(
 
     Nothing is run. The answers are stored where LangGraph looks for them, so that graph.invoke(None, config) in the
     application continues as after Command(resume=...). That config must not name a checkpoint: with one, LangGraph for
-    Python drops the answers and asks again.
+    Python drops the answers and asks again. A NodeInterrupt takes no answer; langgraph before 0.2.47 asks only by it.
 
     A question of LangChain's human in the loop takes --approve, --edit, --reject and --respond, as far as it allows
     them; its own word is an answer too (-i ID=approve). A word that can't be JSON is taken as text. Without THREAD, the

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ckpt_cli.errors import CkptError, Refused
-from ckpt_cli.history.tasks.answers import PLACEHOLDER
+from ckpt_cli.history.tasks.answers import takes_answer
 from ckpt_cli.parameters.answers import typed_value
 from ckpt_cli.parameters.json_input import parse_json_input, parse_text_input
 from ckpt_cli.parameters.written_answer import EDITOR, write_answer
@@ -27,9 +27,8 @@ _UNIFIED = {"accept": "approve", "response": "respond"}
 
 
 def can_be_asked(view: QuestionsView) -> bool:
-    """Whether the questions can be answered one by one: some take an answer, and each of several has an id."""
-    open_ = [question for question in view.questions if _takes_answer(question)]
-    return bool(open_) and (len(view.questions) == 1 or all(question.id for question in open_))
+    """Whether some of the questions take an answer."""
+    return any(map(_takes_answer, view.questions))
 
 
 def interview(view: QuestionsView, ask: Ask, say: Say) -> list[Answer]:
@@ -43,7 +42,7 @@ def interview(view: QuestionsView, ask: Ask, say: Say) -> list[Answer]:
 
 
 def _takes_answer(question: QuestionLine) -> bool:
-    return question.id != PLACEHOLDER and not question.past
+    return takes_answer(question.id) and not question.past
 
 
 def _asked(question: QuestionLine, ask: Ask, say: Say) -> Answer | None:

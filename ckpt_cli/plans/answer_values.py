@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.tasks.answer_schema import mismatches
-from ckpt_cli.history.tasks.answers import PLACEHOLDER
+from ckpt_cli.history.tasks.answers import takes_answer
 from ckpt_cli.plans.open_questions import Question, describe_question, find_question
 from ckpt_cli.values.decisions import Decision, check, decide, summaries
 from ckpt_cli.values.questions import tool_question
@@ -48,7 +48,7 @@ def answered_questions(waiting: Sequence[Question], answer: Answer) -> list[Ques
     """The questions that an answer is for."""
     if not answer.every:
         return [find_question(waiting, answer.to)]
-    return [question for question in waiting if question.id != PLACEHOLDER] or [*waiting]
+    return [question for question in waiting if takes_answer(question.id)] or [*waiting]
 
 
 def answer_value(question: Question, answer: Answer, notes: list[str]) -> Any:

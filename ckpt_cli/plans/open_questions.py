@@ -8,7 +8,7 @@ from typing import Any
 from ckpt_cli.errors import CheckpointNotFound, NotFound, UsageError
 from ckpt_cli.history.state.channels import RETURN
 from ckpt_cli.history.state.javascript import is_javascript
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, AskedQuestion, WaitingQuestions
+from ckpt_cli.history.tasks.answers import AskedQuestion, WaitingQuestions, takes_answer
 from ckpt_cli.history.tasks.nesting import callers
 from ckpt_cli.history.tasks.next_tasks import Packet
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
@@ -29,7 +29,7 @@ class Question:
     """A question that waits at the head of a thread.
 
     Attributes:
-        id: the question's id; None before langgraph 0.2.60.
+        id: the question's id; None for a ``NodeInterrupt`` before langgraph 0.6.
         node: the node that asks. If its task's path isn't stored, this is the root graph's node that called the
             subgraph. None if unknown.
         source: the recorded question of the task that asked; None if the question has no id.
@@ -164,7 +164,7 @@ def find_question(waiting: Sequence[Question], name: str | None) -> Question:
             hint = f"a question is named by its node or by its id, of which the first {_LEAST_START} characters may do"
         candidates = [*map(describe_question, waiting)]
         raise NotFound(f"no question {name!r} waits for an answer", hint=hint, candidates=candidates)
-    if len(fitting) > 1:
+    if len(fitting) > 1 and any(takes_answer(question.id) for question in fitting):
         what = f"{len(fitting)} questions wait" if name is None else f"{name!r} fits {len(fitting)} questions"
         raise UsageError(
             what,
@@ -194,7 +194,7 @@ def nothing_waits(reader: Reader, head: Ref) -> NotFound:
         hint = f"graph.invoke(None, config) {goes_on} with it; to answer otherwise, `ckpt operations --thread "
         hint += f"{argument(head.thread_id)}` has the number of the answer, and `ckpt undo N` takes it back"
         return NotFound(f"nothing waits for an answer there: {given}", hint=hint)
-    if asking := [one for task in snapshot.unplaced for one in task.open if one.id not in (None, PLACEHOLDER)]:
+    if asking := [one for task in snapshot.unplaced for one in task.open if takes_answer(one.id)]:
         hint = f"graph.invoke(Command(resume={{{spell_value(asking[0].id)}: …}}), config) answers it"
         return NotFound(
             "a question waits, but nothing shows which task asked it, so ckpt can store no answer", hint=hint

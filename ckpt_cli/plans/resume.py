@@ -4,8 +4,7 @@ An answer is a write to ``__resume__`` by the task that asked. The value of this
 the task, and the new answer (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). If graphs at several levels have a
 question with this id, the answer belongs to the task of the deepest subgraph.
 
-A question from before langgraph 0.2.60 has no id. Its answer is a bare value on the null task, and the first waiting
-task takes this value.
+Where the next run asks anew, the answer is a bare value on the null task, and the first task that asks takes it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.state.javascript import writes_javascript
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, AskedQuestion, left_answers
+from ckpt_cli.history.tasks.answers import AskedQuestion, left_answers, takes_answer
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.history.tasks.untaken_answers import UNTAKEN_NONCE, mark_untaken
@@ -29,7 +28,6 @@ from ckpt_cli.plans.open_questions import Question, describe_question, name_of, 
 from ckpt_cli.plans.stale_questions import UNRECORDED, ChangedSubgraphs, must_be_alone, must_be_first
 from ckpt_cli.plans.wording import describe_handlers, recently_written
 from ckpt_cli.reading import Reader
-from ckpt_cli.shell_words import command
 from ckpt_cli.values.decisions import Decision, spell_value, summaries
 from ckpt_cli.values.questions import tool_question
 from ckpt_cli.values.state import TaskWrite
@@ -139,13 +137,10 @@ def _must_be_answerable(chosen: Sequence[Question], head: Ref) -> None:
         if id(question) in seen:
             raise UsageError(f"two answers for {describe_question(question)}")
         seen.add(id(question))
-        if question.id == PLACEHOLDER:
+        if not takes_answer(question.id):
             what = f"{question.node or 'a task'} raised NodeInterrupt, which takes no answer"
-            change = command_at("ckpt update", head, "--as-node", "NODE", "--values", "JSON", rev="@")
-            raise Refused(what, hint=f"{change} changes the state that it reads")
-        if question.id is None and len(chosen) > 1:
-            hint = f"`{command('ckpt resume', head.thread_id, options=['--value', 'JSON'])}` answers the first"
-            raise UsageError("questions without ids can only be answered one at a time", hint=hint)
+            change = command_at("ckpt edit", head, "--set", "PATH=JSON", rev="@")
+            raise Refused(what, hint=f"{change} changes the state that it reads, so that it need not ask again")
 
 
 def _record(reader: Reader, head: Ref, question: Question, value: Any, changed: str | None, change: _Change) -> None:

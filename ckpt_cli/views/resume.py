@@ -13,7 +13,8 @@ class QuestionLine:
     """One question.
 
     Attributes:
-        id: the id of the question, which an answer names; null before langgraph 0.2.60.
+        id: the id of the question, which an answer names; null for a ``NodeInterrupt`` before langgraph 0.6 or in
+            LangGraph.js, which takes no answer.
         node: the node that asks.
         ns: the namespace of the graph that asks; "" for the root graph.
         value: the value of the interrupt.

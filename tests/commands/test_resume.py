@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import ormsgpack
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
@@ -46,6 +47,49 @@ def test_the_command_answers(name: str, width: int, database: Database, capsys: 
     assert run([re.sub("JSON$", "true", word) for word in words] + ends) == 0
     assert "answers\n" not in capsys.readouterr().out
     assert len(view.questions) == sum(word.endswith("JSON") for word in words)
+
+
+@pytest.mark.parametrize("name", ["py-0.2.28", "py-0.2.76", "py-0.5.4", "py-0.6.11", "js-0.2.41", "js-1.4.17"])
+def test_a_node_interrupt_takes_no_answer(name: str, database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """It stores no id before langgraph 0.6; no answer is promised, and the command that is named instead works."""
+    path = database(f"legacy/{name}")
+    thread = ["node-intr", "-d", str(path)]
+    assert run(["resume", *thread, "--value", "1"]) == 7
+    said = capsys.readouterr().err
+    assert "raised NodeInterrupt, which takes no answer" in said
+    assert "`ckpt edit node-intr @ --set PATH=JSON` changes the state that it reads" in said
+    view, _ = look(path, lambda session: resume(session, "node-intr"))
+    text = [plain(line) for line in render(view, Page(100, 0))]
+    assert text[-1] == "    ckpt edit node-intr @ --set PATH=JSON"
+    assert not [line for line in text if "ckpt resume" in line]
+    assert run(["edit", "node-intr", "@", "--set", 'x=["q"]', *thread[1:], "--dry-run"]) == 0
+
+
+def test_several_node_interrupts_are_refused_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No answer to one of them is suggested: one value, one by one, and all at once are refused for the true reason."""
+    path = tmp_path / "old.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        builder = StateGraph(Log)
+        for node in ("desk", "vault"):
+            builder.add_node(node, lambda _, node=node: interrupt(f"{node}?")).add_edge(START, node)
+        builder.compile(checkpointer=saver).invoke({"log": []}, on("loan"))
+    with closing(sqlite3.connect(path)) as connection, connection:  # as langgraph 0.2.39 stored them
+        for node in ("desk", "vault"):
+            fields = ("langgraph.types", "Interrupt", {"value": f"{node}?", "when": "during"})
+            data = ormsgpack.packb(ormsgpack.Ext(2, ormsgpack.packb(fields)))
+            asked = (data, f"%pregel_pull, {node}")
+            connection.execute(
+                "UPDATE writes SET value = ? WHERE task_path LIKE ? AND channel = '__interrupt__'", asked
+            )
+        connection.execute("UPDATE writes SET task_path = ''")
+    for words in (
+        ["--value", "1"],
+        ["-i", "desk=1"],
+        ["-i", "desk=1", "-i", "vault=2"],
+        ["--value", "1", "--answer-all"],
+    ):
+        assert run(["resume", "loan", *words, "-d", str(path)]) == 7
+        assert "raised NodeInterrupt, which takes no answer" in capsys.readouterr().err
 
 
 def test_questions_of_one_node_are_named_by_id() -> None:

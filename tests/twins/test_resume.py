@@ -329,26 +329,6 @@ def test_a_value_for_whoever_asks_first_is_cleared(
     assert asked.value == "second?"
 
 
-@pytest.mark.parametrize("held", [None, 0, 3])
-def test_the_slot_of_an_answer_without_an_id(
-    held: int | None, database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Before questions had ids, an answer is a write of the null task: a new one, or instead of an earlier one."""
-    path = database("legacy/py-0.2.28")
-    with closing(sqlite3.connect(path)) as connection:
-        query = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM writes WHERE thread_id = 'node-intr'"
-        asking = connection.execute(f"{query} AND channel = '__interrupt__'").fetchone()
-        if held is not None:
-            row = (*asking, NULL_TASK, held, "__resume__", "msgpack", b"\xa5early")
-            connection.execute("INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        connection.commit()
-        resumed(path, "--value", '"late"', capsys=capsys, thread="node-intr")
-        found = "SELECT checkpoint_id, idx, value FROM writes WHERE task_id = ? AND channel = '__resume__'"
-        assert connection.execute(found, [NULL_TASK]).fetchall() == [
-            (asking[2], 1 if held is None else held, b"\xa4late")
-        ]
-
-
 def test_several_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """If several questions wait, one answer is refused; if none fits, the error lists the waiting ones."""
     path = tmp_path / "ckpt.sqlite"

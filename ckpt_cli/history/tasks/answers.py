@@ -18,10 +18,16 @@ from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import interrupts
 from ckpt_cli.values.state import TaskWrite
 
-PLACEHOLDER = "placeholder-id"
-"""The id of every ``NodeInterrupt``: its node takes no answer and asks again until the state has changed (1.2)."""
-
+_PLACEHOLDER = "placeholder-id"  # the id of every `NodeInterrupt` since langgraph 0.6
 _LATER = 16  # LangGraph may store fewer answers than came before a question: so many more are looked for
+
+
+def takes_answer(question_id: str | None) -> bool:
+    """Whether a question takes an answer: not a ``NodeInterrupt``, whose node asks again until the state has changed.
+
+    Before langgraph 0.6 and in LangGraph.js, it has no id, unlike ``interrupt()``, which came with langgraph 0.2.47.
+    """
+    return question_id not in (None, _PLACEHOLDER)
 
 
 class AskedQuestion(NamedTuple):
@@ -104,7 +110,7 @@ class WaitingQuestions:
         Its caller's ``__interrupt__`` stays stored, but nobody asks the question any more: when the caller runs again,
         it gets the stored result of the call. The same holds for a task of a subgraph.
         """
-        if asked_id == PLACEHOLDER:
+        if not takes_answer(asked_id):
             return None
         if (write := self._asked_by_finished.get(asked_id)) is not None:
             return self._asked(write)

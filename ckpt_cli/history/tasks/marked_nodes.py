@@ -8,7 +8,7 @@ fits one node, and no call of a ``@task``. The namespace of a subgraph with its 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ckpt_cli.history.state.channels import ERROR_SOURCE, INTERRUPT
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, count_answers
+from ckpt_cli.history.tasks.answers import count_answers, takes_answer
 from ckpt_cli.history.tasks.error_handlers import Handler
 from ckpt_cli.history.tasks.nesting import path
 from ckpt_cli.history.tasks.task_ids import Place, question_ids
@@ -56,7 +56,7 @@ def _asking_node(
 
 def _asked(writes: Iterable[TaskWrite]) -> set[str]:
     questions = (one for w in writes if w.channel == INTERRUPT and w.read for one in interrupts(w.value))
-    return {one.id for one in questions if one.id is not None and one.id != PLACEHOLDER}
+    return {one.id for one in questions if one.id is not None and takes_answer(one.id)}
 
 
 def _failed_node(own: Sequence[TaskWrite]) -> str | None:

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from ckpt_cli.history.tasks.answers import PLACEHOLDER
+from ckpt_cli.history.tasks.answers import takes_answer
 from ckpt_cli.output.cells import cell_len, flow
 from ckpt_cli.output.line import Line
-from ckpt_cli.shell_words import argument
+from ckpt_cli.shell_words import argument, command
 from ckpt_cli.values.decisions import example
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.questions import AnswerForm, ToolQuestion, tool_question
@@ -50,9 +50,17 @@ class Question(Protocol):
 
 
 def answer_lines(thread: str, questions: Sequence[Question], ns: str, width: int) -> Iterator[Line]:
-    """The commands that answer the questions, each after a line that says what to put into it; none if none can."""
-    open_ = [question for question in questions if question.id != PLACEHOLDER]
+    """The commands that answer the questions, each after a line that says what to put into it.
+
+    If none takes an answer, the command that changes what their nodes read.
+    """
+    open_ = [question for question in questions if takes_answer(question.id)]
     if not open_:
+        if questions:
+            yield from _muted(
+                "NodeInterrupt takes no answer: the node asks again until what it reads has changed", width
+            )
+            yield _edit(thread)
         return
     asked = [tool_question(question.value, question.response_schema) for question in open_]
     shared = _shared(asked)
@@ -69,18 +77,24 @@ def answer_lines(thread: str, questions: Sequence[Question], ns: str, width: int
 
 def command_lines(thread: str, questions: Sequence[Question], width: int) -> Iterator[Line]:
     """The command that answers the questions, without remarks."""
-    open_ = [question for question in questions if question.id != PLACEHOLDER]
+    open_ = [question for question in questions if takes_answer(question.id)]
     asked = [tool_question(question.value, question.response_schema) for question in open_]
     if len(questions) == 1 and asked and asked[0] is not None and _takes_options(asked[0]):
         yield from _command(thread, [_option(asked[0])], "", width)
+    elif open_:
+        yield from _command(thread, _words(questions, open_, asked), "", width)
     else:
-        yield from _command(thread, _words(questions, open_, asked) if open_ else [], "", width)
+        yield _edit(thread)
 
 
 def ask_again_lines(thread: str, ns: str, width: int) -> Iterator[Line]:
     """That a person was asked and nothing was recorded, with a command that decides nothing in the person's place."""
     yield from _muted("no answer was recorded; to be asked again:", width)
     yield from _command(thread, [], ns, width)
+
+
+def _edit(thread: str) -> Line:
+    return [("", f"    {command('ckpt edit', thread, '@', options=['--set', 'PATH=JSON'])}")]
 
 
 def _takes_options(question: ToolQuestion) -> bool:

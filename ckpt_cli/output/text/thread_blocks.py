@@ -159,7 +159,7 @@ def _question(interrupt: WaitingView, page: Page, width: int) -> Iterator[Line]:
         yield from whole_lines(interrupt, narrow, 0, full=True)
     else:
         yield from plain_lines(interrupt.value, narrow, max(width, 20))
-    known: Line = [("id", interrupt.id)] if interrupt.id else [("muted", "none, resume with a bare value")]
+    known: Line = [("id", interrupt.id)] if interrupt.id else [("muted", "none: NodeInterrupt takes no answer")]
     yield [("muted", "interrupt id  "), *known]
 
 
