@@ -17,6 +17,7 @@ from ckpt_cli.plans.retained_bytes import keep_fitting
 from ckpt_cli.plans.retained_snapshots import Snapshots
 from ckpt_cli.plans.retention import Retention
 from ckpt_cli.plans.retention_policies import Policies
+from ckpt_cli.plans.snapshot_bytes import SnapshotBytes
 from ckpt_cli.plans.thread_bytes import ThreadBytes
 from ckpt_cli.plans.wording import recently_written, short_ids
 from ckpt_cli.reading import Reader
@@ -76,22 +77,21 @@ def _nothing(thread_id: str, more: str = "", notes: tuple[str, ...] = ()) -> Pla
 
 def _pruned(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
     retention = Retention(reader, thread_id, rules.reducers)
-    remark, before, left = _keep(reader, retention, rules.policies)
+    kept = _keep(reader, retention, rules.policies)
     decisions = Decisions(reader.rows(thread_id), partial(_decide, retention.kept))
     if all(one.stays for one in decisions):
-        stays = f", {_stay(len(decisions))}, {before:,} bytes"
+        stays = f", {_stay(len(decisions))}, {kept.before:,} bytes"
         why = _reducer_notes(retention.snapshots) if retention.snapshots is not None else ()
-        return Pruning(_nothing(thread_id, stays, (*([remark] if remark else ()), *why)), decisions)
+        return Pruning(_nothing(thread_id, stays, (*([kept.remark] if kept.remark else ()), *why)), decisions)
     orphans = list(_moved(reader, retention))
     count = RemovedCount()
     rows = (row for row in reader.rows(thread_id) if retention.goes(row.ref))
     writes = (write for write in reader.saver.writes(thread_id, values=0) if retention.goes(write.ref))
     remove = tuple(count_removed(rows, writes, count))
-    count.size = before - left
+    count.size = kept.before - kept.left
     refs = [one.row.ref for one in orphans]
-    size = f"{left + _snapshot_bytes(retention):,} bytes{' (more than --max-bytes)' if remark else ''}"
-    stays = f"{count_text(len(decisions) - count.checkpoints, 'checkpoint')}, {size}"
-    notes = _notes(reader, retention, decisions, orphans)
+    stays = f"{count_text(len(decisions) - count.checkpoints, 'checkpoint')}, {kept.size}"
+    notes = _notes(reader, retention, decisions, orphans, kept)
     made = Plan(
         reason="",
         replace=tuple(orphans),
@@ -103,16 +103,42 @@ def _pruned(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
         recent=recently_written(reader, reader.rows(thread_id)),
         verb="prune",
         summary=f"of {thread_id} to {stays}: removes {count}",
-        notes=(*((remark,) if remark else ()), *notes),
+        notes=(*((kept.remark,) if kept.remark else ()), *notes),
     )
     return Pruning(made, decisions)
 
 
-def _keep(reader: Reader, retention: Retention, policies: Policies) -> tuple[str, int, int]:
-    """Keep what the policies keep: the remark of `keep_fitting`, the thread's bytes now, and those that are left."""
+class _Kept(NamedTuple):
+    """What a pruning leaves.
+
+    Attributes:
+        remark: that of `keep_fitting`.
+        before: the thread's bytes now.
+        left: those of the records that stay, as they are now.
+        snapshots: what these take more by the snapshots that they store.
+        about: "about " if the saver may count the snapshots otherwise.
+    """
+
+    remark: str
+    before: int
+    left: int
+    snapshots: int
+    about: str
+
+    @property
+    def size(self) -> str:
+        """What stays, for people."""
+        return f"{self.about}{self.left + self.snapshots:,} bytes{' (more than --max-bytes)' if self.remark else ''}"
+
+
+def _keep(reader: Reader, retention: Retention, policies: Policies) -> _Kept:
+    """Keep what the policies keep."""
     sizes = ThreadBytes(reader, retention.thread_id)
-    remark = keep_fitting(retention, policies, sizes)
-    return remark, sizes.everything(), sizes.without(retention.goes)
+    snapshots = SnapshotBytes(reader, sizes)
+    remark = keep_fitting(retention, policies, sizes, snapshots)
+    about = "" if snapshots.is_exact(retention.snapshots) else "about "
+    left = sizes.without(retention.goes)
+    return _Kept(remark, sizes.everything(), left, snapshots.sum(retention.snapshots), about)
 
 
 def _decide(kept: Mapping[str, Mapping[str, list[str]]], row: CheckpointRow) -> tuple[bool, Sequence[str]]:
@@ -138,16 +164,12 @@ def _moved(reader: Reader, retention: Retention) -> Iterator[Checkpoint]:
         yield moved if snapshots is None else snapshots.record(stored, moved)
 
 
-def _snapshot_bytes(retention: Retention) -> int:
-    return 0 if retention.snapshots is None else retention.snapshots.size
-
-
-def _snapshot_notes(snapshots: Snapshots) -> Iterator[str]:
+def _snapshot_notes(snapshots: Snapshots, kept: _Kept) -> Iterator[str]:
     if snapshots.channels:
         names = ", ".join(sorted(set().union(*snapshots.channels.values())))
         store = "stores" if len(snapshots.channels) == 1 else "store"
         count = count_text(len(snapshots.channels), "checkpoint")
-        yield f"{count} {store} a snapshot of delta channels ({names}), {snapshots.size:,} bytes"
+        yield f"{count} {store} a snapshot of delta channels ({names}), {kept.about}{kept.snapshots:,} bytes"
     yield from _reducer_notes(snapshots)
 
 
@@ -172,7 +194,9 @@ def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
         yield f"no snapshot of {', '.join(sorted(snapshots.unordered))} where several tasks of a step wrote; {why}"
 
 
-def _notes(reader: Reader, retention: Retention, decisions: Decisions, moved: list[Checkpoint]) -> Iterator[str]:
+def _notes(
+    reader: Reader, retention: Retention, decisions: Decisions, moved: list[Checkpoint], kept: _Kept
+) -> Iterator[str]:
     short = short_ids(reader, Ref(retention.thread_id, "", ""))
     yield from _removed(decisions, short)
     stay = [one for one in decisions if one.stays]
@@ -186,7 +210,7 @@ def _notes(reader: Reader, retention: Retention, decisions: Decisions, moved: li
     for reason, count in Counter(reason for one in counted for reason in one.reasons).most_common():
         yield f"{_stay(count)}: {reason}"
     if retention.snapshots is not None:
-        yield from _snapshot_notes(retention.snapshots)
+        yield from _snapshot_notes(retention.snapshots, kept)
     orphans = {orphan for ns in retention.lineages for orphan in retention.orphans(ns)}
     parents = [one.row.parent_id for one in moved if one.row.checkpoint_id in orphans]
     if given := sum(parent is not None for parent in parents):

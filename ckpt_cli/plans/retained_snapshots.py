@@ -42,7 +42,7 @@ class Snapshots:
         self._reader = reader
         self._reducers = reducers
         self._rebuilt = OrderedDict[Ref, Mapping[str, Rebuilt]]()
-        self._sizes: dict[tuple[Ref, str], int | None] = {}
+        self._possible: dict[tuple[Ref, str], bool] = {}
         self._beside: set[tuple[Ref, str]] = set()
         self._versions: dict[Ref, Mapping[str, Version]] = {}
         self.channels: dict[Ref, set[str]] = {}
@@ -76,16 +76,15 @@ class Snapshots:
         A snapshot must hold what LangGraph reads without it. Most of its savers give the writes of tasks that ran side
         by side in the order in which they came, not in that of their paths, by which the run applied them.
         """
-        if (ref, channel) not in self._sizes:
-            self._sizes[ref, channel] = self._encoded_size(ref, channel)
-        is_possible = self._sizes[ref, channel] is not None
-        if is_possible:
+        if (ref, channel) not in self._possible:
+            self._possible[ref, channel] = self._is_possible(ref, channel)
+        if self._possible[ref, channel]:
             if channel not in self.channels.setdefault(ref, set()):
                 self._note_size(ref, channel)
             self.channels[ref].add(channel)
         else:
             self._note_refusal(ref, channel)
-        return is_possible
+        return self._possible[ref, channel]
 
     def _note_size(self, ref: Ref, channel: str) -> None:
         one = self._deltas(ref).get(channel)
@@ -101,17 +100,17 @@ class Snapshots:
         else:
             self.unknown.add(channel)
 
-    def _encoded_size(self, ref: Ref, channel: str) -> int | None:
-        """The bytes of a channel's value; None if it isn't known, or can't be stored."""
+    def _is_possible(self, ref: Ref, channel: str) -> bool:
+        """Whether a channel's value is known, and can be stored."""
         one = self._deltas(ref).get(channel)
         if one is not None and one.beside and not self._reader.saver.orders_writes_as_library:
             self._beside.add((ref, channel))
-            return None
+            return False
         value = self._value(ref, channel)
         try:
-            return None if is_unproven(value) else len(self._reader.codec.encode(value, like=_MSGPACK).data)
+            return not is_unproven(value) and bool(self._reader.codec.encode(value, like=_MSGPACK).data)
         except (UsageError, PayloadCorrupt, NotSupported):
-            return None
+            return False
 
     def _value(self, ref: Ref, channel: str) -> Any:
         one = self._deltas(ref).get(channel)
@@ -131,11 +130,6 @@ class Snapshots:
             return named
         self.unused[channel] = proven
         return proven
-
-    @property
-    def size(self) -> int:
-        """About how many bytes the snapshots take."""
-        return sum(self._sizes[ref, one] or 0 for ref, channels in self.channels.items() for one in channels)
 
     def of(self, ref: Ref) -> Set[str]:
         """The channels that a checkpoint will store whole."""

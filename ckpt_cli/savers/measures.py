@@ -131,9 +131,11 @@ class Measurer:
 
     Attributes:
         unit: what the bytes of records are in this engine.
+        foresees_sizes: whether what a changed checkpoint will take follows from its payloads.
     """
 
     unit: ClassVar[str] = "the lengths of stored values"
+    foresees_sizes: ClassVar[bool] = True
     shrinks: ClassVar[str] = "unknown: this database doesn't say what a delete leaves"
 
     def advice(self, space: Space, figures: Figures) -> Iterator[Advice]:  # noqa: ARG002 - for engines with advice

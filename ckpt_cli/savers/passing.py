@@ -24,6 +24,7 @@ class PassingSaver(Saver):
         self.name = saver.name  # type: ignore[misc]
         self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
         self.unit, self.shrinks = saver.unit, saver.shrinks  # type: ignore[misc]
+        self.foresees_sizes = saver.foresees_sizes  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
         self.lost_differences = saver.lost_differences
         self.has_flat_rows = saver.has_flat_rows

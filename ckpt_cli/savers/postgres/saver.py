@@ -66,6 +66,7 @@ class PostgresSaver(SqlSaver):
 
     name: ClassVar[str] = "postgres"
     orders_writes_as_library: ClassVar[bool] = True
+    foresees_sizes: ClassVar[bool] = False  # JSONB: Postgres pads and compresses headers
     out_of_reach: ClassVar[str] = (
         "dead rows (until `VACUUM checkpoints, checkpoint_blobs, checkpoint_writes`), the server's WAL,"
         " replicas and backups"

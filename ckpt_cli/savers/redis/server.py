@@ -37,6 +37,7 @@ class KeySaver(Saver):
         "the append-only file (until `BGREWRITEAOF`), the snapshot (until `BGSAVE`), replicas and backups"
     )
     unit: ClassVar[str] = "the memory of each checkpoint's key (MEMORY USAGE), and the lengths of written values"
+    foresees_sizes: ClassVar[bool] = False
     shrinks: ClassVar[str] = (
         "a delete frees memory at once; the append-only file becomes smaller at the next BGREWRITEAOF"
     )
