@@ -263,5 +263,6 @@ def change_view(change: Change) -> ChangeView:
         unsure=change.unsure,
         task=change.task,
         unwritten=change.unwritten,
+        by_command=change.by_command,
     )
     return view._replace(text=plain(change_line(view, UNCUT)).strip())

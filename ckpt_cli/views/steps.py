@@ -34,6 +34,7 @@ class ChangeView(NamedTuple):
         task: for ``corrected``, the node of the task, with the number of its Send; "" for an entrypoint.
         unwritten: true if the channel changed without a new version, so nothing wrote to it; code that changes a value
             in place does that.
+        by_command: for ``sent``, true if a ``Command`` given as input called the nodes, so that they ran in this step.
     """
 
     channel: str
@@ -49,6 +50,7 @@ class ChangeView(NamedTuple):
     unsure: bool = False
     task: str = ""
     unwritten: bool = False
+    by_command: bool = False
 
 
 class TaskView(NamedTuple):

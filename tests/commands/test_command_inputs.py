@@ -12,7 +12,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.blame import blame
@@ -303,3 +303,30 @@ def test_a_command_that_led_nowhere_and_a_run_that_stored_no_step(tmp_path: Path
             app.invoke(Command(update={"name": "z"}, goto="a"), ON, durability="exit")
     [thread] = verified(str(path))[1]
     assert {one.verdict for one in thread.findings} == {"unknown"}
+
+
+@pytest.fixture(params=[True, False], ids=["paths", "no paths"])
+def sent(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A thread that ended, and whose next run got a Command that sends; its task sends too."""
+    path = tmp_path / "sent.sqlite"
+    builder = StateGraph(State)
+    builder.add_node("first", lambda _: {"log": ["first"]})
+    builder.add_node("work", lambda _: Command(update={"log": ["work"]}, goto=[Send("more", {})]))
+    builder.add_node("more", lambda _: {"log": ["more"]})
+    builder.add_edge(START, "first")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(checkpointer=saver)
+        app.invoke({"log": ["in"]}, ON)
+        app.invoke(Command(goto=[Send("work", {}), Send("work", {})]), ON)
+    if not request.param:
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("UPDATE writes SET task_path = ''")
+    return path
+
+
+def test_what_a_command_sent_is_not_the_steps(sent: Path) -> None:
+    """`log` says which Sends came with the input, and ran in the row, and which the row's tasks sent."""
+    steps = {step.step: step for step in look(sent, lambda session: log(session, "t"))[0].steps}
+    own = [change for change in steps[2].changes or () if change.kind == "sent"]
+    assert [(change.by_command, dict(change.to)) for change in own] == [(True, {"work": 2}), (False, {"more": 2})]
+    assert [change.text for change in own] == ["Command → work ×2", "→ more ×2"]

@@ -5,7 +5,7 @@ recorded nowhere. So a `Change` speaks of the state only if the values on both s
 were not, it says what was written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from math import isclose
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.values.langgraph_values import js_send, message, messages, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
@@ -88,6 +89,7 @@ class Change(NamedTuple):
         unsure: for SET, whether the channel may have had the same value already.
         task: for CORRECTED, the task's node, with the number of its Send.
         unwritten: whether the channel changed without a new version, so that nothing wrote to it.
+        by_command: for SENT, whether a ``Command`` given as input sent them, so that they ran in this step.
     """
 
     channel: str
@@ -102,6 +104,7 @@ class Change(NamedTuple):
     unsure: bool = False
     task: str = ""
     unwritten: bool = False
+    by_command: bool = False
 
 
 def is_output(write: TaskWrite) -> bool:
@@ -129,12 +132,12 @@ def step_changes(writes: Sequence[TaskWrite], sides: Mapping[str, Sides], *, giv
     by_channel: dict[str, list[TaskWrite]] = {}
     for write in writes:
         by_channel.setdefault(write.channel, []).append(write)
-    changes = []
+    changes = list[Change]()
     for channel, own in by_channel.items():
         size = sum(write.row.size for write in own)
         values = [write.value for write in own] if all(write.read for write in own) else None
         if channel == TASKS and values is not None and not any(map(is_broken, values)):
-            changes.append(_sent(values, size))
+            changes += _sends(own)
             continue
         change = channel_change(channel, values, sides.get(channel, _UNREAD), given=given)
         unread = change.kind is ChangeKind.UNREAD
@@ -208,13 +211,21 @@ def are_numbers(values: Sequence[Any]) -> bool:
     )
 
 
-def _sent(values: list[Any], size: int) -> Change:
+def _sends(writes: Sequence[TaskWrite]) -> Iterator[Change]:
+    """The Sends of a Command given as input, which ran in the step, and those of its tasks, which run in the next."""
+    for by_command in (True, False):
+        own = [write for write in writes if is_command(write) is by_command]
+        if own:
+            yield _sent([write.value for write in own], sum(write.row.size for write in own), by_command)
+
+
+def _sent(values: list[Any], size: int, by_command: bool) -> Change:
     to: dict[str, int] = {}
     for value in values:
         send = js_send(value)
         name = send.node if send is not None else "?"
         to[name] = to.get(name, 0) + 1
-    return Change(TASKS, ChangeKind.SENT, to=to, added=len(values), size=size)
+    return Change(TASKS, ChangeKind.SENT, to=to, added=len(values), size=size, by_command=by_command)
 
 
 def is_broken(value: Any) -> bool:

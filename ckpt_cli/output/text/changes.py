@@ -21,6 +21,7 @@ _MIN_HALF = 10  # if the old value would get fewer cells than this, it is left o
 _SHORT = 24  # each change after the first gets this many cells; if they don't fit, only channel names are shown
 _MIN_FIRST = 28  # if the first change would get fewer cells than this, only the first change is shown
 _WROTE = "wrote "
+_COMMAND = "Command"
 _UNCHANGED = " unchanged"
 _NO_WRITE = " (no write)"
 _ALSO = "  also "
@@ -185,7 +186,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _sent(change: ChangeView) -> Line:
-    line: Line = [("muted", LEADS_TO)]
+    line: Line = [("muted", f"{_COMMAND} {LEADS_TO}" if change.by_command else LEADS_TO)]
     for node, count in change.to.items():
         line += [("node", f" {node}"), ("muted", f" {TIMES}{count}" if count > 1 else "")]
     return line
