@@ -119,7 +119,8 @@ class ThreadTrace:
         refs = (walk.reads.ref(checkpoint_id), None if made is None else walk.reads.ref(made))
         states = StepStates(*(partial(self._values, ref) for ref in refs))
         tasks = [
-            _task(run.node, run.kind, self.tally.add_run(path, run, depth, states), run.is_kept) for run in runs
+            _task(run.node, run.kind, self.tally.add_run(path, run, depth, states), run.is_kept, not run.is_task)
+            for run in runs
         ] + rest
         if made is None and not rest and all(run.has_left for run in runs):
             return
@@ -240,13 +241,13 @@ def _shared(tasks: tuple[TaskLine, ...]) -> tuple[TaskLine, ...]:
     return tasks
 
 
-def _task(node: str | None, kind: str, own: Tally, is_kept: bool = False) -> TaskLine:
+def _task(node: str | None, kind: str, own: Tally, is_kept: bool = False, finished: bool = False) -> TaskLine:
     return TaskLine(
         node,
         kind,
         own.writes,
         own.bytes,
-        bool(own.finished),
+        finished or bool(own.finished),
         bool(own.asked),
         bool(own.failed),
         bool(own.again),

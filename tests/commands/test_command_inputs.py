@@ -18,6 +18,7 @@ from ckpt_cli.app import run
 from ckpt_cli.commands.blame import blame
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.replay import replay
+from ckpt_cli.commands.trace import trace
 from ckpt_cli.commands.tree import tree
 from tests.commands.asking import at, look
 from tests.commands.test_verify_honest import verified
@@ -330,3 +331,15 @@ def test_what_a_command_sent_is_not_the_steps(sent: Path) -> None:
     own = [change for change in steps[2].changes or () if change.kind == "sent"]
     assert [(change.by_command, dict(change.to)) for change in own] == [(True, {"work": 2}), (False, {"more": 2})]
     assert [change.text for change in own] == ["Command → work ×2", "→ more ×2"]
+
+
+def test_trace_counts_no_command_as_a_run(sent: Path, path: Path) -> None:
+    """A Command that a run got, or an update, has its row of writes, and no runs: no task ran."""
+    view = at(sent, trace, "t")
+    assert view.sums.runs == 6  # __start__, first, twice work and more
+    (command,) = [node for node in view.nodes if node.kind == "command"]
+    assert (command.runs, command.finished, command.writes) == (0, 0, 2)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        before = at(path, trace, "t").sums.runs
+        graph(saver).update_state(ON, {"n": 3}, as_node="last")
+    assert at(path, trace, "t").sums.runs == before

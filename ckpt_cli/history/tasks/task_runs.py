@@ -48,9 +48,14 @@ class TaskRun(NamedTuple):
     kept: Collection[TaskWrite] = ()
 
     @property
+    def is_task(self) -> bool:
+        """Whether a task left this; ``update_state`` and a ``Command`` given as input run nothing."""
+        return self.kind not in (RunKind.UPDATE, RunKind.COMMAND)
+
+    @property
     def finished(self) -> bool:
         """Whether it left an output."""
-        return self.kind in (RunKind.UPDATE, RunKind.COMMAND) or status_of(self.writes) is Status.FINISHED
+        return not self.is_task or status_of(self.writes) is Status.FINISHED
 
     @property
     def is_kept(self) -> bool:

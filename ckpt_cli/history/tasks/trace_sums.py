@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ckpt_cli.history.messages.placed_tokens import NO_STATES, PlacedTokens, StepStates
 from ckpt_cli.history.messages.token_usage import FIELD
 from ckpt_cli.history.state.channels import END, PREVIOUS, RESUME, START
-from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
+from ckpt_cli.history.tasks.task_runs import TaskRun
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import TaskWrite
 
@@ -73,7 +73,8 @@ class TraceTally:
         """
         own = self._written(run.writes, run.node or run.kind)
         self._add_tokens(own, run, depth, step)
-        own.runs, own.finished = int(not run.is_kept), int(run.finished and not run.is_kept)
+        has_run = run.is_task and not run.is_kept
+        own.runs, own.finished = int(has_run), int(has_run and run.finished)
         own.asked, own.failed, own.again = int(run.asked), int(run.has_failed), int(run.ran_again)
         self._add((path, run.node, run.kind), own)
         return own
@@ -111,7 +112,7 @@ class TraceTally:
         for value in self._with_usage(write for write in run.writes if write.channel != RESUME):
             if run.node == START and depth:
                 self.tokens.add_copied(value, depth)
-            elif run.node == START or run.kind in (RunKind.UPDATE, RunKind.COMMAND):
+            elif run.node == START or not run.is_task:
                 self.tokens.add_given(value)
             else:
                 read, wrote = self.tokens.add_written(value, depth, step)
