@@ -27,6 +27,7 @@ from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.answer_values import Answer
 from ckpt_cli.plans.open_questions import Question, failed_tasks, nothing_waits, questions
 from ckpt_cli.plans.stale_questions import ChangedSubgraphs
+from ckpt_cli.plans.step_formats import may_allow_steps
 from ckpt_cli.queries.thread_plans import change_target
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -125,6 +126,7 @@ def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     failed = [] if lines else failed_tasks(reader, thread)
     view = QuestionsView(thread, lines, ns, [task.node for task in failed], [*old_answers])
     view.by_goto = any(task.by_goto for task in failed)
+    view.can_commit = may_allow_steps(reader.state(head))
     view.nothing = "" if lines else nothing_waits(reader, head).message.replace(" there", "", 1)
     return view
 

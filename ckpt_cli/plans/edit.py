@@ -14,15 +14,16 @@ from ckpt_cli.errors import ChannelNotFound, NotSupported, PathNotFound, Payload
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.rebuilt import is_unproven
-from ckpt_cli.history.state.channels import INTERRUPT, PREVIOUS, START, is_control, order, user_channels
+from ckpt_cli.history.state.channels import INTERRUPT, PREVIOUS, is_control, order
 from ckpt_cli.history.state.editing import not_editable
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.history.tasks.snapshot import Snapshot
-from ckpt_cli.history.tasks.task_names import counted, task_names
+from ckpt_cli.history.tasks.task_names import counted
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.argument_hints import describe_arguments, describe_input, input_hint
 from ckpt_cli.plans.branch_versions import highest_version
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.continued_calls import continued_tasks
@@ -33,6 +34,7 @@ from ckpt_cli.plans.new_checkpoint import Origin, make_child, read_origin
 from ckpt_cli.plans.own_memory import describe_memories, find_memories, replay_bound, without_memory
 from ckpt_cli.plans.pending_command import describe_command_left
 from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
+from ckpt_cli.plans.step_formats import may_allow_steps
 from ckpt_cli.plans.unstored_channels import describe_created, describe_unstored
 from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
@@ -41,7 +43,6 @@ from ckpt_cli.values.parts import fields
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import ChannelValues, State, Version
 
-_RUN_WITH = "run with the arguments of their Sends, each of which stays"
 _MOST_SEARCHED = 50  # a channel that the edited checkpoint lacks is searched in this many of the newest checkpoints
 
 
@@ -126,32 +127,8 @@ def _describe_tasks(
     yield from describe_memories(reader, row, snapshot, memories, short, bound, is_editable=True)
     yield from describe_not_inherited(reader, without_memory(snapshot, memories), row)
     yield from describe_command_left(reader, row)
-    yield from _describe_arguments(row, snapshot)
-    yield from _describe_input(snapshot, *edits)
-
-
-def _describe_input(snapshot: Snapshot, state: State, edited: set[str]) -> Iterator[str]:
-    """A line about the edited channels that the next run writes first, from the input that waits.
-
-    The command names the new checkpoint: at the edited one it would change the input of a sibling without this edit.
-    """
-    given = fields(state.values.get(START)) if any(task.node == START for task in snapshot.tasks) else {}
-    if both := sorted(edited & given.keys()):
-        change = command_at("ckpt edit", state.ref, "--task", START, "--set", "PATH=JSON", rev="@")
-        first = f"the next run first applies the input, which has {', '.join(both)} too"
-        yield f"{first}: after this edit, {change} changes the input"
-
-
-def _describe_arguments(row: CheckpointRow, snapshot: Snapshot) -> Iterator[str]:
-    """A line about the next tasks that don't read the edited state: those that Sends started."""
-    sent = [task for task in snapshot.tasks if task.packet is not None]
-    if sent and not snapshot.consumed:
-        runs = "runs with the argument of its Send, which stays" if len(sent) == 1 else _RUN_WITH
-        packet = sent[0].packet
-        number = f"[{packet.number}]" if packet is not None and packet.of > 1 else ""
-        change = command_at("ckpt edit", row.ref, "--task", f"{sent[0].node}{number}", "--set", "PATH=JSON", rev="@")
-        one = "it" if len(sent) == 1 else "one"
-        yield f"{', '.join(task_names(sent))} {runs} as it is: after this edit, {change} changes {one}"
+    yield from describe_arguments(edits[0], snapshot)
+    yield from describe_input(snapshot, *edits)
 
 
 def _make_edited(
@@ -231,16 +208,15 @@ def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, c
     """
     for name in names:
         if is_control(name, origin.state):
-            raise UsageError(
-                f"{name} isn't state: it decides what runs next", hint="`ckpt update --as-node` changes that"
-            )
+            hint = "`ckpt update --as-node` changes that" if may_allow_steps(origin.state) else ""
+            raise UsageError(f"{name} isn't state: it decides what runs next", hint=hint)
         if create or name in origin.state.versions:
             continue
         known = _channels_nearby(reader, origin)
         if name not in known:
             near = get_close_matches(name, known, n=1) or _paths_to(name, origin)
             hint = (
-                f"did you mean {near[0]}?" if near else _input_hint(reader, origin.state, name) or "--create creates it"
+                f"did you mean {near[0]}?" if near else input_hint(reader, origin.state, name) or "--create creates it"
             )
             raise ChannelNotFound(f"no channel {name!r}: the thread never had one", hint=hint)
 
@@ -254,24 +230,8 @@ def _paths_to(name: str, origin: Origin) -> list[str]:
 
 def explain_missing_path(reader: Reader, row: CheckpointRow, error: PathNotFound) -> PathNotFound:
     """The error for a path that isn't there; if an input still waits to be taken in, with the command that edits it."""
-    hint = _input_hint(reader, reader.state(row.ref))
+    hint = input_hint(reader, reader.state(row.ref))
     return PathNotFound("there is no state yet, only an input", hint=hint) if hint else error
-
-
-def _input_hint(reader: Reader, state: State, name: str = "") -> str:
-    """The command that edits the input, if a checkpoint has nothing but an input, or the input has this field; else "".
-
-    The input of an entrypoint stays in its checkpoint, beside what the last run saved.
-    """
-    if START not in state.values:
-        return ""
-    tasks, has_field = Inspection(reader, state.ref).snapshot().tasks, name in fields(state.values[START])
-    if len(tasks) != 1 or (user_channels(state) and not has_field):
-        return ""
-    is_head = reader.lineage(state.ref.thread_id, state.ref.ns).head == state.ref.checkpoint_id
-    options = ["--task", tasks[0].node or "NAME", "--set", f"{spell([name]) if has_field else 'PATH'}=JSON"]
-    change = command_at("ckpt edit", state.ref, *options, rev="@" if is_head else "")
-    return f"{change} changes the input"
 
 
 def _channels_nearby(reader: Reader, origin: Origin) -> list[str]:
@@ -297,4 +257,5 @@ def _must_run_the_same(reader: Reader, origin: Origin, made: Checkpoint) -> None
         names = [counted(one.node or "?" for one in some) or "nothing" for some in (due_before, due_after)]
         write = command_at("ckpt update", origin.ref, "--as-node", "NODE", "--values", "JSON")
         hint = f"{write} writes in the place of a node, and then the nodes after it run"
-        raise Refused(f"with these edits {names[1]} would run next, and not {names[0]}", hint=hint)
+        what = f"with these edits {names[1]} would run next, and not {names[0]}"
+        raise Refused(what, hint=hint if may_allow_steps(origin.state) else "")

@@ -11,13 +11,13 @@ from itertools import accumulate
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import RESUME, RETURN
-from ckpt_cli.history.state.javascript import is_javascript
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.task_names import numbered, task_names
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.command_lines import command_at
 from ckpt_cli.plans.pending_command import left_at_root, spell_answer
+from ckpt_cli.plans.step_formats import may_allow_steps
 from ckpt_cli.reading import Reader
 
 
@@ -36,8 +36,8 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
         parts = [f"{', '.join([*task_names(finished), *calls])} finished"] * bool(finished or calls)
         parts += [f"{', '.join(started)} ran in part"] * bool(started)
         instead = "; --ns edits the state of a subgraph itself" if started else ""
-        # of a subgraph, a commit would abandon what it has done; in a thread of LangGraph.js ckpt makes no step
-        if not started and not is_javascript(reader.state(row.ref)):
+        # of a subgraph, a commit would abandon what it has done
+        if not started and may_allow_steps(reader.state(row.ref)):
             rev = reader.short(row.thread_id)(row.checkpoint_id)
             keep = command_at("ckpt replay", row.ref, "--commit", rev=rev)
             instead = f"; {keep} keeps the results, then edit its new checkpoint"

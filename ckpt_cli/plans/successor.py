@@ -20,6 +20,7 @@ from ckpt_cli.plans.delta_snapshots import FORK_FIRST, FORK_OR_REDUCER, as_snaps
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.new_checkpoint import Origin, encode_checkpoint
+from ckpt_cli.plans.step_formats import OLDEST_FORMAT
 from ckpt_cli.plans.step_start import not_of_state_graph
 from ckpt_cli.plans.superstep import Channels
 from ckpt_cli.reading import Reader
@@ -57,7 +58,7 @@ def must_allow_steps(origin: Origin, *, of_state_graph: bool) -> None:
         NotSupported: the message names the kind of thread.
     """
     state = origin.state
-    if state.v < 4:
+    if state.v < OLDEST_FORMAT:
         raise NotSupported(
             f"a step can't be made in checkpoints of format {state.v}: langgraph 0.5 and later write format 4",
             hint=_hint_edit(origin),

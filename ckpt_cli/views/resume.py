@@ -54,6 +54,8 @@ class QuestionsView(View):
     asked = False
     """Whether the person has seen the questions already and left them open."""
 
+    can_commit = True
+    """Whether ``replay --commit`` can apply what finished beside a failed task."""
     nothing = ""
     """If no question waits: that none does, with the answers that are recorded or the tasks that failed."""
 

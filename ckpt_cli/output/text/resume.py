@@ -67,7 +67,8 @@ def _nothing(view: QuestionsView, width: int) -> Iterator[Line]:
         return
     names = ", ".join(dict.fromkeys(node or "a task" for node in view.failed))
     yield [("muted", "nothing waits for an answer: "), ("bad", f"{FAILED} {names} failed")]
-    remark = "graph.invoke(None, config) runs it again. What finished beside it, and --commit to give it up:"
+    commit = ", and --commit to give it up" if view.can_commit else ""
+    remark = f"graph.invoke(None, config) runs it again. What finished beside it{commit}:"
     yield from _remark_and_command(remark, command("ckpt replay", view.thread), width)
     if not view.by_goto:  # a fork has no goto of a Command
         remark = "to make this step anew, with its finished tasks too:"
