@@ -1,14 +1,22 @@
 """Detects from a checkpoint which LangGraph releases write such checkpoints (``info``).
 
-The format number `v` grew with the library: 1 up to 0.3.18, 2 to 0.3.23, 3 to 0.4, 4 since 0.5. Within `v` 1, the type
-tag and the kind of channel version show more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1. Its
-timestamps end with Z, also in checkpoints that `copy` has converted.
+The format number `v` grew with the library: 2 in langgraph 0.3.23, 3 to 0.4, 4 since 0.5 (``pregel/checkpoint.py``).
+Before 0.3.23, langgraph-checkpoint chooses it, in the release that is installed: 1 up to 2.0.21, then 2 (``base:
+create_checkpoint``). It chooses the encoding too: JSON before 1.0.10, then msgpack. langgraph 0.2.29 needs 1.0.13, and
+0.2.32 needs 2.0.0. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1. Its timestamps end with Z, also
+in checkpoints that `copy` has converted.
 """
 
 from ckpt_cli.values.state import State, Version
 
 _JAVASCRIPT = {1: "LangGraph.js up to 0.3", 4: "LangGraph.js 0.4 or later"}
-_BY_FORMAT = {2: "langgraph 0.3.19 to 0.3.23", 3: "langgraph 0.3.24 to 0.4", 4: "langgraph 0.5 or later"}
+_BY_FORMAT = {
+    2: "langgraph 0.3.23, or 0.2.32 to 0.3.22 with langgraph-checkpoint 2.0.22 or later",
+    3: "langgraph 0.3.24 to 0.4",
+    4: "langgraph 0.5 or later",
+}
+_JSON = "langgraph 0.2.0 to 0.2.28 with langgraph-checkpoint before 1.0.10"
+_MSGPACK = "langgraph 0.2.0 to 0.3.22 with langgraph-checkpoint 1.0.10 to 2.0.21"
 
 
 def era(state: State, tag: str, layout: str) -> str:
@@ -24,7 +32,7 @@ def era(state: State, tag: str, layout: str) -> str:
         return "langgraph 0.6 or later" if state.updated is not None else _BY_FORMAT[state.v]
     if tag == "":
         return "langgraph 0.0 or 0.1"
-    return "langgraph 0.2.0 to 0.2.21" if tag.startswith("json") else "langgraph 0.2.22 to 0.3.18"
+    return _JSON if tag.startswith("json") else _MSGPACK
 
 
 def _is_int(version: Version) -> bool:
