@@ -257,7 +257,8 @@ class StepWalk:
             self._step_nodes = StepNodes(
                 WriteAttribution(reader.lineage(thread_id, ns)),
                 ns,
-                read_state=lambda i: reader.state_if_readable(Ref(thread_id, ns, i)),
+                lambda: reader.saver.namespaces(thread_id),
+                lambda i: reader.state_if_readable(Ref(thread_id, ns, i)),
             )
         attribution, ids = self._step_nodes.attribution, [ref.checkpoint_id for ref in refs]
         self._fetched = self._fetch(refs, attribution.lineage)

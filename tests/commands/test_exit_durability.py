@@ -10,9 +10,12 @@ import pytest
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
+from ckpt_cli.commands.blame import blame
+from ckpt_cli.commands.graph import graph as graph_verb
 from ckpt_cli.commands.log import log
+from ckpt_cli.commands.replay import replay
 from ckpt_cli.commands.show import show
 from tests.commands.asking import at
 from tests.graphs.building import line, on
@@ -87,3 +90,22 @@ def test_what_had_finished_beside_a_question_is_counted(tmp_path: Path, stop: st
     assert newest.parent_id == before["configurable"]["checkpoint_id"]
     [change] = [one for one in newest.changes if one.channel == "story"]
     assert (change.kind, change.added) == ("several", steps[0] - steps[1]) == ("several", 4)
+
+
+def test_a_subgraph_names_the_node_of_a_send_that_is_not_stored(tmp_path: Path) -> None:
+    """Its namespace has the node's name beside the task's id: `log`, `blame`, `graph` and `replay` say that name."""
+    inner = StateGraph(Both).add_node("ask", lambda _: {"log": [interrupt("go on?")]}).add_edge(START, "ask")
+    builder = StateGraph(Both)
+    builder.add_node("send", lambda _: Command(update={"log": ["send"]}, goto=[Send("visit", {"n": 1})]))
+    builder.add_node("visit", inner.compile())
+    builder.add_edge(START, "send")
+    path = tmp_path / "exit.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(checkpointer=saver)
+        app.invoke({"log": []}, on("t"), durability="exit")
+        app.invoke(Command(resume="later", update={"n": 5}), on("t"))
+    assert at(path, log, "t").steps[0].nodes == {"visit": 1}
+    assert at(path, blame, "t", "log").lines[-1].since.node == "visit"
+    assert [node.name for node in at(path, graph_verb, "t").graphs[0].nodes if node.runs] == ["visit"]
+    tasks = [task for step in at(path, replay, "t", to="@").steps for task in step.tasks if task.by == "task"]
+    assert {task.node for task in tasks} == {"visit"}

@@ -140,7 +140,9 @@ class StepNodes:
         task_path = path(write)
         if task_path:
             index = sent(task_path)
-            return pulled(task_path) if index is None else self.sends.node(write, index)
+            if index is None:
+                return pulled(task_path)
+            return self.sends.node(write, index) or self._by_own_names(write)
         checkpoint_id = write.row.checkpoint_id
         if self.attribution.note(checkpoint_id).source == "input" and not self._is_entrypoint(write):
             return START
