@@ -138,13 +138,14 @@ class _Walk:
             self._problems[reading.number] = reading.problem
             self._pending.append(reading.number)
             return False
-        if reading.version is None or reading.version != self._version:
+        has_kept_version = reading.version is not None and reading.version == self._version
+        if not has_kept_version:
             self.gaps += self._pending
         self._pending, self._version = [], reading.version
         step, before, self._step = reading.note.step, self._step, reading.note.step
         is_run = reading.note.source in ("loop", "input")
         is_after_gap = is_run and step is not None and before is not None and step > before + 1
-        self.ages.take(reading.value, reading.number, is_after_gap=is_after_gap)
+        self.ages.take(reading.value, reading.number, is_after_gap=is_after_gap, has_kept_version=has_kept_version)
         return True
 
     def origins(self) -> Origins:

@@ -16,6 +16,32 @@ def is_as_written(written: Any, recorded: Any) -> bool:
     return compare(written, recorded, _is_other_form)
 
 
+def is_kept(before: Any, after: Any) -> bool:
+    """Whether a channel that kept its version has its value still, though one checkpoint is a pickle and one is not."""
+    return compare(before, after, _is_form_of_pickle)
+
+
+def is_part_kept(before: Any, after: Any) -> bool:
+    """The same for a part of a value that was written to: bytes may have come in place of a bytearray."""
+    return compare(before, after, _is_moment_of_pickle)
+
+
+def _is_form_of_pickle(a: Any, b: Any) -> bool:
+    one, other = (b, a) if isinstance(a, bytes) else (a, b)
+    is_encoded = isinstance(one, Node) and one.encoding.startswith("msgpack")
+    return _is_moment_of_pickle(a, b) or (not is_encoded and _is_bytearray(one, other))
+
+
+def _is_moment_of_pickle(a: Any, b: Any) -> bool:
+    """Whether one moment is from a pickle and has a zone, of which the other has the offset.
+
+    Two of one encoding that differ are two values.
+    """
+    if not (isinstance(a, Node) and isinstance(b, Node)) or a.encoding == b.encoding:
+        return False
+    return _is_moment(a, b) or _is_moment(b, a)
+
+
 def _is_other_form(a: Any, b: Any) -> bool:
     return _is_bytearray(a, b) or _is_bytearray(b, a) or _is_moment(a, b) or _is_moment(b, a)
 

@@ -1,14 +1,14 @@
 """Which elements of two lists belong together, by id or content."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.diff.element_keys import Around, Id, OwnId, id_of, keys
 from ckpt_cli.history.diff.matching import Block, match
 from ckpt_cli.values.node import Node
-from ckpt_cli.values.same import same
+from ckpt_cli.values.same import same, sort_key
 
 
 class Alignment(NamedTuple):
@@ -38,19 +38,22 @@ class Alignment(NamedTuple):
         return Alignment(pairs, moved, removed, added, self.exact, {*guessed})
 
 
-def align(a: Sequence[Any], b: Sequence[Any], before: Around | None = None) -> Alignment:
+def align(
+    a: Sequence[Any], b: Sequence[Any], before: Around | None = None, equal: Callable[[Any, Any], bool] = same
+) -> Alignment:
     """The alignment of two lists. Equal ends are matched first, since most lists only grow.
 
     Args:
         a: the first list.
         b: the second.
         before: gives the ids of elements that both lists have before these.
+        equal: whether an element is one of the other list, at the equal ends.
     """
     head = 0
-    while head < min(len(a), len(b)) and same(a[head], b[head]):
+    while head < min(len(a), len(b)) and equal(a[head], b[head]):
         head += 1
     tail = 0
-    while tail < min(len(a), len(b)) - head and same(a[-1 - tail], b[-1 - tail]):
+    while tail < min(len(a), len(b)) - head and equal(a[-1 - tail], b[-1 - tail]):
         tail += 1
 
     def around() -> Iterator[OwnId]:
@@ -62,8 +65,11 @@ def align(a: Sequence[Any], b: Sequence[Any], before: Around | None = None) -> A
     return middle._replace(pairs=[*ends[0], *middle.pairs, *ends[1]])
 
 
-def align_sets(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
-    """The alignment of the elements of two sets, by id or content: the order in which they are stored means nothing."""
+def align_sets(a: Sequence[Any], b: Sequence[Any], equal: Callable[[Any, Any], bool] = same) -> Alignment:
+    """The alignment of the elements of two sets, by id or content: the order in which they are stored means nothing.
+
+    Those that are left are paired too if all of them, sorted, are `equal`.
+    """
     old, new = keys(a, b)
     places: dict[Hashable, list[int]] = {}
     for j in reversed(range(len(b))):
@@ -71,7 +77,13 @@ def align_sets(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
     pairs = [(i, places[key].pop()) for i, key in enumerate(old) if places.get(key)]
     kept = {i for i, _ in pairs}
     removed = [i for i in range(len(a)) if i not in kept]
-    return Alignment(pairs, [], removed, sorted(j for left in places.values() for j in left))
+    added = sorted(j for left in places.values() for j in left)
+    if removed and len(removed) == len(added):
+        first, second = sorted(removed, key=lambda i: sort_key(a[i])), sorted(added, key=lambda j: sort_key(b[j]))
+        left = [*zip(first, second, strict=True)]
+        if all(equal(a[i], b[j]) for i, j in left):
+            return Alignment(sorted([*pairs, *left]), [], [], [])
+    return Alignment(pairs, [], removed, added)
 
 
 def _align(a: Sequence[Any], b: Sequence[Any], around: Around | None) -> Alignment:

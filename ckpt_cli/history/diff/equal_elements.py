@@ -4,13 +4,12 @@ A step that drops one of two equal elements, or adds a third, leaves the same li
 that drops an element and adds an equal one.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.diff.align import Alignment
 from ckpt_cli.history.diff.element_keys import content_keys
-from ckpt_cli.values.same import same
 
 _MOST = 20
 
@@ -74,8 +73,8 @@ def alike(old: Sequence[Any], new: Sequence[Any], alignment: Alignment, edited: 
 
 def alike_at_both_ends(old: Sequence[Any], new: Sequence[Any]) -> Iterator[Alike]:
     """The same for a list that grew at its end, as far as it may have grown at its beginning."""
-    keys_old, keys_new = content_keys(old, new)
-    places_old, places_new = _places(keys_old), _places(keys_new)
+    keys, _ = content_keys(new, ())
+    places_old, places_new = _places(keys[: len(old)]), _places(keys)
     for key, before in places_old.items():
         yield Alike(before, places_new[key], Alternative(When.PREPENDED))
 
@@ -88,10 +87,10 @@ def equal_places(old: Sequence[Any], removed: Collection[int]) -> dict[int, list
     return {place: [one for one in some if one != place] for place, some in equal.items() if not {*some} <= {*removed}}
 
 
-def ends_with(new: Sequence[Any], old: Sequence[Any]) -> bool:
-    """Whether the end of a list is another, shorter list."""
+def ends_with(new: Sequence[Any], old: Sequence[Any], equal: Callable[[Any, Any], bool]) -> bool:
+    """Whether the end of a list is another, shorter list, by what elements are `equal`."""
     more = len(new) - len(old)
-    return more > 0 and bool(old) and same(old[-1], new[-1]) and all(map(same, old, new[more:]))
+    return more > 0 and bool(old) and equal(old[-1], new[-1]) and all(map(equal, old, new[more:]))
 
 
 def _places(keys: Sequence[int | None]) -> dict[int, list[int]]:

@@ -28,7 +28,6 @@ from ckpt_cli.history.diff.part_walk import Walk
 from ckpt_cli.history.state.paths import find
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import inside, positions
-from ckpt_cli.values.same import same
 
 
 class Part:
@@ -162,7 +161,7 @@ class Part:
         return part
 
     def _take_whole(self, value: Any, path: Path, walk: Walk) -> bool:
-        if same(self.value, value):
+        if (walk.same_part if path else walk.same_whole)(self.value, value):
             return False
         if walk.gone is not None and not self.ignored:
             walk.gone.append(Gone(path, self.value, self.since, walk.number, value, is_guessed=walk.is_guessed))
@@ -197,11 +196,11 @@ class Part:
         if first == len(old) == len(new):
             return False
         del self.ids[first:]
-        is_set = _is_set(value)
+        is_set, same = _is_set(value), walk.same_part
         is_doubtful = walk.is_after_gap and not is_set and not (len(old) <= len(new) and all(map(same, old, new)))
         first = 0 if is_doubtful or is_set else first
         before_ids = partial(self._ids_until, first, old) if first else None
-        alignment = align_sets(old, new) if is_set else align(old[first:], new[first:], before_ids)
+        alignment = align_sets(old, new, same) if is_set else align(old[first:], new[first:], before_ids, same)
         changed = bool(alignment.moved or alignment.removed or alignment.added)
         tail: list[Part | None] = [None] * (len(new) - first)
         contents = content_keys(old, new)[1] if is_doubtful else ()
@@ -260,7 +259,7 @@ def _alike(
 ) -> Iterable[Alike]:
     """The equal elements that a step mixed up; notes at which end the list grew."""
     is_more = bool(alignment.added and old) and not (alignment.moved or alignment.removed or edited)
-    at_beginning = is_more and ends_with(new, old)
+    at_beginning = is_more and ends_with(new, old, walk.same_part)
     at_end = is_more and alignment.added[0] == len(old)
     if is_more and at_beginning != at_end:
         walk.grew("end" if at_end else "beginning")

@@ -39,7 +39,7 @@ class PartAges:
         """The same question, before any value was taken."""
         return PartAges(self._steps, whole=self._whole, keep_gone=self._keep_gone)
 
-    def take(self, value: Any, number: int, *, is_after_gap: bool = False) -> None:
+    def take(self, value: Any, number: int, *, is_after_gap: bool = False, has_kept_version: bool = False) -> None:
         """Take the channel's value at the next checkpoint, or ABSENT.
 
         Args:
@@ -47,8 +47,10 @@ class PartAges:
             number: the checkpoint's number.
             is_after_gap: whether steps before it aren't stored. Then an element without an id may be an equal one that
                 came later, unless the list has only grown.
+            has_kept_version: whether the channel has the version that it had at the last checkpoint.
         """
         self._walk.number, self._walk.is_after_gap = number, is_after_gap
+        self._walk.has_kept_version = has_kept_version
         self._root.take(value, (), self._walk)
         if self._whole:
             self._carry_on(number)

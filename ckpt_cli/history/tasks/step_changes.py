@@ -5,7 +5,7 @@ recorded nowhere. So a `Change` speaks of the state only if the values on both s
 were not, it says what was written.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from math import isclose
@@ -19,6 +19,7 @@ from ckpt_cli.values.langgraph_values import js_send, message, messages, overwri
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
+from ckpt_cli.values.write_forms import is_kept, is_part_kept
 
 UNKNOWN = object()
 """The value on one side of a step, if it was not read or can't be decoded."""
@@ -30,10 +31,14 @@ _LARGEST = 2.0**63
 
 
 class Sides(NamedTuple):
-    """The value of a channel before and after a step; each may be `UNKNOWN` or `NOTHING`."""
+    """The value of a channel before and after a step; each may be `UNKNOWN` or `NOTHING`.
+
+    `has_kept_version` says that the step made no new version of the channel.
+    """
 
     before: Any
     after: Any
+    has_kept_version: bool = False
 
 
 _UNREAD = Sides(UNKNOWN, UNKNOWN)
@@ -166,20 +171,20 @@ def _written_change(channel: str, written: Sequence[Any] | None, given: bool) ->
 
 def state_change(channel: str, written: Sequence[Any], sides: Sides) -> Change | None:
     """The change of a channel's value; None if the sides don't show it. `written` is empty if no writes are known."""
-    before, after = sides
+    before, after, has_kept_version = sides
     if after is UNKNOWN or after is NOTHING:
         return None
     if before is UNKNOWN:
-        is_kept = not written or (len(written) == 1 and same(written[0], after))
-        return Change(channel, ChangeKind.SET, after, unsure=True) if is_kept else None
+        is_plain = not written or (len(written) == 1 and same(written[0], after))
+        return Change(channel, ChangeKind.SET, after, unsure=True) if is_plain else None
     if before is NOTHING:
         return _first_value(channel, written, after)
-    if same(before, after):
+    if (is_kept if has_kept_version else same)(before, after):
         return Change(channel, ChangeKind.SAME, after, before)
     if any((wrapped := overwrite(value)) is not None and same(wrapped.value, after) for value in written):
         return Change(channel, ChangeKind.REPLACED, after)
     if isinstance(before, list) and isinstance(after, list):
-        return _list_change(channel, before, after)
+        return _list_change(channel, before, after, is_kept if has_kept_version else is_part_kept)
     if _is_sum(before, after, written):
         return Change(channel, ChangeKind.SUMMED, sum(written))
     return Change(channel, ChangeKind.CHANGED, after, before)
@@ -233,14 +238,14 @@ def is_broken(value: Any) -> bool:
     return isinstance(value, Node) and value.form is Form.BROKEN
 
 
-def _list_change(channel: str, before: list[Any], after: list[Any]) -> Change:
+def _list_change(channel: str, before: list[Any], after: list[Any], equal: Callable[[Any, Any], bool]) -> Change:
     """The change of a list's items; CHANGED if items moved or if the lists are too long to be aligned exactly."""
     from ckpt_cli.history.diff.align import align
 
-    alignment = align(before, after)
+    alignment = align(before, after, equal=equal)
     if not alignment.exact or alignment.moved:
         return Change(channel, ChangeKind.CHANGED, after, before)
-    edited = [j for i, j in alignment.pairs if not same(before[i], after[j])]
+    edited = [j for i, j in alignment.pairs if not equal(before[i], after[j])]
     has_id = any((parsed := message(after[j])) is not None and parsed.id for j in edited)
     if not (has_id or len(edited) < len(alignment.pairs) or not before or not after):
         return Change(channel, ChangeKind.REPLACED, after)

@@ -176,7 +176,9 @@ def _unwritten(own: Sequence[str], state: State, parent: State) -> list[Change]:
         before, after = _value(channel, parent), _value(channel, state)
         if not _has_kept_version(channel, state, parent) or before is UNKNOWN or after is UNKNOWN:
             continue
-        if not alike(before, after) and (change := state_change(channel, (), Sides(before, after))) is not None:
+        sides = Sides(before, after, has_kept_version=True)
+        change = None if alike(before, after) else state_change(channel, (), sides)
+        if change is not None and change.kind is not ChangeKind.SAME:
             changes.append(change._replace(unwritten=True))
     return changes
 
