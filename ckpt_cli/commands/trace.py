@@ -21,6 +21,7 @@ from ckpt_cli.views.trace import ChannelSum, NodeSum, TraceSums, TraceView
 if TYPE_CHECKING:
     from ckpt_cli.queries.fleet_values import ChannelSizes
 
+DOUBTFUL = "aren't counted: an equal one was there, which may have been written again"
 _MOST = 20
 
 
@@ -230,6 +231,8 @@ def _notes(traced: ThreadTrace, *, apart: bool) -> Iterator[str]:
     read, wrote = traced.tally.tokens.unplaced
     if read or wrote:
         yield f"{read:,} input and {wrote:,} output tokens are of messages that no node is known to have written"
+    if doubtful := traced.tally.tokens.doubtful:
+        yield f"the tokens of {count_text(doubtful, 'message')} without an id {DOUBTFUL}"
     if traced.tally.unread:
         yield f"{traced.tally.unread:,} writes can't be decoded: tokens in them aren't counted"
     if traced.left:

@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.messages.placed_tokens import StepStates
-from ckpt_cli.history.state.channels import START, is_control, unwrapped
+from ckpt_cli.history.messages.message_states import Held, StepStates
+from ckpt_cli.history.state.channels import START, deltas, is_control, unwrapped
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.snapshot import graph_of
+from ckpt_cli.history.tasks.task_ids import call_depth, calling_path
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally, has_usage, takes_input
 from ckpt_cli.history.tasks.write_makers import is_command
@@ -116,12 +116,7 @@ class ThreadTrace:
         rest = [_task(None, NO_TASK, self.tally.add_others(path, others))] if others else []
         for inner, called in calls:
             self._add(inner, called, depth + 1)  # before the tasks that called them, which return the same messages
-        refs = (walk.reads.ref(checkpoint_id), None if made is None else walk.reads.ref(made))
-        states = StepStates(*(partial(self._values, ref) for ref in refs))
-        tasks = [
-            _task(run.node, run.kind, self.tally.add_run(path, run, depth, states), run.is_kept, not run.is_task)
-            for run in runs
-        ] + rest
+        tasks = [*self._tasks(walk, checkpoint_id, made, depth, runs, calls), *rest]
         if made is None and not rest and all(run.has_left for run in runs):
             return
         spent = step_times.spent(walk, checkpoint_id, made, runs, resumed)
@@ -145,6 +140,29 @@ class ThreadTrace:
             path, ns, depth, checkpoint_id, made, step, started, seconds, spent, recorded, _shared(tuple(tasks)), waits
         )
         self.steps.insert(place, own)
+
+    def _tasks(
+        self,
+        walk: NamespaceWalk,
+        checkpoint_id: str,
+        made: str | None,
+        depth: int,
+        runs: Sequence[TaskRun],
+        calls: Sequence[tuple[str, list[str]]],
+    ) -> Iterator[TaskLine]:
+        """Add the tasks of a step, whose subgraphs were added."""
+        ns, path = walk.reads.ns, graph_of(walk.reads.ns)
+        refs = (walk.reads.ref(checkpoint_id), None if made is None else walk.reads.ref(made))
+        states = StepStates(*(partial(self._held, ref) for ref in refs))
+        own = dict[int, Tally]()
+        for run in runs:
+            self.tally.nodes.setdefault((path, run.node, run.kind), Tally())  # in the order of the writes
+        for place, run in sorted(enumerate(runs), key=lambda pair: -call_depth(pair[1].path)):
+            ends = partial(self._ends, run, ns, calls, runs)
+            own[place] = self.tally.add_run(path, run, depth, states, ends)
+        yield from (
+            _task(run.node, run.kind, own[place], run.is_kept, not run.is_task) for place, run in enumerate(runs)
+        )
 
     def _calls(self, ns: str, runs: Sequence[TaskRun]) -> Iterator[tuple[str, list[str]]]:
         """The subgraphs that these tasks of a checkpoint called: namespace, and the line of checkpoints of the call.
@@ -194,19 +212,27 @@ class ThreadTrace:
 
     def _add_given(self, ref: Ref) -> None:
         """Add the messages of a state, as where no writes are stored: those not added before belong to no node."""
-        for value in self._values(ref):
+        for value in self._held(ref).values:
             self.tally.tokens.add_given(value)
 
-    def _values(self, ref: Ref | None) -> list[Any]:
-        """What may have messages in a state; nothing if the state can't be read, or there is none."""
+    def _ends(self, run: TaskRun, ns: str, calls: Sequence[tuple[str, list[str]]], runs: Sequence[TaskRun]) -> Held:
+        """What may have messages in the last states of the subgraphs that a task called, and in ``@task`` results."""
+        returned = [write.value for one in runs if calling_path(one.path) == run.path for write in one.writes]
+        lasts = [(inner, called[-1]) for inner, called in calls if called and _is_called_by(run, ns, inner)]
+        ends = [self._held(Ref(self._thread_id, inner, last)) for inner, last in lasts]
+        return Held([*returned, *(value for end in ends for value in end.values)])
+
+    def _held(self, ref: Ref | None) -> Held:
+        """What may have messages in a state, as far as it can be read and is stored."""
         if ref is None:
-            return []
+            return Held()
         try:
             state = self._reader.state(ref)
         except PayloadCorrupt:
-            return []
+            return Held()
         channels = state.values.items()
-        return [unwrapped(value) for name, value in channels if name == START or not is_control(name, state)]
+        values = [unwrapped(value) for name, value in channels if name == START or not is_control(name, state)]
+        return Held(values, not deltas(state))
 
 
 def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str | None) -> bool:
@@ -218,6 +244,12 @@ def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str
     if run.kind is RunKind.UPDATE:
         return made is not None and attribution.first_with_source(checkpoint_id, _UPDATES) == made
     return _is_step_in_line(walk, checkpoint_id, made)
+
+
+def _is_called_by(run: TaskRun, ns: str, inner: str) -> bool:
+    """Whether a task called a subgraph; of one with a memory of its own only the node's name is recorded."""
+    caller = nesting.caller_task(inner)
+    return caller == run.task_id if caller else nesting.calling_node(inner, ns) == run.node
 
 
 def _is_step_in_line(walk: NamespaceWalk, checkpoint_id: str, made: str | None) -> bool:

@@ -19,7 +19,8 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from ckpt_cli.commands.trace import trace
-from ckpt_cli.history.messages.placed_tokens import PlacedTokens, StepStates
+from ckpt_cli.history.messages.message_states import Held, StepStates
+from ckpt_cli.history.messages.placed_tokens import PlacedTokens
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.views.trace import TraceView
@@ -150,9 +151,9 @@ def test_many_messages_that_get_their_ids_at_once_cost_one_look_at_a_state() -> 
         return codec.decode(Payload(*serializer.dumps_typed(messages)))
 
     def states(before: list[AIMessage], made: list[AIMessage]) -> StepStates:
-        def look(messages: list[AIMessage]) -> list[Any]:
+        def look(messages: list[AIMessage]) -> Held:
             looks.append(len(messages))
-            return [stored(messages)]
+            return Held([stored(messages)], is_whole=True)
 
         return StepStates(partial(look, before), partial(look, made))
 

@@ -1,23 +1,21 @@
 """`PlacedTokens`: each message's tokens once, with the first task of a node that wrote the message."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.messages.token_usage import Usage, usages
+from ckpt_cli.history.messages.message_states import (
+    NO_STATES,
+    Held,
+    Holds,
+    StepMessages,
+    StepStates,
+    all_usages,
+    nameless,
+)
+from ckpt_cli.history.messages.token_usage import Usage
 
 Key = str | int
-Values = Callable[[], Iterable[Any]]
-"""Gives the values of a state; none if it isn't known."""
-
-
-class StepStates(NamedTuple):
-    """The states around a step: the one in which its tasks began, and the one that it made."""
-
-    before: Values
-    made: Values
-
-
-NO_STATES = StepStates(tuple, tuple)
 
 
 class _Added:
@@ -30,7 +28,7 @@ class _Added:
 
     def __init__(self, key: int, step: StepStates) -> None:
         self._key, self._step = key, step
-        self._ids: set[str] | None = None
+        self._ids: set[str | None] | None = None
 
     def is_of(self, step: StepStates | None) -> bool:
         """Whether the same step wrote it."""
@@ -39,9 +37,39 @@ class _Added:
     def may_be(self, own_id: str) -> bool:
         """Whether ``add_messages`` may have given it this id: the state that its step made has it, or no id for it."""
         if self._ids is None:
-            every = (usage for value in self._step.made() for usage in usages(value))
-            self._ids = {one.message_id for one in every if one.message_id and one.nameless_key() == self._key}
-        return not self._ids or own_id in self._ids
+            every = all_usages(self._step.made().values)
+            self._ids = {one.message_id for one in every if one.nameless_key() == self._key}
+        return not self._ids or None in self._ids or own_id in self._ids
+
+
+class _Returned:
+    """The messages without an id that a task has from the subgraphs that it called; `ends` are their last states."""
+
+    def __init__(self, ends: Holds) -> None:
+        self._ends = ends
+        self._left: Counter[int] | None = None
+
+    def has(self, usage: Usage, key: int) -> bool:
+        """Whether a message may be one of them; as many with ids of their own as there are."""
+        if self._left is None:
+            self._left = nameless(self._ends().values)
+        if usage.message_id is None or key not in self._left:
+            return key in self._left
+        self._left[key] -= 1
+        return self._left[key] >= 0
+
+
+class _Made(NamedTuple):
+    """The ids in the state that a step made.
+
+    Attributes:
+        unheard: those that belong to no message that was added, by the digests of their messages.
+        named: how many belong to messages that were added without an id.
+    """
+
+    step: StepStates
+    unheard: dict[int, list[str]]
+    named: Counter[int]
 
 
 class PlacedTokens:
@@ -54,19 +82,28 @@ class PlacedTokens:
     A node may return a message without an id, which ``add_messages`` gives later (langgraph 1.2 ``graph/message.py``):
     a message with a new id that is otherwise equal is taken for that one if it was there when its task began, or if the
     state that the other's step made has it, or has no id for it. Not if the same step wrote both: LangGraph may store
-    one write before the message has its id, and the next one after. A second equal message without an id counts if the
-    state that its step made has one more id than were counted; else it may be the first one, stored again.
+    one write before the message has its id, and the next one after. A message that a task has from a subgraph that it
+    called is the subgraph's. A second equal message without an id counts if the state in which its task began has none
+    without an id, or if the state that its step made has one more id than were counted; else it may be the first one,
+    stored again.
     """
 
     def __init__(self) -> None:
+        self._doubts = Counter[int]()
         self._known = set[Key]()
         self._nameless: dict[int, list[_Added]] = {}  # messages that were added without an id, and have none yet
         self._given = (0, 0)
         self._copied: dict[Key, tuple[int, int, int]] = {}  # depth, input and output tokens
         self._named: dict[int, str] = {}  # copied messages without an id, which have one now
-        self._made: tuple[StepStates, dict[int, list[str]]] = NO_STATES, {}
+        self._made = _Made(NO_STATES, {}, Counter())
         self._before: tuple[StepStates, set[str | None]] = NO_STATES, set()
+        self._around = StepMessages(NO_STATES)
         self._assumed: dict[str, StepStates] = {}  # the ids that `_is_more` took, with the step in which it did
+
+    @property
+    def doubtful(self) -> int:
+        """How many messages didn't count that may be other ones than the equal ones before: their state has more."""
+        return self._doubts.total()
 
     @property
     def unplaced(self) -> tuple[int, int]:
@@ -74,43 +111,104 @@ class PlacedTokens:
         read, wrote = self._given
         return read + sum(one[1] for one in self._copied.values()), wrote + sum(one[2] for one in self._copied.values())
 
-    def add_written(self, value: Any, depth: int, step: StepStates = NO_STATES) -> tuple[int, int]:
+    def add_written(
+        self, values: Iterable[Any], depth: int, step: StepStates = NO_STATES, ends: Holds = Held
+    ) -> tuple[int, int]:
         """Add what a task wrote, and give the tokens that are its own; `depth` is that of its graph.
 
-        The states are read only if a message equals one that was added without an id.
+        The states around it, and those at the `ends` of the subgraphs that it called, are read only if a message equals
+        one that was added without an id.
         """
-        return self._add(value, depth, step)
+        return self._add(values, depth, step, ends)
 
     def add_given(self, value: Any) -> None:
         """Add what no task of a node made."""
-        read, wrote = self._add(value, -1)
+        read, wrote = self._add([value], -1)
         self._given = self._given[0] + read, self._given[1] + wrote
 
     def add_copied(self, value: Any, depth: int) -> None:
         """Add the input of a subgraph at a depth."""
-        for usage in usages(value):
+        for usage in all_usages([value]):
             key = self._key(usage)
             if self._is_new(key, depth):
                 self._copied[key] = depth, usage.input, usage.output
                 if isinstance(key, int):
                     self._nameless.setdefault(key, [])
 
-    def _add(self, value: Any, depth: int, step: StepStates = NO_STATES) -> tuple[int, int]:
+    def _add(
+        self, values: Iterable[Any], depth: int, step: StepStates = NO_STATES, ends: Holds = Held
+    ) -> tuple[int, int]:
         read = wrote = 0
-        for usage in usages(value):
-            key = self._key(usage, step)
-            if self._is_new(key, depth):
-                self._known.add(key)
-                self._copied.pop(key, None)
-                if isinstance(key, int):
-                    self._nameless.setdefault(key, []).append(_Added(key, step))
-            elif isinstance(key, str) and self._assumed.get(key) is step:  # it was another one's then
-                del self._assumed[key]
-                self._nameless.setdefault(nameless := usage.nameless_key(), []).append(_Added(nameless, step))
-            elif not (isinstance(key, int) and key in self._known and self._is_more(key, step)):
-                continue
-            read, wrote = read + usage.input, wrote + usage.output
+        returned, own = _Returned(ends), set[int]()
+        for value in values:
+            earlier = {*own}
+            for usage in all_usages([value]):
+                if self._counts(usage, depth, step, returned, own, earlier):
+                    read, wrote = read + usage.input, wrote + usage.output
         return read, wrote
+
+    def _counts(
+        self, usage: Usage, depth: int, step: StepStates, returned: _Returned, own: set[int], earlier: set[int]
+    ) -> bool:
+        """Add a message; whether its tokens count.
+
+        `own` has the messages without an id that count as the task's own, `earlier` those of its writes before.
+        """
+        if self._is_returned(usage, returned):
+            return self._was_doubtful(usage, step)
+        key = self._key(usage, step)
+        if self._is_new(key, depth):
+            self._known.add(key)
+            self._copied.pop(key, None)
+            if isinstance(key, int):
+                own.add(key)
+                self._nameless.setdefault(key, []).append(_Added(key, step))
+            return True
+        if isinstance(key, str) and self._assumed.get(key) is step:  # it was another one's then
+            del self._assumed[key]
+            self._nameless.setdefault(digest := usage.nameless_key(), []).append(_Added(digest, step))
+            return True
+        return usage.message_id is None and self._counts_again(usage.nameless_key(), step, own, earlier)
+
+    def _is_returned(self, usage: Usage, returned: _Returned) -> bool:
+        """Whether a task has a message from a subgraph that it called, whose state has it without an id."""
+        if not self._nameless or (usage.message_id is not None and not self._is_unheard(usage.message_id)):
+            return False
+        key = usage.nameless_key()
+        return key in self._nameless and key not in self._copied and returned.has(usage, key)
+
+    def _was_doubtful(self, usage: Usage, step: StepStates) -> bool:
+        """Whether a message from a subgraph is one that didn't count there, as it may have been an equal one.
+
+        It is another one if it has an id of its own: ``add_messages`` gives one object one id.
+        """
+        key, own_id = usage.nameless_key(), usage.message_id
+        if own_id is None:
+            self._look(step)
+            is_named = self._made.named[key] > 0
+            self._made.named[key] -= is_named
+            is_other = not is_named and self._is_more(key, step)
+        else:
+            self._key(usage, step)
+            is_other = own_id not in self._known
+            self._known.add(own_id)
+        is_other = is_other and self._doubts[key] > 0
+        self._doubts[key] -= is_other
+        return is_other
+
+    def _counts_again(self, key: int, step: StepStates, own: set[int], earlier: set[int]) -> bool:
+        """Whether a message without an id, of which an equal one was added, is another one."""
+        if self._around.step is not step:
+            self._around = StepMessages(step)
+        if key not in own and self._around.is_without(key):
+            own.add(key)
+            self._nameless.setdefault(key, []).append(_Added(key, step))
+            return True
+        if key in self._known and self._is_more(key, step):
+            return True
+        is_copy = step is NO_STATES or key in earlier  # the same message, written to another channel
+        self._doubts[key] += not is_copy and self._around.has_one_more(key)
+        return False
 
     def _is_new(self, key: Key, depth: int) -> bool:
         return key not in self._known and (key not in self._copied or depth < self._copied[key][0])
@@ -141,17 +239,16 @@ class PlacedTokens:
     def _was_there(self, own_id: str, step: StepStates) -> bool:
         """Whether a message was there when the tasks of a step began."""
         if self._before[0] is not step:
-            self._before = step, {usage.message_id for value in step.before() for usage in usages(value)}
+            self._before = step, {usage.message_id for usage in all_usages(step.before().values)}
         return own_id in self._before[1]
 
     def _is_unheard(self, own_id: str) -> bool:
         return own_id not in self._known and own_id not in self._copied
 
-    def _is_more(self, nameless: int, step: StepStates) -> bool:
+    def _is_more(self, key: int, step: StepStates) -> bool:
         """Whether the state that a step made has one more message like this than were added; it is known then."""
-        if self._made[0] is not step:
-            self._made = step, self._unheard(step.made())
-        ids = self._made[1].get(nameless, [])
+        self._look(step)
+        ids = self._made.unheard.get(key, [])
         while ids:
             if self._is_unheard(own_id := ids.pop()):
                 self._known.add(own_id)
@@ -159,11 +256,16 @@ class PlacedTokens:
                 return True
         return False
 
-    def _unheard(self, values: Iterable[Any]) -> dict[int, list[str]]:
-        """The ids in a state that belong to no message that was added, by the digests of their messages."""
-        found: dict[int, list[str]] = {}
-        for usage in (usage for value in values for usage in usages(value)):
-            own_id = self._key(usage)
-            if isinstance(own_id, str) and self._is_unheard(own_id):
-                found.setdefault(usage.nameless_key(), []).append(own_id)
-        return found
+    def _look(self, step: StepStates) -> None:
+        """Take the ids in the state that a step made for those of messages that were added without an id."""
+        if self._made.step is step:
+            return
+        self._made = _Made(step, {}, Counter())
+        for usage in all_usages(step.made().values):
+            if (own_id := usage.message_id) is None or not self._is_unheard(own_id):
+                continue
+            self._key(usage)
+            if own_id in self._known:
+                self._made.named[usage.nameless_key()] += 1
+            elif self._is_unheard(own_id):
+                self._made.unheard.setdefault(usage.nameless_key(), []).append(own_id)

@@ -90,6 +90,22 @@ def is_called(task_path: str) -> bool:
     return caller(task_path) is not None or split_call(task_path) is not None
 
 
+def calling_path(task_path: str) -> str | None:
+    """The path of the task that called this one; None for a task that none called."""
+    if (split := split_call(task_path)) is not None:
+        return split[0]
+    entrypoint = caller(task_path)
+    return None if entrypoint is None else pull_path(entrypoint)
+
+
+def call_depth(task_path: str) -> int:
+    """How many tasks called each other down to this one."""
+    path, depth = calling_path(task_path), 0
+    while path is not None:
+        path, depth = calling_path(path), depth + 1
+    return depth
+
+
 class Place(NamedTuple):
     """Where tasks start: what all task ids of one checkpoint have in common.
 

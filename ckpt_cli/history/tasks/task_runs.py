@@ -53,6 +53,11 @@ class TaskRun(NamedTuple):
         return self.kind not in (RunKind.UPDATE, RunKind.COMMAND)
 
     @property
+    def path(self) -> str:
+        """The task's path; "" if none is stored."""
+        return path(self.writes[0]) if self.writes else ""
+
+    @property
     def finished(self) -> bool:
         """Whether it left an output."""
         return not self.is_task or status_of(self.writes) is Status.FINISHED

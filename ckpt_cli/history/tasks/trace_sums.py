@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ckpt_cli.history.messages.placed_tokens import NO_STATES, PlacedTokens, StepStates
+from ckpt_cli.history.messages.message_states import NO_STATES, Held, Holds, StepStates
+from ckpt_cli.history.messages.placed_tokens import PlacedTokens
 from ckpt_cli.history.messages.token_usage import FIELD
 from ckpt_cli.history.state.channels import END, PREVIOUS, RESUME, START
 from ckpt_cli.history.tasks.task_runs import TaskRun
@@ -66,13 +67,13 @@ class TraceTally:
     unread: int = 0
     tokens: PlacedTokens = field(default_factory=PlacedTokens)
 
-    def add_run(self, path: str, run: TaskRun, depth: int, step: StepStates = NO_STATES) -> Tally:
+    def add_run(self, path: str, run: TaskRun, depth: int, step: StepStates = NO_STATES, ends: Holds = Held) -> Tally:
         """Add what a task left, and give it alone; `depth` is that of its graph below the traced one.
 
-        `step` gives the states around it, for its tokens.
+        `step` gives the states around it, `ends` the last ones of the subgraphs that it called, for its tokens.
         """
         own = self._written(run.writes, run.node or run.kind)
-        self._add_tokens(own, run, depth, step)
+        self._add_tokens(own, run, depth, step, ends)
         has_run = run.is_task and not run.is_kept
         own.runs, own.finished = int(has_run), int(has_run and run.finished)
         own.asked, own.failed, own.again = int(run.asked), int(run.has_failed), int(run.ran_again)
@@ -104,19 +105,20 @@ class TraceTally:
             channel.nodes[node] = channel.nodes.get(node, 0) + size
         return own
 
-    def _add_tokens(self, own: Tally, run: TaskRun, depth: int, step: StepStates) -> None:
+    def _add_tokens(self, own: Tally, run: TaskRun, depth: int, step: StepStates, ends: Holds) -> None:
         """Add the tokens of what a task wrote; inputs, updates, Commands and answers come from elsewhere."""
         answers = [write for write in run.writes if write.channel == RESUME]
         for value in self._with_usage(answers):
             self.tokens.add_given(value)
-        for value in self._with_usage(write for write in run.writes if write.channel != RESUME):
+        values = self._with_usage(write for write in run.writes if write.channel != RESUME)
+        if run.node != START and run.is_task:
+            own.input_tokens, own.output_tokens = self.tokens.add_written(values, depth, step, ends)
+            return
+        for value in values:
             if run.node == START and depth:
                 self.tokens.add_copied(value, depth)
-            elif run.node == START or not run.is_task:
-                self.tokens.add_given(value)
             else:
-                read, wrote = self.tokens.add_written(value, depth, step)
-                own.input_tokens, own.output_tokens = own.input_tokens + read, own.output_tokens + wrote
+                self.tokens.add_given(value)
 
     def _with_usage(self, writes: Iterable[TaskWrite]) -> Iterator[object]:
         """The values that may have tokens."""
