@@ -211,7 +211,7 @@ def _how_applied(rebuilt: "Rebuilt") -> str:
         shown = 0 if rebuilt.evidence is None else rebuilt.evidence.steps
         values = "1 value" if shown == 1 else f"{shown} values"
         if rebuilt.is_larger:
-            values += f" of up to {rebuilt.shown.cases.largest} elements" if rebuilt.has_shrunk else ", none so large"
+            values += f" of up to {rebuilt.shown.cases.most}" if rebuilt.has_shrunk else ", none so large"
             return f" by {rebuilt.reducer.name}, not proven: shown by {values}"
         return f" by {rebuilt.reducer.name}{f', shown by {values}' if 0 < shown < _MANY else ''}"
     if rebuilt.supposed is not None:

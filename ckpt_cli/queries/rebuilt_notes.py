@@ -36,5 +36,5 @@ def note_on(reader: Reader, ref: Ref, channel: str, rebuilt: Rebuilt) -> str:
     name = "" if rebuilt.reducer is None else rebuilt.reducer.name
     bound = "none has so many elements" if size_of(rebuilt.value) >= 0 else "a reducer of yours may do more"
     if rebuilt.has_shrunk:
-        bound = f"the largest has {rebuilt.shown.cases.largest} elements, and these writes go on from fewer"
+        bound = f"the largest has {rebuilt.shown.cases.most}, and these writes go on from fewer"
     return f"{place} is rebuilt by {name}, as {shown}; {bound}, so it isn't proven"

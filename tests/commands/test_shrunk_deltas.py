@@ -79,6 +79,19 @@ def test_no_value_is_proven_by_what_was_larger(name: str, tmp_path: Path, capsys
         assert graph.get_state(on("t")).values["ch"] == before
 
 
+def test_one_element_is_said_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the largest stored value has one."""
+    path = str(tmp_path / "t.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        agent(saver, list, _sorted, [["a"], [], [], [], Overwrite([]), ["d"]]).invoke({"n": 0}, on("t"))
+    assert run(["get", "t", "ch", "-d", path, "--json"]) == 0
+    [note] = json.loads(capsys.readouterr().out)["notes"]
+    assert "the largest has 1 element, and these writes go on from fewer" in note
+    assert run(["show", "t", "-d", path]) == 0
+    shown = capsys.readouterr().out
+    assert "shown by 1 value of up to 1 element" in shown and "1 elements" not in shown
+
+
 @pytest.mark.parametrize("name", ["sorted", "stock"])
 def test_an_update_of_what_an_overwrite_made_small_is_left_to_the_library(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

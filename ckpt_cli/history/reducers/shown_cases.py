@@ -10,6 +10,7 @@ from typing import Any
 
 from ckpt_cli.history.reducers.cases import cases, unmet
 from ckpt_cli.history.reducers.reducers import MESSAGES, ChannelStep, Reducer
+from ckpt_cli.values.counts import count_text
 from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.node import Node
 
@@ -26,6 +27,11 @@ class ShownCases:
     largest: int = -1
     begins: set[str] = field(default_factory=set)
     _met: set[str] = field(default_factory=set)
+
+    @property
+    def most(self) -> str:
+        """The size of the largest value, in words."""
+        return count_text(self.largest, "element")
 
     def copy(self) -> "ShownCases":
         """The same, to which other stretches are added."""
