@@ -250,10 +250,10 @@ def tree(
 ) -> TreeView:
     """Draw a thread: how its checkpoints descend from each other, what each step did, where it waits or failed.
 
-    The head (@) and its ancestors form one vertical line; other branches leave this line to the right. A thread that
-    began again has the new beginning below the old line, with the words "no parent". A run of checkpoints without a
-    branch is folded into one line. Subgraphs are folded too, below the checkpoint that called them; if that isn't
-    stored, at the end.
+    The head (@) and its ancestors form one vertical line; other branches leave this line to the right. A later
+    checkpoint without a parent is drawn below the line before it, with the words "no parent". A run of checkpoints
+    without a branch is folded into one line. Subgraphs are folded too, below the checkpoint that called them; if that
+    isn't stored, at the end.
 
     Examples:
       ckpt tree support-42

@@ -44,5 +44,12 @@ def test_the_second_beginning_says_so(path: Path, full: bool) -> None:
     assert _with_words([plain(line) for line in render(drawn, Page(100, 0))]) == ["Bo"]
 
 
+@pytest.mark.parametrize(("limit", "named"), [(2, []), (3, ["Bo"]), (4, ["Bo"])])
+def test_older_rows_that_are_not_shown_are_below_it_too(path: Path, limit: int, named: list[str]) -> None:
+    """A list that ends at the second beginning has the words: more rows would follow in its lane."""
+    drawn, _ = look(path, lambda session: log(session, "t", graph=True, all_steps=True, limit=limit))
+    assert _with_words([plain(line) for line in render(drawn, Page(100, 0))]) == named
+
+
 def _with_words(lines: list[str]) -> list[str]:
     return [name for line in lines for name in ("Ada", "Bo") if _NO_PARENT in line and name in line]

@@ -103,9 +103,10 @@ class _Table:
         return made_by(step, as_input=step.checkpoint_id in self._inputs or self._is_cut_off(step))
 
     def _begins_anew(self, step: StepView) -> bool:
-        """Whether a row without a parent is drawn above others, so that its lane doesn't lead to them."""
+        """Whether a row without a parent is drawn above others, shown or not: its lane doesn't lead to them."""
         begin = self._inputs.get(step.checkpoint_id, step)
-        return bool(self._view.rails) and has_no_parent(begin) and begin is not self._steps[-1]
+        is_above = begin is not self._steps[-1] or bool(self._view.omitted)
+        return bool(self._view.rails) and has_no_parent(begin) and is_above
 
     def _is_cut_off(self, step: StepView) -> bool:
         """Whether the input of this step was left out only because the list ends here."""
