@@ -96,7 +96,7 @@ class PlacedTokens:
         self._copied: dict[Key, tuple[int, int, int]] = {}  # depth, input and output tokens
         self._named: dict[int, str] = {}  # copied messages without an id, which have one now
         self._made = _Made(NO_STATES, {}, Counter())
-        self._before: tuple[StepStates, set[str | None]] = NO_STATES, set()
+        self._before: tuple[StepStates, dict[str | None, int]] = NO_STATES, {}  # the ids there, with their digests
         self._around = StepMessages(NO_STATES)
         self._assumed: dict[str, StepStates] = {}  # the ids that `_is_more` took, with the step in which it did
 
@@ -219,7 +219,7 @@ class PlacedTokens:
             nameless = usage.nameless_key()
             return self._named.get(nameless, nameless)
         if self._nameless and self._is_unheard(own_id):
-            nameless = usage.nameless_key()
+            nameless = self._added_as(usage, step)
             added = self._nameless.get(nameless, [])
             if (place := self._place(added, own_id, step)) is not None:
                 del added[place]
@@ -229,6 +229,13 @@ class PlacedTokens:
                 self._named[nameless] = own_id
         return own_id
 
+    def _added_as(self, usage: Usage, step: StepStates | None) -> int:
+        """The digest under which a message was added without its id; a node may write it with other contents later."""
+        digest = usage.nameless_key()
+        if digest in self._nameless or step is None or not self._was_there(usage.message_id, step):
+            return digest
+        return self._before[1].get(usage.message_id, digest)
+
     def _place(self, added: list[_Added], own_id: str, step: StepStates | None) -> int | None:
         """Which of the messages that were added without an id has this one now; equal ones have equal tokens."""
         earlier = [at for at, one in enumerate(added) if not one.is_of(step)]
@@ -236,10 +243,10 @@ class PlacedTokens:
             return next(iter(earlier), None)
         return next((at for at in earlier if added[at].may_be(own_id)), None)
 
-    def _was_there(self, own_id: str, step: StepStates) -> bool:
+    def _was_there(self, own_id: str | None, step: StepStates) -> bool:
         """Whether a message was there when the tasks of a step began."""
         if self._before[0] is not step:
-            self._before = step, {usage.message_id for usage in all_usages(step.before().values)}
+            self._before = step, {one.message_id: one.nameless_key() for one in all_usages(step.before().values)}
         return own_id in self._before[1]
 
     def _is_unheard(self, own_id: str) -> bool:
