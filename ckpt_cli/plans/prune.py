@@ -1,7 +1,7 @@
 """The plan of ``ckpt prune``: what no policy keeps goes; kept checkpoints get the nearest kept ancestor."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -81,7 +81,7 @@ def _pruned(reader: Reader, thread_id: str, rules: Rules) -> Pruning:
     decisions = Decisions(reader.rows(thread_id), partial(_decide, retention.kept))
     if all(one.stays for one in decisions):
         stays = f", {_stay(len(decisions))}, {kept.before:,} bytes"
-        why = _reducer_notes(retention.snapshots) if retention.snapshots is not None else ()
+        why = _reducer_notes(retention.snapshots, retention) if retention.snapshots is not None else ()
         return Pruning(_nothing(thread_id, stays, (*([kept.remark] if kept.remark else ()), *why)), decisions)
     orphans = list(_moved(reader, retention))
     count = RemovedCount()
@@ -170,10 +170,9 @@ def _snapshot_notes(snapshots: Snapshots, kept: _Kept) -> Iterator[str]:
         store = "stores" if len(snapshots.channels) == 1 else "store"
         count = count_text(len(snapshots.channels), "checkpoint")
         yield f"{count} {store} a snapshot of delta channels ({names}), {kept.about}{kept.snapshots:,} bytes"
-    yield from _reducer_notes(snapshots)
 
 
-def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
+def _reducer_notes(snapshots: Snapshots, retention: Retention) -> Iterator[str]:
     """Which reducers only a person named, and which delta channels can't be stored whole."""
     for channel, named in sorted(snapshots.named.items()):
         yield f"{channel} is made by {named.name}, as you say: no stored value that was read proves that it is"
@@ -183,15 +182,28 @@ def _reducer_notes(snapshots: Snapshots) -> Iterator[str]:
     for channel in sorted(snapshots.larger):
         why = "no stored value has so many, so nothing shows that your reducer doesn't trim them"
         yield f"{channel} is stored with all its messages: {why} (--reducer {argument(f'{channel}=messages')})"
-    for channel in sorted(snapshots.unknown):
-        yield f"no snapshot of {channel} where nothing proves its value: its ancestors stay (--reducer {channel}=NAME)"
+    yield from _refusals(snapshots, retention)
+
+
+def _refusals(snapshots: Snapshots, retention: Retention) -> Iterator[str]:
+    """In how many of the checkpoints that stay a delta channel can't be stored whole, and why."""
+
+    def places(refs: Iterable[Ref]) -> str:
+        return count_text(sum(not retention.goes(ref) for ref in refs), "checkpoint")
+
+    for channel, refs in sorted(snapshots.unknown.items()):
+        why = f"nothing proves its value: ancestors stay (--reducer {argument(f'{channel}=NAME')})"
+        yield f"no snapshot of {channel} in {places(refs)} where {why}"
     for channel, reducer in sorted(snapshots.beyond.items()):
         why = f"no stored value shows {reducer.name} for so many elements, or for a number like it"
         option = argument(f"{channel}={reducer.name}")
-        yield f"no snapshot of {channel} where {why}: its ancestors stay (--reducer {option})"
+        where = places(snapshots.beyond_at[channel])
+        yield f"no snapshot of {channel} in {where} where {why}: ancestors stay (--reducer {option})"
     if snapshots.unordered:
         why = "LangGraph's saver may read these writes in another order than the run had: the ancestors stay"
-        yield f"no snapshot of {', '.join(sorted(snapshots.unordered))} where several tasks of a step wrote; {why}"
+        where = places(set().union(*snapshots.unordered.values()))
+        names = ", ".join(sorted(snapshots.unordered))
+        yield f"no snapshot of {names} in {where} where several tasks of a step wrote; {why}"
 
 
 def _notes(
@@ -211,6 +223,7 @@ def _notes(
         yield f"{_stay(count)}: {reason}"
     if retention.snapshots is not None:
         yield from _snapshot_notes(retention.snapshots, kept)
+        yield from _reducer_notes(retention.snapshots, retention)
     orphans = {orphan for ns in retention.lineages for orphan in retention.orphans(ns)}
     parents = [one.row.parent_id for one in moved if one.row.checkpoint_id in orphans]
     if given := sum(parent is not None for parent in parents):

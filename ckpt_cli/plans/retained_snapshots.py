@@ -4,7 +4,7 @@ A snapshot keeps the channel's version: the value at a version is always the sam
 checkpoint that names the same version may find the value there too (checkpoint-postgres 3.2 stores one for each).
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
@@ -29,10 +29,13 @@ class Snapshots:
 
     Attributes:
         channels: checkpoint to the channels that it will store whole.
-        unknown: the channels of which some value is proven by nothing, so that ancestors stay for them.
+        unknown: the channels of which some value is proven by nothing, so that ancestors stay for them, each with the
+            checkpoints of these values.
         beyond: those of which some value has more elements than all that show the reducer, with this reducer.
+        beyond_at: the checkpoints of these values.
         larger: the channels of messages that are stored with more of them than any value that shows the merge.
-        unordered: those of which LangGraph's saver may read some value otherwise, so that ancestors stay for them.
+        unordered: those of which LangGraph's saver may read some value otherwise, so that ancestors stay for them; each
+            with the checkpoints of these values.
         named: the channels whose reducer only a person named.
         unused: the channels for which a person's reducer isn't used, with the one that stored values prove, if any.
     """
@@ -46,10 +49,11 @@ class Snapshots:
         self._beside: set[tuple[Ref, str]] = set()
         self._versions: dict[Ref, Mapping[str, Version]] = {}
         self.channels: dict[Ref, set[str]] = {}
-        self.unknown: set[str] = set()
+        self.unknown = defaultdict[str, set[Ref]](set)
         self.beyond: dict[str, Reducer] = {}
+        self.beyond_at = defaultdict[str, set[Ref]](set)
         self.larger: set[str] = set()
-        self.unordered: set[str] = set()
+        self.unordered = defaultdict[str, set[Ref]](set)
         self.named: dict[str, Reducer] = {}
         self.unused: dict[str, Reducer | None] = {}
 
@@ -94,11 +98,12 @@ class Snapshots:
     def _note_refusal(self, ref: Ref, channel: str) -> None:
         one = self._deltas(ref).get(channel)
         if (ref, channel) in self._beside:
-            self.unordered.add(channel)
+            self.unordered[channel].add(ref)
         elif one is not None and one.reducer is not None and one.is_beyond:
             self.beyond[channel] = one.reducer
+            self.beyond_at[channel].add(ref)
         else:
-            self.unknown.add(channel)
+            self.unknown[channel].add(ref)
 
     def _is_possible(self, ref: Ref, channel: str) -> bool:
         """Whether a channel's value is known, and can be stored."""

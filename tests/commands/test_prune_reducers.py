@@ -48,7 +48,7 @@ def _notes(path: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "no snapshot of best where nothing proves its value"),
+        ([], "no snapshot of best in 1 checkpoint where nothing proves its value"),
         (["--reducer", "best=max"], "best is made by max, as you say"),
         (["--reducer", "log=new"], "log: your reducer isn't used where stored values show append"),
     ],
