@@ -1,11 +1,16 @@
 """``ckpt info`` says what a database is."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from ckpt_cli.commands.info import info
+from ckpt_cli.history.state.era import era
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.serde.codec import Codec
 from ckpt_cli.session import Session
 from ckpt_cli.views.info import InfoView
 from tests import golden
@@ -51,6 +56,15 @@ ERAS = {
 def test_the_release_is_named(name: str, database: Database) -> None:
     """Most checkpoints of a database are attributed to the releases that wrote it."""
     assert next(iter(look(database(name)).eras)) == ERAS[name]
+
+
+def test_the_header_of_other_databases_shows_no_encoding(database: Database) -> None:
+    """Postgres stores it as JSON in every release, so that only the format number says something there."""
+    with closing(open_file(database("legacy/py-0.2.60"))) as saver:
+        reader = Reader(saver, Codec())
+        state = reader.state(reader.head("err").ref)
+    assert era(state, "json", "D") == "langgraph 0.2.0 to 0.2.28 with langgraph-checkpoint before 1.0.10"
+    assert era(state, "json", "F") == "langgraph 0.2.0 to 0.3.22 with langgraph-checkpoint before 2.0.22"
 
 
 @pytest.mark.parametrize("name", DATABASES)

@@ -16,6 +16,8 @@ _BY_FORMAT = {
     4: "langgraph 0.5 or later",
 }
 _JSON = "langgraph 0.2.0 to 0.2.28 with langgraph-checkpoint before 1.0.10"
+_UNTAGGED = "langgraph 0.2.0 to 0.3.22 with langgraph-checkpoint before 2.0.22"
+_TAGGED = ("D", "E")  # the schemas of SQLite; those of other databases may store the header as JSON in every release
 _MSGPACK = "langgraph 0.2.0 to 0.3.22 with langgraph-checkpoint 1.0.10 to 2.0.21"
 
 
@@ -32,6 +34,8 @@ def era(state: State, tag: str, layout: str) -> str:
         return "langgraph 0.6 or later" if state.updated is not None else _BY_FORMAT[state.v]
     if tag == "":
         return "langgraph 0.0 or 0.1"
+    if layout not in _TAGGED:
+        return _UNTAGGED
     return _JSON if tag.startswith("json") else _MSGPACK
 
 
