@@ -221,7 +221,7 @@ class Reducers(GraphEvidence):
         evidence, value = outcomes[0]
         is_counted = is_open_to_others or channel in self.history.tallies
         case = unmet(evidence.all, tally.met, before, writes, empty=True) if is_counted else ""
-        if case := case or unkept_last(evidence, tally, value, writes[-1]):
+        if case := case or unkept_last(evidence, tally, value, writes):
             raise unmet_case(channel, case, self.ways_without_proof(channel))
         if channel not in self.used:
             self._note_doubt(channel, evidence, tally, before, writes)

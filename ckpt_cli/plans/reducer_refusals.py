@@ -9,6 +9,7 @@ from ckpt_cli.history.reducers.reducers import ABSENT, MAX, MESSAGES, MIN, Evide
 from ckpt_cli.plans.messages import unknown_removals
 from ckpt_cli.plans.other_threads import THREADS
 from ckpt_cli.shell_words import argument
+from ckpt_cli.values.langgraph_values import overwrite
 from ckpt_cli.values.same import same
 
 
@@ -67,10 +68,13 @@ def unmet_case(channel: str, case: str, hint: str) -> Refused:
     return Refused(f"no step that counts shows what channel {channel!r} does with {case}", hint=hint)
 
 
-def unkept_last(evidence: Evidence, tally: Tally, value: Any, write: Any) -> str:
-    """A last write that a ``max`` (or ``min``) wouldn't keep, if each recorded step kept its last write; else ""."""
+def unkept_last(evidence: Evidence, tally: Tally, value: Any, writes: Sequence[Any]) -> str:
+    """A last write that a ``max`` (or ``min``) wouldn't keep, if each recorded step kept its last write; else "".
+
+    An ``Overwrite`` is taken whatever the reducer.
+    """
     extremes = [one for one in evidence.all if one in (MAX, MIN)]
-    if not extremes or not tally.keeps_last or same(value, write):
+    if not extremes or not tally.keeps_last or same(value, writes[-1]) or any(map(overwrite, writes)):
         return ""
     return f"a last write that isn't the {'greatest' if extremes[0] is MAX else 'least'}"
 

@@ -158,8 +158,9 @@ def test_a_max_and_the_last_of_several_writes_are_told_apart(
         assert "max" in capsys.readouterr().out
         assert run([*words, json.dumps({"value": 4})]) == 7
         assert "a last write that isn't the greatest" in capsys.readouterr().err
-        assert run([*words, json.dumps({"value": 6})]) == 0
-        assert app.get_state(on("t")).values["value"] == 6
+        for value, stored in ((6, 6), ({"__overwrite__": 2}, 2)):
+            assert run([*words, json.dumps({"value": value})]) == 0
+            assert app.get_state(on("t")).values["value"] == stored
 
 
 def test_a_step_whose_last_write_is_not_the_greatest_shows_a_max(tmp_path: Path) -> None:
