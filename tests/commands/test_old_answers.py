@@ -192,3 +192,26 @@ def test_an_answer_that_a_task_took_before_it_failed(
             answers.clear()
             assert "__interrupt__" not in graph.invoke(None, on(thread))
             assert answers == ["A", "A"]
+
+
+def test_a_later_steps_question_gets_no_left_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A node took the answer and failed; its next run ends the step, and the next node's question is asked."""
+    fails = [True]
+
+    def first(_: dict[str, Any]) -> dict[str, Any]:
+        taken = interrupt("ok?")
+        if fails:
+            raise ValueError(fails.pop())
+        return {"log": [taken]}
+
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        builder = StateGraph(Log).add_node("first", first).add_node("second", lambda _: {"log": [interrupt("sign?")]})
+        app = builder.add_edge(START, "first").add_edge("first", "second").compile(checkpointer=SqliteSaver(connection))
+        app.invoke({"log": []}, on("t"))
+        with pytest.raises(ValueError, match="True"):
+            app.invoke(Command(resume="yes"), on("t"))
+        assert run(["show", "t", "-d", str(path)]) == 0
+        assert "the first question without an answer in the next step takes it" in capsys.readouterr().out
+        after = app.invoke(None, on("t"))
+    assert after["log"] == ["yes"] and [one.value for one in after["__interrupt__"]] == ["sign?"]

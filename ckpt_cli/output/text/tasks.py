@@ -70,11 +70,11 @@ def answers(values: Sequence[Any], page: Page) -> Line:
 
 
 def old_answers(values: Sequence[Any], page: Page) -> Iterator[Line]:
-    """The lines about an answer that is stored without its question, which the next run gives to its first question."""
+    """The lines about an answer that is stored without its question, which a task of the next step may take."""
     if not values:
         return
     what = f"the answer {_brief(values, page)} is stored for no particular question"
-    what = f"{what}: the next run gives it to its first question that has none"
+    what = f"{what}: the first question without an answer in the next step takes it"
     room = max((page.width or len(what) + 2) - 2, 20)
     yield from ([("", "  "), ("waiting", part)] for part in wrap(what, room))
 
