@@ -5,13 +5,13 @@ from contextlib import suppress
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.state.channels import ERROR_SOURCE
-from ckpt_cli.history.tasks.seen_nodes import left_out
-from ckpt_cli.history.tasks.write_makers import is_command, is_update
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR_SOURCE, START
+from ckpt_cli.history.tasks.seen_nodes import left_out, pulled_by_seen
+from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.early_lists import EarlyLists
-from ckpt_cli.plans.node_writes import node_writes
+from ckpt_cli.plans.node_writes import count_sends, node_writes
 from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
@@ -86,7 +86,7 @@ def _add_step(
         writes = node_writes(reader, parent.ref, [w for w in own if (w.task_id, w.channel) not in absent])
         is_handled = any(w.channel == ERROR_SOURCE for _, w in writes)  # handlers decide which writes count
         lists = early.around(parent, child, _by_channel(writes) if is_run else {}, stored)
-        if is_run and not is_handled:
+        if is_run and not is_handled and not _lacks_results(parent, child, own, writes):
             history.add_step(parent, child, writes, *lists)
         else:
             history.add_tasks(parent, writes)
@@ -94,6 +94,23 @@ def _add_step(
                 history.add_routes(parent, writes)
     if is_only_update and len(updates) == len(own):
         history.add_update(parent, child, own)
+
+
+def _lacks_results(
+    parent: State, child: State, stored: Sequence[TaskWrite], writes: Sequence[tuple[str | None, TaskWrite]]
+) -> bool:
+    """Whether a task of a step left no result: of a killed process, the step may be stored without some of its writes.
+
+    Such a step shows nothing of what reducers make of writes. `stored`: all writes on the parent; `writes`: those of
+    its tasks that count, with their nodes.
+    """
+    results = {write.task_id: node for node, write in writes if write.channel not in CONTROL_WRITES}
+    if not results or any(map(is_of_run, stored)):
+        return False
+    if len({write.task_id for write in stored if not is_command(write)}) < count_sends(parent):
+        return True
+    nodes = {*results.values()}
+    return None not in nodes and not nodes >= pulled_by_seen(child, parent).keys() - {START}
 
 
 def _by_channel(writes: Sequence[tuple[str | None, TaskWrite]]) -> dict[str, list[Any]]:
