@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.errors import NodeInterrupt
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -215,3 +216,22 @@ def test_a_later_steps_question_gets_no_left_answer(tmp_path: Path, capsys: pyte
         assert "the first question without an answer in the next step takes it" in capsys.readouterr().out
         after = app.invoke(None, on("t"))
     assert after["log"] == ["yes"] and [one.value for one in after["__interrupt__"]] == ["sign?"]
+
+
+@pytest.mark.filterwarnings("ignore:NodeInterrupt is deprecated")
+def test_a_node_interrupt_takes_no_left_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The answer of a Command stays stored, the node asks again, and no look says that a question takes it."""
+
+    def asks(_: dict[str, Any]) -> dict[str, Any]:
+        raise NodeInterrupt("why?")
+
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        app = StateGraph(Log).add_node("asks", asks).add_edge(START, "asks").compile(SqliteSaver(connection))
+        app.invoke({"log": []}, on("t"))
+        for _ in range(2):
+            assert app.invoke(Command(resume="yes"), on("t"))["__interrupt__"][0].value == "why?"
+        assert connection.execute("SELECT 1 FROM writes WHERE channel = '__resume__'").fetchone()
+    for words in (["show", "t"], ["threads", "--status", "waiting"], ["resume", "t"], ["replay", "t"]):
+        assert run([*words, "-d", str(path)]) == 0
+        assert "no particular question" not in capsys.readouterr().out
