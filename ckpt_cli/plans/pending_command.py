@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ckpt_cli.history.state.channels import TASKS
-from ckpt_cli.history.tasks.answers import left_answers
+from ckpt_cli.history.tasks.left_answers import left_answers
 from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
 from ckpt_cli.history.tasks.step_changes import is_output

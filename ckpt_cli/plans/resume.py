@@ -14,7 +14,8 @@ from typing import Any
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.state.javascript import writes_javascript
-from ckpt_cli.history.tasks.answers import AskedQuestion, left_answers, takes_answer
+from ckpt_cli.history.tasks.answers import AskedQuestion, takes_answer
+from ckpt_cli.history.tasks.left_answers import left_answers
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.history.tasks.task_names import task_names
 from ckpt_cli.history.tasks.untaken_answers import UNTAKEN_NONCE, mark_untaken

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import ERROR, INTERRUPT
 from ckpt_cli.history.tasks.answered_tasks import with_answers
-from ckpt_cli.history.tasks.answers import Below, WaitingQuestions, old_answers
+from ckpt_cli.history.tasks.answers import Below, WaitingQuestions
 from ckpt_cli.history.tasks.error_handlers import is_routed
+from ckpt_cli.history.tasks.left_answers import old_answers
 from ckpt_cli.history.tasks.next_tasks import (
     History,
     Wiring,
@@ -42,7 +43,7 @@ class Snapshot(NamedTuple):
         tasks: the known tasks of the step, Sends first and then by name.
         consumed: whether the checkpoint has a child; then none of the tasks waits any more.
         old_answers: the answer that an earlier ``Command(resume=…)`` left, which the next run gives to the first
-            question that it asks; see `answers.old_answers`.
+            question that it asks; see `left_answers.old_answers`.
         complete: whether `tasks` surely has every task of the step; False for a damaged checkpoint, for example.
         handlers: task id of a failed task to the task of its error handler; without id and node if it left nothing. If
             the step goes on, the handler runs again, even if it has finished, and the failed task doesn't (langgraph

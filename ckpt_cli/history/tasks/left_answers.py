@@ -1,0 +1,33 @@
+"""Answers that a ``Command`` left without a task, and whether the next step may take them."""
+
+from collections.abc import Iterable, Sequence
+
+from ckpt_cli.history.state.channels import RESUME
+from ckpt_cli.history.tasks.answers import takes_answer
+from ckpt_cli.history.tasks.task_status import Status, Task
+from ckpt_cli.model import NULL_TASK
+from ckpt_cli.values.state import TaskWrite
+
+
+def left_answers(writes: Iterable[TaskWrite]) -> list[object]:
+    """The answers of ``Command(resume=…)`` that are stored without a task, as far as they can be read.
+
+    The library never removes such an answer when a task takes it. So the first question of the next
+    ``invoke(None, config)`` takes it again (1.2 ``pregel/_algo.py: _scratchpad``).
+    """
+    return [w.value for w in writes if w.task_id == NULL_TASK and w.channel == RESUME and w.read]
+
+
+def old_answers(writes: Sequence[TaskWrite], tasks: Iterable[Task]) -> list[object]:
+    """The `left_answers` that the next run of a step gives to the first question that nobody has answered.
+
+    Also those that a question took before its task failed: the task's next question takes them again. None if nothing
+    but a ``NodeInterrupt`` waits.
+    """
+    return left_answers(writes) if any(map(_may_take_answer, tasks)) else []
+
+
+def _may_take_answer(task: Task) -> bool:
+    if task.status is Status.WAITING and task.open:
+        return any(takes_answer(question.id) for question in task.open)
+    return task.status not in (Status.FINISHED, Status.LEFT)
