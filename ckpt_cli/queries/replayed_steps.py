@@ -121,7 +121,8 @@ class Player:
         self._reader = reader
         self._pages = [line[start_index : start_index + AT_ONCE] for start_index in range(0, len(line), AT_ONCE)]
         self._start = start
-        self.reducers = Reducers(named.reducers, named.remembered, outlasting=reader.saver.form.outlasting)
+        outlasting = bool(line) and reader.saver.form_of(line[0].thread_id).outlasting
+        self.reducers = Reducers(named.reducers, named.remembered, outlasting=outlasting)
         self.channels: set[str] = set()
         self.is_cut = False
         self._went_on: dict[Ref, Mapping[str, int]] = {}

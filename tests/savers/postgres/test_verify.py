@@ -3,6 +3,7 @@
 import json
 import operator
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
 
 import psycopg
@@ -12,6 +13,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, StateGraph
 
 from ckpt_cli.app import run
+from ckpt_cli.commands.replay import replay
 from ckpt_cli.commands.verify import verify
 from ckpt_cli.session import Session
 from ckpt_cli.views.verify import Finding
@@ -121,7 +123,7 @@ def _plain(saver: Any) -> Any:
     return line(saver, "a", "b", nodes={"a": lambda s: {"n": s["n"] + 1}, "b": lambda _: {}})
 
 
-def test_a_channel_that_a_deployment_lacked_keeps_its_value(postgres: PostgresServer) -> None:
+def test_a_channel_that_a_deployment_lacked_keeps_its_value(postgres: PostgresServer, tmp_path: Path) -> None:
     """Even a channel that steps empty: a run of a graph without it doesn't, so that nothing is proved by its value."""
 
     class Brief(TypedDict, total=False):
@@ -141,8 +143,13 @@ def test_a_channel_that_a_deployment_lacked_keeps_its_value(postgres: PostgresSe
             app.invoke({"log": []}, cast("Any", ON))
         values = [state.values.get("said") for state in app.get_state_history(cast("Any", ON))]
         assert values.count({"k": "x"}) > 1
-    with closing(Session(url)) as session:
-        view = verify(session, ["t"], reducer=["said=ephemeral"])
-        [thread] = view.threads
-        found = {(one.channel, one.verdict) for one in thread.findings if "kept its value" in one.why}
-        assert found == {("said", "unknown")} and view.exit_code == 0
+    bundle = str(tmp_path / "t.ckpt")
+    assert run(["export", "t", "-o", bundle, "-d", url]) == 0
+    for place in (url, bundle):
+        with closing(Session(place)) as session:
+            view = verify(session, ["t"], reducer=["said=ephemeral"])
+            [thread] = view.threads
+            found = {(one.channel, one.verdict) for one in thread.findings if "kept its value" in one.why}
+            assert found == {("said", "unknown")} and view.exit_code == 0
+            played = replay(session, "t", "step:1", to="@", reducer=["said=ephemeral"])
+            assert {str(one.verdict) for one in played.steps} == {"agrees", "unknown"}
