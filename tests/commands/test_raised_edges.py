@@ -14,6 +14,8 @@ from tests.graphs.building import line
 
 ON: Any = {"configurable": {"thread_id": "t"}}
 
+UPDATE = ["update", "t", "--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append"]
+
 
 class State(TypedDict, total=False):
     """What each node says."""
@@ -93,8 +95,7 @@ def test_the_run_took_no_way(path: Path, capsys: pytest.CaptureFixture[str]) -> 
     (graph,) = json.loads(capsys.readouterr().out)["graphs"]
     ways = {one["target"] for one in graph["edges"] if one["source"] == "work"}
     assert ways <= {"after"}
-    words = ["--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append"]
-    assert run(["update", "t", *words, "-d", str(path), "--yes"]) == (0 if ways else 7)
+    assert run([*UPDATE, "-d", str(path), "--yes"]) == (0 if ways else 7)
     if ways:
         assert "next: after" in capsys.readouterr().out
         with SqliteSaver.from_conn_string(str(path)) as saver:
@@ -105,7 +106,6 @@ def test_a_step_that_went_on_after_its_edge_raised_may_not_show_its_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The next run takes no edge and ends; a task that failed and ran again leaves the same, so `update` says both."""
-    words = ["--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append", "--dry-run"]
     doubt = "then END, as in its only recorded run, which failed too, perhaps in a conditional edge"
     for name, fails in (("raised", True), ("clean", False)):
         path = str(tmp_path / f"{name}.sqlite")
@@ -115,7 +115,7 @@ def test_a_step_that_went_on_after_its_edge_raised_may_not_show_its_way(
                 with pytest.raises(KeyError):
                     app.invoke({"log": ["go"]}, ON)
             app.invoke(None if fails else {"log": ["go"]}, ON)
-        assert run(["update", "t", *words, "-d", path]) == 0
+        assert run([*UPDATE, "-d", path, "--dry-run"]) == 0
         assert (doubt in capsys.readouterr().out) == fails
 
 
@@ -137,8 +137,7 @@ def test_an_edge_that_raised_beside_another_one(tmp_path: Path, capsys: pytest.C
         with pytest.raises(KeyError):
             app.invoke({"log": ["go"]}, ON)
         app.invoke(None, ON)
-        words = ["--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append", "--dry-run"]
-        assert run(["update", "t", *words, "-d", path]) == 0
+        assert run([*UPDATE, "-d", path, "--dry-run"]) == 0
         said = capsys.readouterr().out
         assert "then after, as in its only recorded run, which failed too, perhaps in a conditional edge" in said
         app.update_state(ON, {"log": ["mine"]}, as_node="work")
@@ -163,8 +162,7 @@ def test_a_route_whose_runs_failed_too_is_listed_with_that(tmp_path: Path, capsy
         with pytest.raises(KeyError):
             app.invoke({"log": ["go"]}, ON)
         app.invoke(None, ON)
-    words = ["--values", '{"log": ["mine"]}', "--as-node", "work", "--reducer", "log=append", "--dry-run"]
-    assert run(["update", "t", *words, "-d", path]) == 2
+    assert run([*UPDATE, "-d", path, "--dry-run"]) == 2
     said = capsys.readouterr().err
     assert "--next after  (as in 1 of 2 runs)" in said
     assert "--next END  (as in 1 of 2 runs; this run failed too, perhaps in a conditional edge)" in said
