@@ -106,7 +106,7 @@ def test_a_wrong_answer_is_explained_line_by_line(reader: Reader) -> None:
     """The mark under the text that is no JSON stays under it."""
     typed, lines = iter(["{amount: 5}", ""]), list[str]()
     view = read_questions(reader, "t")
-    view.questions[:] = [QuestionLine(None, "ask", "", "how much?", 0)]
+    view.questions[:] = [QuestionLine("0" * 32, "ask", "", "how much?", 0)]
     assert interview(view, lambda *_: next(typed), lines.append) == []
     assert not any("\n" in line for line in lines)
     [at] = [number for number, line in enumerate(lines) if line.strip() == "^"]
