@@ -96,8 +96,10 @@ def payload_of(payload: Payload, codec: Codec) -> Payload:
 
 
 def is_mark(payload: Payload, codec: Codec) -> bool:
-    """Whether a payload is a snapshot of a delta channel; in msgpack, the first byte shows that most values aren't."""
+    """Whether a payload is a snapshot of a delta channel; the bytes show that most values aren't."""
     if payload.tag == "msgpack" and payload.data[:1] not in _EXTENSIONS:
+        return False
+    if payload.tag == "json" and b"delta_snapshot" not in payload.data:  # as LangGraph.js 1.4 names it
         return False
     return is_snapshot(codec.decode(payload))
 

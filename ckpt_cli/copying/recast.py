@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckpt_cli.copying import javascript_records as js
+from ckpt_cli.copying.gone_values import GoneValues
 from ckpt_cli.copying.one_spelling import OneSpelling
 from ckpt_cli.copying.parts import Divided, inline_values, is_mark, payload_of, raw_msgpack
 from ckpt_cli.copying.payload_changes import ChangedRecords
@@ -39,6 +40,7 @@ class Recast:
 
     Attributes:
         left_out: the channels that LangGraph.js' saver for the target doesn't store, of all checkpoints so far.
+        gone: the channels that have a version and no value.
     """
 
     def __init__(
@@ -51,13 +53,20 @@ class Recast:
         javascript: bool = False,
     ) -> None:
         self._codec, self._target, self._changes = codec, target, changes
+        self._from_apart = source.apart
         self._javascript = javascript and js.keeps_javascript(target)
         counts_anew = source.versions != target.versions and not self._javascript
         self._versions = VersionMap(target.versions) if counts_anew else None
         self.left_out: set[str] = set()
+        self.gone = GoneValues()
         self._json = JsonWire("")
         self._spelling = OneSpelling(codec.decode)
         self._before: dict[str, Mapping[str, Raw]] = {}  # namespace to the encoded channels of the last checkpoint
+
+    @property
+    def needs_parents(self) -> bool:
+        """Whether what becomes of a checkpoint may follow from its parent; see `GoneValues`."""
+        return self._target.apart and not self._from_apart
 
     @property
     def needs_ancestors(self) -> bool:
@@ -103,7 +112,8 @@ class Recast:
         own = js.versioned(body, parts)
         self.left_out |= parts.keys() - own.keys()
         own = self._spelling.of(stored.row.ns, body, own)
-        return Checkpoint(stored.row, js.header_json(body), metadata, own)
+        header = self._with_gone_values(stored, body, parts, own)
+        return Checkpoint(stored.row, js.header_json(header), metadata, own)
 
     def write(self, stored: Write) -> Write:
         """A write in the target's format."""
@@ -163,8 +173,15 @@ class Recast:
         marked = self._target.marks_snapshots
         marks = {name: True for name, one in apart.items() if marked and is_mark(one, self._codec)}
         values = {"channel_values": inline | marks} if self._target.inline else {}
+        body = self._with_gone_values(stored, body, own, apart)
         header = self._json.write(_ordered({**_rest(body), **values})).encode()
         return Checkpoint(stored.row, Payload("json", header), metadata, apart)
+
+    def _with_gone_values(
+        self, stored: Checkpoint, body: Mapping[str, Any], own: Mapping[str, Payload], apart: Mapping[str, Payload]
+    ) -> Mapping[str, Any]:
+        lasting = [name for name, one in apart.items() if not is_mark(one, self._codec)]
+        return self.gone.body(stored.row.ns, body, own.keys(), lasting, in_words(stored.row.ref))
 
 
 _EMPTY = {"json": b"{}", "msgpack": b"\x80", "mongo-pairs": json.dumps({}).encode()}

@@ -1,10 +1,11 @@
 """`ThreadCopy`: what another database lacks of a thread; what it has must be the same."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from ckpt_cli.copying.gone_values import gone_words
 from ckpt_cli.copying.javascript_records import is_javascript_thread, left_out_words
 from ckpt_cli.copying.json_numbers import rewritten_number
 from ckpt_cli.copying.payload_changes import NO_CHANGES, ChangedRecords, PayloadChanges
@@ -74,7 +75,7 @@ class ThreadCopy:
     @property
     def words(self) -> str:
         """For the plan: what is otherwise in the target, behind a semicolon; "" for nothing."""
-        return self.order.words + left_out_words(self._recast.left_out)
+        return self.order.words + left_out_words(self._recast.left_out) + gone_words(self._recast.gone.channels)
 
     def replaced(self) -> list[Write]:
         """The special writes that the source has replaced since they were copied, in the format of the target's saver.
@@ -119,13 +120,16 @@ class ThreadCopy:
         rows = sorted(self._source.saver.rows(self._thread_id), key=lambda row: (row.ns, row.checkpoint_id))
         known = {row.ref for row in self._target.rows(self._thread_id)}
         names = {name_of(one) for one in self._target.writes(self._thread_id, values=0)}
-        yield from self._missing_checkpoints([row.ref for row in rows], known, compared=compared)
+        yield from self._missing_checkpoints(rows, known, compared=compared)
         open_refs = {row.ref for row in rows} - {row.ref._replace(checkpoint_id=row.parent_id or "") for row in rows}
         yield from self._missing_writes(open_refs, names, compared=compared)
 
-    def _missing_checkpoints(self, refs: list[Ref], known: set[Ref], *, compared: bool) -> Iterator[Record]:
+    def _missing_checkpoints(
+        self, rows: Sequence[CheckpointRow], known: set[Ref], *, compared: bool
+    ) -> Iterator[Record]:
+        refs = [row.ref for row in rows]
         stored = self._target.checkpoints([ref for ref in refs if ref in known]) if compared else iter(())
-        needed = refs if compared or self._recast.needs_ancestors else [ref for ref in refs if ref not in known]
+        needed = refs if compared or self._recast.needs_ancestors else self._with_parents(rows, known)
         for one in self._source.saver.checkpoints(needed):
             _must_be_here(one)
             self.order.note_metadata(one.metadata)
@@ -137,6 +141,18 @@ class ThreadCopy:
             elif compared and not self._is_same(next(stored), made):
                 raise _conflict(name_of(made))
         self._must_be_repeats()
+
+    def _with_parents(self, rows: Sequence[CheckpointRow], known: set[Ref]) -> list[Ref]:
+        """The checkpoints that the target lacks, and those of their parents that it has, if they matter."""
+        lacking = [row for row in rows if row.ref not in known]
+        if not self._recast.needs_parents:
+            return [row.ref for row in lacking]
+        parents = sorted({_parent(row) for row in lacking} & known & {row.ref for row in rows})
+        for one in self._target.checkpoints(parents):
+            versions = named(named(self._decode(one.body)).get("channel_versions"))
+            self._recast.gone.add_parent(one.row.ns, versions)
+        wanted = {*parents, *(row.ref for row in lacking)}
+        return [row.ref for row in rows if row.ref in wanted]
 
     def _must_be_repeats(self) -> None:
         """Refuse snapshots that the target lacks, unless the parent has the same snapshot under the same version."""
