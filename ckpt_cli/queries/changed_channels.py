@@ -28,7 +28,8 @@ class ChangedChannels:
         self._reader, self._state, self._lineage, self._values = reader, state, lineage, values
 
     def has_changed(self, channel: str) -> bool | None:
-        """Whether a channel's value differs from the parent's; a channel with a new version may have the same value.
+        """Whether a channel's value differs from the parent's; a channel with a new version may have the same value,
+        or none as before, as an ``UntrackedValue`` has.
 
         None for a delta channel that was written to, if nothing proves what its reducer made of the writes.
         """
@@ -40,7 +41,7 @@ class ChangedChannels:
         if channel in {*deltas(state), *deltas(parent)}:
             return self._has_delta_changed(channel, parent)
         if channel not in state.values or channel not in parent.values:
-            return True
+            return channel in state.values or channel in parent.values
         return not same(state.values[channel], parent.values[channel])
 
     def _has_delta_changed(self, channel: str, parent: State) -> bool | None:

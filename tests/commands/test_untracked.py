@@ -1,5 +1,6 @@
 """A channel of which LangGraph stores no value: plans say that it doesn't read what they store."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -60,3 +61,17 @@ def test_what_langgraph_starts_empty(
     assert "untracked" not in state
     assert state["kept"] == (7 if "kept" in " ".join(change) else 2)
     assert ("once" in state) is ("once=7" in change)
+
+
+def test_no_value_as_before_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`show` marks what the step changed, and not a channel that was written to and has no value in either state."""
+    path = tmp_path / "t.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        agent(saver, []).invoke({"kept": 0}, ON)
+    assert run(["show", "t", "@~1", "-d", str(path), "--json"]) == 0
+    channels = json.loads(capsys.readouterr().out)["channels"]
+    assert {name: channels[name]["changed"] for name in State.__annotations__} == {
+        "kept": True,
+        "untracked": False,
+        "once": True,
+    }
