@@ -86,8 +86,8 @@ def _add_step(
         writes = node_writes(reader, parent.ref, [w for w in own if (w.task_id, w.channel) not in absent])
         is_handled = any(w.channel == ERROR_SOURCE for _, w in writes)  # handlers decide which writes count
         lists = early.around(parent, child, _by_channel(writes) if is_run else {}, stored)
-        if is_run and not is_handled and not _lacks_results(parent, child, own, writes):
-            history.add_step(parent, child, writes, *lists)
+        if is_run and not is_handled:
+            history.add_step(parent, child, writes, *lists, partial=_lacks_results(parent, child, own, writes))
         else:
             history.add_tasks(parent, writes)
             if is_run:
@@ -99,10 +99,12 @@ def _add_step(
 def _lacks_results(
     parent: State, child: State, stored: Sequence[TaskWrite], writes: Sequence[tuple[str | None, TaskWrite]]
 ) -> bool:
-    """Whether a task of a step left no result: of a killed process, the step may be stored without some of its writes.
+    """Whether a task of a step left no result.
 
-    Such a step shows nothing of what reducers make of writes. `stored`: all writes on the parent; `writes`: those of
-    its tasks that count, with their nodes.
+    Of a killed process, a step may be stored without some of its writes; it speaks against no reducer. Of a node that
+    writes to an ``UntrackedValue`` alone (langgraph 1.2 ``pregel/_loop.py: put_writes``), and of a cached one before
+    langgraph 1.1, no results are ever stored. `stored`: all writes on the parent; `writes`: those of its tasks that
+    count, with their nodes.
     """
     results = {write.task_id: node for node, write in writes if write.channel not in CONTROL_WRITES}
     if not results or any(map(is_of_run, stored)):

@@ -128,6 +128,8 @@ class ThreadHistory:
         writes: Collection[tuple[str | None, TaskWrite]],
         early_before: Mapping[str, Any] = NO_LISTS,
         early: Mapping[str, Any] = NO_LISTS,
+        *,
+        partial: bool = False,
     ) -> None:
         """Add a recorded step.
 
@@ -137,6 +139,7 @@ class ThreadHistory:
             writes: the writes that made it in order, each with the node of its task.
             early_before: the lists in the parent that have items of later steps, without them; see `early_values`.
             early: those in the child.
+            partial: not all its writes may be stored.
         """
         by_channel: dict[str, list[TaskWrite]] = {}
         by_command: dict[str, list[TaskWrite]] = {}
@@ -150,7 +153,7 @@ class ThreadHistory:
         self.add_routes(parent, writes)
         began = parent._replace(values={**parent.values, **early_before}) if early_before else parent
         made = child._replace(values={**child.values, **early}) if early else child
-        self._tally(began, made, by_channel, by_command)
+        self._tally(began, made, by_channel, by_command, partial=partial)
 
     def add_tasks(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the nodes and channels of tasks that started at a checkpoint, whether or not their step ended."""
@@ -228,16 +231,19 @@ class ThreadHistory:
         child: State,
         written: Mapping[str, Sequence[TaskWrite]],
         by_command: Mapping[str, Sequence[TaskWrite]],
+        *,
+        partial: bool,
     ) -> None:
         for channel in {*parent.values, *child.values, *written, *by_command}:
             if is_control(channel, parent):
                 continue
             if channel in self.deltas:
                 both = [*by_command.get(channel, ()), *written.get(channel, ())]
-                if not any(overwrite(write.value) for write in both):
+                if not partial and not any(overwrite(write.value) for write in both):
                     self._learn_snapshot_frequency(channel, parent, child)
             else:
-                self._learn(channel, parent, child, written.get(channel, ()), by_command.get(channel, ()))
+                of_both = written.get(channel, ()), by_command.get(channel, ())
+                self._learn(channel, parent, child, *of_both, partial=partial)
 
     def _learn(
         self,
@@ -246,10 +252,13 @@ class ThreadHistory:
         child: State,
         written: Sequence[TaskWrite],
         by_command: Sequence[TaskWrite] = (),
+        *,
+        partial: bool = False,
     ) -> None:
         before, after = (state.values.get(channel, ABSENT) for state in (parent, child))
         values, first = ([write.value for write in writes] for writes in (written, by_command))
-        self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after, first))
+        tally = self.tallies.setdefault(channel, Tally())
+        (tally.add_partial if partial else tally.add)(ChannelStep(before, values, after, first))
 
     def _learn_snapshot_frequency(self, channel: str, parent: State, child: State) -> None:
         counters = delta_counters.counters(parent.metadata)

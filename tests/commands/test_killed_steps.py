@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.channels import UntrackedValue
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send
@@ -52,3 +53,23 @@ def test_it_is_no_evidence_against_a_reducer(by_send: bool, tmp_path: Path, caps
         words = ["update", thread, "--as-node", "report", "--values", '{"out": ["new"]}', "-d", str(path)]
         assert run([*words, "--dry-run"]) == 0, capsys.readouterr().err
         assert "out append" in capsys.readouterr().out
+
+
+class _Noted(_State):
+    note: Annotated[str, UntrackedValue]
+
+
+def test_a_node_whose_writes_are_never_stored_hides_no_reducer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A node that writes to an UntrackedValue alone leaves nothing; the other node's writes explain each step."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(_Noted).add_node("work", lambda _: {"out": ["a"]}).add_node("keep", lambda _: {"note": "b"})
+    builder.add_edge(START, "work").add_edge(START, "keep")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(saver)
+        for _ in range(3):
+            app.invoke({"out": ["in"]}, on("t"))
+        assert run(["update", "t", "--as-node", "work", "--values", '{"out": ["new"]}', "-d", str(path), "--yes"]) == 0
+        assert "out append (6 of 6 steps)" in capsys.readouterr().out
+        assert app.get_state(on("t")).values["out"] == [*["in", "a"] * 3, "new"]
