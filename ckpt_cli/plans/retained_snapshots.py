@@ -57,8 +57,14 @@ class Snapshots:
         self.named: dict[str, Reducer] = {}
         self.unused: dict[str, Reducer | None] = {}
 
+    def forget(self) -> None:
+        """Forget what was tried: other checkpoints may be kept now, and need other snapshots."""
+        for noted in (self.unknown, self.beyond, self.beyond_at, self.larger, self.unordered):
+            noted.clear()
+        self.clear()
+
     def clear(self) -> None:
-        """Begin again: other checkpoints are kept now."""
+        """Begin again: more checkpoints are kept now, some of them for lack of a snapshot."""
         self.channels = {}
 
     def cover(self, ref: Ref, channels: Set[str], written: Set[str]) -> Set[str]:

@@ -92,6 +92,8 @@ class Retention:
         """
         self.kept = {ns: {} for ns in self.lineages}
         self._chains.forget()
+        if self.snapshots is not None:
+            self.snapshots.forget()
         root = self.lineages.get("")
         if root is not None:
             self._keep("", ((one, NEWEST) for one in islice(reversed(root.rows), newest)))

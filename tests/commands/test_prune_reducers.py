@@ -59,3 +59,25 @@ def test_the_plan_says_what_makes_a_value(
 ) -> None:
     """Also where nothing goes; a reducer that a person named counts only where stored values don't show another."""
     assert said in _notes(path, capsys, *words)
+
+
+def test_a_try_that_was_given_up_leaves_no_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--max-bytes` tries several numbers of checkpoints; what lacked a snapshot in a larger try isn't named."""
+    path = str(tmp_path / "t.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        builder = StateGraph(State)
+        for name in "za":
+            builder.add_node(name, lambda _, name=name: {"log": [name]})
+        builder.add_conditional_edges(START, lambda state: ["z", "a"] if len(state["log"]) < 12 else ["z"])
+        graph = builder.compile(checkpointer=saver)
+        for _ in range(8):
+            graph.invoke({"log": ["in"]}, on("t"))
+        saver.conn.execute("ALTER TABLE writes DROP COLUMN task_path")  # as checkpoint-sqlite 3.1.0 had it
+        saver.conn.commit()
+    said = []
+    for most in range(1, 12):
+        words = ["prune", "t", "--max-bytes", f"{most}kB", "--snapshot", "--dry-run", "--json", "-d", path]
+        if run(words) == 0:
+            said += json.loads(capsys.readouterr().out)["notes"]
+    assert any("that --max-bytes has room for" in note for note in said)
+    assert not any("in 0 checkpoints" in note for note in said)
