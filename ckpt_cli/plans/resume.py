@@ -140,7 +140,7 @@ def _must_be_answerable(chosen: Sequence[Question], head: Ref) -> None:
         seen.add(id(question))
         if not takes_answer(question.id):
             what = f"{question.node or 'a task'} raised NodeInterrupt, which takes no answer"
-            change = command_at("ckpt edit", head, "--set", "PATH=JSON", rev="@")
+            change = command_at("ckpt edit", head._replace(ns=question.ns), "--set", "PATH=JSON", rev="@")
             raise Refused(what, hint=f"{change} changes the state that it reads, so that it need not ask again")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import ormsgpack
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.errors import NodeInterrupt
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send, interrupt
 
@@ -63,6 +64,29 @@ def test_a_node_interrupt_takes_no_answer(name: str, database: Database, capsys:
     assert text[-1] == "    ckpt edit node-intr @ --set PATH=JSON"
     assert not [line for line in text if "ckpt resume" in line]
     assert run(["edit", "node-intr", "@", "--set", 'x=["q"]', *thread[1:], "--dry-run"]) == 0
+
+
+@pytest.mark.filterwarnings("ignore:NodeInterrupt is deprecated")
+def test_a_node_interrupt_in_a_subgraph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command that is named changes the subgraph's state; one that changes the root's would be refused."""
+
+    def gate(state: Log) -> Log:
+        if "open" not in state["log"]:
+            raise NodeInterrupt("closed")
+        return {"log": ["through"]}
+
+    path = tmp_path / "t.sqlite"
+    inner = StateGraph(Log).add_node("gate", gate).add_edge(START, "gate").compile()
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = StateGraph(Log).add_node("sub", inner).add_edge(START, "sub").compile(saver)
+        app.invoke({"log": ["in"]}, on("t"))
+        view, _ = look(path, lambda session: resume(session, "t"))
+        hint = plain(list(render(view, Page(200, 0)))[-1]).strip()
+        assert run(["resume", "t", "--value", "1", "-d", str(path)]) == 7
+        assert f"`{hint}` changes the state" in capsys.readouterr().err
+        words = shlex.split(hint.replace("PATH=JSON", """'log=["open"]'"""))[1:]
+        assert run([*words, "-d", str(path), "--yes"]) == 0
+        assert app.invoke(None, on("t"))["log"][-1] == "through"
 
 
 def test_several_node_interrupts_are_refused_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

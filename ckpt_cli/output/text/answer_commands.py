@@ -10,10 +10,11 @@ from typing import Any, Protocol
 from ckpt_cli.history.tasks.answers import takes_answer
 from ckpt_cli.output.cells import cell_len, flow
 from ckpt_cli.output.line import Line
-from ckpt_cli.shell_words import argument, command
+from ckpt_cli.shell_words import argument, command, ns_option
 from ckpt_cli.values.decisions import example
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.questions import AnswerForm, ToolQuestion, tool_question
+from ckpt_cli.views.resume import QuestionLine
 
 _MIN_ID = 8  # an id is shortened to at least this many characters
 _HOW = "to answer, with true, yes, '{\"approved\": true}' or the like for JSON:"
@@ -49,7 +50,7 @@ class Question(Protocol):
         """The JSON schema of the answer."""
 
 
-def answer_lines(thread: str, questions: Sequence[Question], ns: str, width: int) -> Iterator[Line]:
+def answer_lines(thread: str, questions: Sequence[QuestionLine], ns: str, width: int) -> Iterator[Line]:
     """The commands that answer the questions, each after a line that says what to put into it.
 
     If none takes an answer, the command that changes what their nodes read.
@@ -60,7 +61,8 @@ def answer_lines(thread: str, questions: Sequence[Question], ns: str, width: int
             yield from _muted(
                 "NodeInterrupt takes no answer: the node asks again until what it reads has changed", width
             )
-            yield _edit(thread)
+            options = ["--set", "PATH=JSON", *ns_option(questions[0].ns)]
+            yield [("", f"    {command('ckpt edit', thread, '@', options=options)}")]
         return
     asked = [tool_question(question.value, question.response_schema) for question in open_]
     shared = _shared(asked)
@@ -76,7 +78,7 @@ def answer_lines(thread: str, questions: Sequence[Question], ns: str, width: int
 
 
 def command_lines(thread: str, questions: Sequence[Question], width: int) -> Iterator[Line]:
-    """The command that answers the questions, without remarks."""
+    """The command that answers the questions, without remarks; the one that lists them, if none takes an answer."""
     open_ = [question for question in questions if takes_answer(question.id)]
     asked = [tool_question(question.value, question.response_schema) for question in open_]
     if len(questions) == 1 and asked and asked[0] is not None and _takes_options(asked[0]):
@@ -84,17 +86,13 @@ def command_lines(thread: str, questions: Sequence[Question], width: int) -> Ite
     elif open_:
         yield from _command(thread, _words(questions, open_, asked), "", width)
     else:
-        yield _edit(thread)
+        yield from _command(thread, [], "", width)
 
 
 def ask_again_lines(thread: str, ns: str, width: int) -> Iterator[Line]:
     """That a person was asked and nothing was recorded, with a command that decides nothing in the person's place."""
     yield from _muted("no answer was recorded; to be asked again:", width)
     yield from _command(thread, [], ns, width)
-
-
-def _edit(thread: str) -> Line:
-    return [("", f"    {command('ckpt edit', thread, '@', options=['--set', 'PATH=JSON'])}")]
 
 
 def _takes_options(question: ToolQuestion) -> bool:
