@@ -138,5 +138,5 @@ def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRo
 def describe_left_answer(reader: Reader, row: CheckpointRow) -> Iterator[str]:
     """A line about the answer that a ``Command(resume=value)`` left at the root, for a subgraph's checkpoint."""
     if left := left_at_root(reader, row):
-        which = "the first question without an answer in the next step takes it"
+        which = "the first interrupt() without an answer in the next step takes it"
         yield f"Command(resume=…) left the answer {spell_answer(left[0])}: {which}"

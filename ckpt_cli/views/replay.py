@@ -47,8 +47,8 @@ class ReplayView(View):
         unknown: the written channels whose new value can't be known, each with the reason. They are not in `changes`,
             and ``--commit`` needs their reducers.
         next: the nodes that would run after ``--commit``; null if that can't be known.
-        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first
-            question that has none.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to the first
+            ``interrupt()`` that has none.
         command: what an input or a ``Command(update=…)`` wrote to the user's channels at this checkpoint.
         head: whether this is the newest checkpoint of its namespace. A run from another one runs the whole step again.
         unfit: those channels of `unknown` whose reducer, as far as recorded steps show it, can't take the writes: the

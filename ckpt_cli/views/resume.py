@@ -45,8 +45,8 @@ class QuestionsView(View):
     """The questions that wait at the head of a thread; `ns` is set if only one namespace was asked for.
 
     Attributes:
-        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first
-            question that has none.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to the first
+            ``interrupt()`` that has none.
         failed: the nodes of the tasks that failed, if no question waits; null for a node that isn't known.
         by_goto: whether only a Command's pending ``goto`` started one of them; a fork doesn't start it.
     """

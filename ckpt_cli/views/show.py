@@ -127,8 +127,8 @@ class ShowView(View):
         problem: which part besides the channels can't be read; then channels, versions and next may be incomplete. Null
             if everything can be read.
         not_continued: for a tip of a subgraph with tasks, why the next run doesn't continue it; null if it may.
-        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first
-            question that has none.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to the first
+            ``interrupt()`` that has none.
         own_memory: what the next run does with the subgraphs with their own memory that are due at this head.
         command: what a ``Command(update=…)`` that a run was given wrote to the user's channels. It isn't in `channels`:
             a run applies it first, and ``get_state`` shows it applied.

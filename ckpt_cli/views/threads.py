@@ -62,8 +62,8 @@ class ThreadView(NamedTuple):
         answered: the nodes of tasks whose questions have a recorded answer that they have not taken yet.
         nothing_since: ``update`` or ``fork`` if that made the head of an unfinished thread, and no task has left
             anything since; else null.
-        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to its first
-            question that has none.
+        old_answers: the answer that an earlier ``Command(resume=…)`` left; the next run gives it to the first
+            ``interrupt()`` that has none.
     """
 
     thread_id: str

@@ -72,7 +72,7 @@ def test_every_change_of_the_subgraph_says_it(
     ns = failed(path)
     assert run([*change, "--ns", ns, "--yes", "-d", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert 'left the answer "nobody": the first question without an answer in the next step takes it' in said
+    assert 'left the answer "nobody": the first interrupt() without an answer in the next step takes it' in said
     assert "asked again" not in said
     assert goes_on(path) == []
 
@@ -83,7 +83,9 @@ def test_the_plan_says_who_takes_it(tmp_path: Path, capsys: pytest.CaptureFixtur
     ns = failed(path)
     assert run(["edit", "t", "--task", "ask", "--again", "--ns", ns, "--yes", "-d", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    line = 'Command(resume=…) left the answer "nobody": the first question without an answer in the next step takes it'
+    line = (
+        'Command(resume=…) left the answer "nobody": the first interrupt() without an answer in the next step takes it'
+    )
     assert said.count(line) == 1
     assert goes_on(path) == []
     named = re.search(r"`ckpt (edit t [^`]+)` starts the call of this subgraph again", said)

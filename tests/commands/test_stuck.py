@@ -113,7 +113,7 @@ def test_stuck_threads_have_their_reasons(path: Path) -> None:
         "    load  TimeoutError('crm\\nsee the runbook')",
         "    desk › payments › load  TimeoutError('crm\\nsee the runbook')",
         "    a_node_with_a_long_name  “sure?”",
-        "    an answer is stored; the next run's first question without one takes it",
+        "    an answer is stored; the next step's first interrupt() without one takes it",
     ):
         assert reason in lines
     assert any(

@@ -211,5 +211,7 @@ def test_an_edit_in_a_subgraph_says_what_the_question_gets(
         (waiting,) = graph.get_state(on("t")).interrupts
     assert waiting.value == ("first?" if by_id else "second?")
     assert ("the question is asked again" in said) is by_id
-    taken = 'Command(resume=…) left the answer "mine": the first question without an answer in the next step takes it'
+    taken = (
+        'Command(resume=…) left the answer "mine": the first interrupt() without an answer in the next step takes it'
+    )
     assert (taken in said) is not by_id

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 from ckpt_cli.history.state.channels import RESUME
-from ckpt_cli.history.tasks.answers import takes_answer
 from ckpt_cli.history.tasks.task_status import Status, Task
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
@@ -19,15 +18,10 @@ def left_answers(writes: Iterable[TaskWrite]) -> list[object]:
 
 
 def old_answers(writes: Sequence[TaskWrite], tasks: Iterable[Task]) -> list[object]:
-    """The `left_answers` that the next run of a step gives to the first question that nobody has answered.
+    """The `left_answers` that the next run of a step gives to the first ``interrupt()`` that nobody has answered.
 
-    Also those that a question took before its task failed: the task's next question takes them again. None if nothing
-    but a ``NodeInterrupt`` waits.
+    Also those that a question took before its task failed: the task's next question takes them again. A node that
+    waits by ``NodeInterrupt`` may ask with ``interrupt()`` when it runs again.
     """
-    return left_answers(writes) if any(map(_may_take_answer, tasks)) else []
-
-
-def _may_take_answer(task: Task) -> bool:
-    if task.status is Status.WAITING and task.open:
-        return any(takes_answer(question.id) for question in task.open)
-    return task.status not in (Status.FINISHED, Status.LEFT)
+    is_over = {task.status for task in tasks} <= {Status.FINISHED, Status.LEFT}
+    return [] if is_over else left_answers(writes)

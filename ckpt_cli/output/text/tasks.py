@@ -74,7 +74,7 @@ def old_answers(values: Sequence[Any], page: Page) -> Iterator[Line]:
     if not values:
         return
     what = f"the answer {_brief(values, page)} is stored for no particular question"
-    what = f"{what}: the first question without an answer in the next step takes it"
+    what = f"{what}: the first interrupt() without an answer in the next step takes it"
     room = max((page.width or len(what) + 2) - 2, 20)
     yield from ([("", "  "), ("waiting", part)] for part in wrap(what, room))
 

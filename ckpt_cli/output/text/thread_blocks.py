@@ -116,7 +116,7 @@ def _reasons(one: ThreadView, page: Page, width: int, names: Mapping[str, str]) 
         else:
             yield [*name, ("bad", error(task.error, room))]
     if one.old_answers:
-        yield [("waiting", "an answer is stored; the next run's first question without one takes it")]
+        yield [("waiting", "an answer is stored; the next step's first interrupt() without one takes it")]
     if not _halted(one):
         yield _unfinished(one, page)
 
