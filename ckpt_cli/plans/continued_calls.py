@@ -230,8 +230,8 @@ def _reason(reader: Reader, outer: OuterTasks, inner: str, stored: Ref, asked: s
 
     `stored` is the head of `inner`, or of the next graph in it that is stored.
     """
-    if memory := next((ns for ns in (inner, asked) if not caller_task(ns)), None):
-        name = " › ".join(callers(memory))
+    if not caller_task(asked):
+        name = " › ".join(callers(asked))
         if any(task.status not in (Status.FINISHED, Status.LEFT) for task in outer.snapshot.tasks):
             return (
                 f"the next run doesn't begin with {name}: its next call starts anew, with the input added to this state"

@@ -139,3 +139,23 @@ def test_a_subgraph_whose_root_has_no_checkpoint(
         graph.invoke({"log": ["new"]}, on("t"))
         newest = next(saver.list({"configurable": {"thread_id": "t", "checkpoint_ns": ns}}))
         assert ("new" in newest.checkpoint["channel_values"]["log"]) == (own is True)
+
+
+def test_a_plain_call_inside_a_memory(path: str, plan: Ckpt) -> None:
+    """The next call of the memory calls anew what is inside it: what was edited there is nowhere in the new states."""
+    with SqliteSaver.from_conn_string(path) as saver:
+        inside = line(None, "work", schema=Log)
+        memory = line(True, "inner", schema=Log, nodes={"inner": inside})
+        graph = line(saver, "mid", schema=Log, nodes={"mid": memory})
+        graph.invoke({"log": ["in"]}, on("t"))
+        known = {one.checkpoint["id"] for one in saver.list(on("t"))}
+        [ns] = {one.config["configurable"]["checkpoint_ns"] for one in saver.list(on("t"))} - {"", "mid"}
+        assert "the call of mid is over, so the next run doesn't continue" in plan(
+            "edit", "t", "--ns", ns, "--set", 'log=["mark"]'
+        )
+        known |= {one.checkpoint["id"] for one in saver.list(on("t"))}
+        assert "with the input added to this state" in plan("edit", "t", "--ns", "mid", "--set", 'log=["memory"]')
+        graph.invoke({"log": ["again"]}, on("t"))
+        new = [one.checkpoint["channel_values"] for one in saver.list(on("t")) if one.checkpoint["id"] not in known]
+        assert any("memory" in one.get("log", []) for one in new)
+        assert not any("mark" in one.get("log", []) for one in new)
