@@ -140,7 +140,7 @@ def _add_from_above(view: ShowView, reader: Reader, ref: Ref) -> None:
         statuses = {Status.FINISHED, *(task.status for task in Inspection(reader, ref).snapshot().tasks)}
         is_left = statuses == {Status.LEFT, Status.FINISHED}
         view.not_continued = None if is_left else why_not_newest(reader, ref) or why_not_continued(reader, ref)
-        if any(task.status != "finished" for task in view.tasks) and view.not_continued is None:
+        if statuses - {Status.LEFT, Status.FINISHED} and view.not_continued is None:
             view.old_answers = Inspection(reader, reader.head(ref.thread_id).ref).snapshot().old_answers
 
 

@@ -240,3 +240,20 @@ def test_an_answer_left_at_a_node_interrupt(tmp_path: Path, capsys: pytest.Captu
         assert "has answer" in capsys.readouterr().out
         is_open = True
         assert app.invoke(None, on("t"))["log"] == ["yes"]
+
+
+def test_a_call_that_left_gets_no_left_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A subgraph that went to the graph above has no next step; that graph's question takes the answer."""
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        leaves = Command(graph=Command.PARENT, goto="asks")
+        inner = StateGraph(Log).add_node("leaf", lambda _: leaves).add_edge(START, "leaf").compile()
+        builder = StateGraph(Log).add_node("sub", inner).add_node("asks", asks_twice).add_edge(START, "sub")
+        app = builder.compile(checkpointer=SqliteSaver(connection))
+        app.invoke({"log": []}, on("t"))
+        app.invoke(Command(resume="r"), on("t"))
+        [[ns]] = connection.execute("SELECT DISTINCT checkpoint_ns FROM checkpoints WHERE checkpoint_ns != ''")
+        for words, answers in ((["--ns", ns], []), ([], ["r"])):
+            assert run(["show", "t", *words, "--json", "-d", str(path)]) == 0
+            assert json.loads(capsys.readouterr().out)["old_answers"] == answers
+        assert app.invoke(None, on("t"))["log"] == ["r", "r"]
