@@ -59,8 +59,19 @@ def text(value: Any, reveal: bool = False) -> str | None:
             return known(args or [kwargs])
         except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError):
             return None
-    enum = value.form in _ENUMS and not value.method and len(args) == 1 and not kwargs
-    return str(args[0]) if enum and type(args[0]) in (str, int, float, bool) else None
+    member = enum_value(value)
+    return None if member is None else str(member)
+
+
+def enum_value(value: Node) -> str | int | float | None:
+    """The value of a member of an Enum, as far as its form shows that it may be one; None for all others.
+
+    Which kind of Enum, and so whether the member equals its value, isn't recorded.
+    """
+    if value.form not in _CALLS or value.form not in _ENUMS or value.method or _plain_type(value) in _TEXTS:
+        return None
+    args, kwargs = arguments(value)
+    return args[0] if len(args) == 1 and not kwargs and type(args[0]) in (str, int, float, bool) else None
 
 
 def items(value: Any) -> list[Any] | None:

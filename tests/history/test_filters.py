@@ -18,6 +18,10 @@ STATE: dict[str, Any] = {
     "budget": None,
     "paid": Node(Opened("decimal", "Decimal", Form.VALUE, "40.00")),
     "deep": {"a": [{"b": 1}]},
+    "berth": Node(Opened("app", "Berth", Form.VALUE, 2)),
+    "berths": [Node(Opened("app", "Berth", Form.VALUE, 2))],
+    "kind": Node(Opened("app", "Kind", Form.VALUE, "urgent")),
+    "rate": Node(Opened("app", "Rate", Form.VALUE, 0.5)),
 }
 
 
@@ -35,6 +39,8 @@ def matches(expression: str) -> bool:
         'user["name"] == "Ada"',
         "deep.a[0].b == 1",
         "paid > 30 and paid + 1 == 41",
+        "berth == 2 and berth > 1 and not (berth == '2') and 2 in berths",
+        "kind == 'urgent' and rate == 0.5",
         'messages[-1].role == "human" and messages[-1].content == "Hi"',
         'any(m.role == "human" for m in messages)',
         'contains(source, "UPD") and lower("A") == "a"',

@@ -18,6 +18,7 @@ from ckpt_cli.history.state.plain_sets import plain_set
 from ckpt_cli.history.state.where_values import StoredValues, Undecided
 from ckpt_cli.values.langgraph_values import items, message, text
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.well_known_types import enum_value, is_secret
 
 _DEEPEST = 12
 _SETS = frozenset({"builtins.set", "builtins.frozenset", "Set"})
@@ -205,7 +206,8 @@ def _problem(node: ast.AST) -> str | None:
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as plain data for an expression: objects become dicts of their fields, dates their text.
 
-    A Decimal becomes a number, so that it can be compared with numbers, and a set a `PlainSet`.
+    A Decimal becomes a number, so that it can be compared with numbers, a member of an Enum its value, and a set a
+    `PlainSet`.
 
     Raises:
         ValueError: a set has no form here in which it would be compared truly.
@@ -228,7 +230,9 @@ def plain(value: Any, depth: int = 0) -> Any:
     if elements is not None:
         return [plain(item, depth + 1) for item in elements]
     if (natural := text(value)) is not None:
-        return _number(natural) if value.type == "decimal.Decimal" else natural
+        if value.type == "decimal.Decimal":
+            return _number(natural)
+        return natural if is_secret(value) or (member := enum_value(value)) is None else member
     if value.form is Form.SNAPSHOT:
         return plain(value.state, depth + 1)
     fields = {key: plain(item, depth + 1) for key, item in (value.fields or {}).items()}
