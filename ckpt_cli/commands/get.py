@@ -55,7 +55,8 @@ def get(
 ) -> GetView | EachView:
     """Print one value of the state: text as it is; times, UUIDs, enums and the like as their text; the rest as JSON.
 
-    With --json all of it is JSON, with the types of objects.
+    With --json all of it is JSON, with the types of objects. --query picks from the value, with --each from the list
+    of values.
 
     --each PATH prints a row for each thread that has this path: its id, the checkpoint and the value. The options
     under "Which threads" choose threads, and a revision behind an id on stdin chooses a checkpoint.
