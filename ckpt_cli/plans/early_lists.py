@@ -8,6 +8,8 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers.early_values import (
     IN_RUNS,
     LATE,
+    NO_EARLY,
+    Early,
     LaterStep,
     Lists,
     has_grown,
@@ -17,6 +19,7 @@ from ckpt_cli.history.reducers.early_values import (
 from ckpt_cli.history.state.channels import deltas, is_control
 from ckpt_cli.history.tasks.write_makers import is_update
 from ckpt_cli.model import NULL_TASK, Ref
+from ckpt_cli.plans.cut_runs import CutRuns, steps_between
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -27,6 +30,7 @@ class EarlyLists:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._of: dict[str, Lists] = {}
+        self._cut_runs = CutRuns(reader)
 
     def around(
         self,
@@ -34,7 +38,7 @@ class EarlyLists:
         child: State,
         written: Mapping[str, list[Any]],
         stored: Mapping[str, list[TaskWrite]],
-    ) -> tuple[Lists, Lists]:
+    ) -> tuple[Lists, Early]:
         """The lists in the parent and in the child that have later items, without them.
 
         Args:
@@ -48,8 +52,8 @@ class EarlyLists:
         before, early = settled(
             old, new, written, known, lambda lists: self._early(child, {**old, **lists}, new, written, stored)
         )
-        if early:
-            self._of[child.ref.checkpoint_id] = early
+        if early.lists:
+            self._of[child.ref.checkpoint_id] = early.lists
         return before, early
 
     def _early(
@@ -59,24 +63,26 @@ class EarlyLists:
         after: Mapping[str, Any],
         written: Mapping[str, list[Any]],
         stored: Mapping[str, list[TaskWrite]],
-    ) -> Lists:
+    ) -> Early:
         if child.source not in IN_RUNS or not has_grown(before, after):
-            return {}
-        return without_later_items(before, after, written, lambda: self._later(child.ref, stored))
+            return NO_EARLY
+        return without_later_items(before, after, written, lambda: self._later(child, stored))
 
-    def _later(self, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> Iterator[LaterStep]:
+    def _later(self, state: State, stored: Mapping[str, list[TaskWrite]]) -> Iterator[LaterStep]:
         """The next steps of the run."""
         for _ in range(LATE):
             tasks: dict[str, dict[str, list[Any]]] = {}
-            own = stored.get(ref.checkpoint_id)
-            for write in self._reader.writes(ref) if own is None else own:
+            own = stored.get(state.ref.checkpoint_id)
+            for write in self._reader.writes(state.ref) if own is None else own:
                 if write.task_id != NULL_TASK and not is_update(write):
                     tasks.setdefault(write.task_id, {}).setdefault(write.channel, []).append(write.value)
-            following = self._next(ref)
-            yield LaterStep([*tasks.values()], partial(_values, following))
-            if following is None:
+            following = self._next(state.ref)
+            if following is None or steps_between(state.step, following.step):
+                gone = following is not None
+                yield LaterStep([*tasks.values()], dict, partial(self._cut_runs.may_be_cut, state.ref, gone=gone))
                 return
-            ref = following.ref
+            state = following
+            yield LaterStep([*tasks.values()], partial(_values, state))
 
     def _next(self, ref: Ref) -> State | None:
         """The oldest child that a run made; None if there is none, or it can't be read."""
@@ -88,8 +94,8 @@ class EarlyLists:
             return None
 
 
-def _values(state: State | None) -> Mapping[str, Any]:
-    return {} if state is None else state.values
+def _values(state: State) -> Mapping[str, Any]:
+    return state.values
 
 
 def _lists(state: State) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.agreement import is_empty
+from ckpt_cli.history.reducers.early_values import NO_EARLY, Early
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state import delta_counters
@@ -127,7 +128,7 @@ class ThreadHistory:
         child: State,
         writes: Collection[tuple[str | None, TaskWrite]],
         early_before: Mapping[str, Any] = NO_LISTS,
-        early: Mapping[str, Any] = NO_LISTS,
+        early: Early = NO_EARLY,
         *,
         partial: bool = False,
     ) -> None:
@@ -152,8 +153,8 @@ class ThreadHistory:
         self.add_tasks(parent, writes)
         self.add_routes(parent, writes)
         began = parent._replace(values={**parent.values, **early_before}) if early_before else parent
-        made = child._replace(values={**child.values, **early}) if early else child
-        self._tally(began, made, by_channel, by_command, partial=partial)
+        made = child._replace(values={**child.values, **early.lists}) if early.lists else child
+        self._tally(began, made, by_channel, by_command, early.unproved, partial=partial)
 
     def add_tasks(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the nodes and channels of tasks that started at a checkpoint, whether or not their step ended."""
@@ -231,10 +232,11 @@ class ThreadHistory:
         child: State,
         written: Mapping[str, Sequence[TaskWrite]],
         by_command: Mapping[str, Sequence[TaskWrite]],
+        unproved: frozenset[str],
         *,
         partial: bool,
     ) -> None:
-        for channel in {*parent.values, *child.values, *written, *by_command}:
+        for channel in {*parent.values, *child.values, *written, *by_command} - unproved:
             if is_control(channel, parent):
                 continue
             if channel in self.deltas:

@@ -10,7 +10,7 @@ from functools import partial
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.names import NamedReducers
 from ckpt_cli.history.state.channels import START
-from ckpt_cli.history.tasks.early_credit import is_element, is_key, mark_surplus, or_later
+from ckpt_cli.history.tasks.early_credit import mark_surplus
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import is_called
@@ -20,6 +20,7 @@ from ckpt_cli.history.tasks.write_signs import Explains
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries.edited_siblings import original_of
+from ckpt_cli.queries.later_writers import LaterWriters, Made
 from ckpt_cli.queries.line_moments import Moment
 from ckpt_cli.queries.origin_signs import (
     begins_late,
@@ -40,10 +41,8 @@ from ckpt_cli.session import Session
 from ckpt_cli.values.state import State, TaskWrite
 from ckpt_cli.views.blame import Origin
 
-_Made = list[tuple[Credit, str | None]]
 _AT_ONCE = 100
 _BY_COMMAND = "a Command wrote to it where the step began, and may have been given to another run from there"
-_LATER = 60  # steps after one, whose writes may be in its value: a checkpoint is stored at most so many steps late
 
 
 class Origins:
@@ -59,6 +58,7 @@ class Origins:
         self._reads: StepReads | None = None
         self._writers_of: Callable[[str], Writers]
         self._is_delta: Callable[[str], bool]
+        self._later: LaterWriters
         self._proved = ProvedSteps(refs, channel, named)
 
     def read(self, wanted: Mapping[int, Sequence[Explains]]) -> Iterator[tuple[int, list[Origin]]]:
@@ -91,7 +91,7 @@ class Origins:
     ) -> list[tuple[int, list[Origin]]]:
         reads = self._filled(reader, page)
         made = {number: self._credits(reader, reads, number, wanted[number]) for number in page}
-        self._add_later(reader, made, wanted)
+        self._later.add(reader, made, wanted)
         found = [(n, [self._origin(reader, reads, n, *one) for one in made[n]]) for n in page]
         reads.step_nodes.forget()
         return found
@@ -103,12 +103,15 @@ class Origins:
             self._reads = StepReads(reader, thread_id, ns)
             self._writers_of = self._reads.attribution.remembered(partial(self._writers, self._reads))
             self._is_delta = self._reads.attribution.remembered(partial(self._has_writes_of_run, self._reads))
-        reads = self._reads
-        checkpoint_ids = [self._refs[number].checkpoint_id for number in page]
-        reads.attribution.fill(self._known(page), {})
+            fill = partial(self._fill, self._reads)
+            self._later = LaterWriters(self._refs, self._reads, fill, self._writers_of, self._is_versionless)
+        self._reads.attribution.fill(self._known(page), {})
+        self._fill(self._reads, [self._refs[number].checkpoint_id for number in page])
+        return self._reads
+
+    def _fill(self, reads: StepReads, checkpoint_ids: Sequence[str]) -> None:
         reads.read_names(checkpoint_ids)
         self._read_values(reads, [i for i in checkpoint_ids if self._needs_values(reads, i)])
-        return reads
 
     def _known(self, page: Sequence[int]) -> dict[str, Note]:
         """The metadata of these checkpoints, of their parents and of their parents, as it was read with the values."""
@@ -116,7 +119,7 @@ class Origins:
         notes = ((self._refs[number].checkpoint_id, self._moments[number].note) for number in numbers)
         return {checkpoint_id: note for checkpoint_id, note in notes if note is not None}
 
-    def _credits(self, reader: Reader, reads: StepReads, number: int, changes: Sequence[Explains]) -> _Made:
+    def _credits(self, reader: Reader, reads: StepReads, number: int, changes: Sequence[Explains]) -> Made:
         """The credit of each change, and the checkpoint from which a copy has the channel."""
         checkpoint_id = self._refs[number].checkpoint_id
         if reads.attribution.note(checkpoint_id).source != "fork":
@@ -129,37 +132,6 @@ class Origins:
             reads.read_names([original])
             self._read_values(reads, [original])
         return [(self._copied(reads, original, explains), original) for explains in changes]
-
-    def _add_later(self, reader: Reader, made: dict[int, _Made], wanted: Mapping[int, Sequence[Explains]]) -> None:
-        """Add the tasks of a later step that wrote what no write of its own step explains."""
-        numbers = [n for n in made if any(one.is_unwritten for one, _ in made[n])]
-        for later in range(1, _LATER + 1):
-            if not (numbers := [n for n in numbers if n + later < len(self._refs)]):
-                return
-            reads = self._filled(reader, [n + later for n in numbers])
-            numbers = [n for n in numbers if self._add_one(reads, made, wanted, n, later)]
-
-    def _add_one(
-        self, reads: StepReads, made: dict[int, _Made], wanted: Mapping[int, Sequence[Explains]], n: int, by: int
-    ) -> bool:
-        """Add the tasks of one later step, `by` steps after; whether those of the step after it may have to be added.
-
-        A list has the items of all steps up to one; the search ends at a step whose items it doesn't have. A dict has
-        the newest value of each key; the search ends before a step that changed it, as the dict was stored before that.
-        """
-        note = reads.attribution.note(checkpoint_id := self._refs[n + by].checkpoint_id)
-        if note.source != "loop":
-            return False
-        changes, writers = wanted[n], self._writers_of(checkpoint_id)
-        when = "the next step" if by == 1 else f"step {note.step}"
-        before = [one for one, _ in made[n]]
-        after = or_later(before, changes, writers, when)
-        made[n] = [(one, original) for one, (_, original) in zip(after, made[n], strict=True)]
-        left = [explains for one, explains in zip(after, changes, strict=True) if one.is_unwritten]
-        is_had = not writers.all or after != before
-        if left and is_had and any(map(is_element, left)):
-            return True
-        return bool(left) and (self._is_versionless(n) or (n + by + 1 not in wanted and any(map(is_key, left))))
 
     def _is_versionless(self, number: int) -> bool:
         """Whether the channel has no new version: a change may then be stored many steps too early."""

@@ -181,7 +181,7 @@ class Player:
                 if step.state is not None:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
-                    without, moved = step.in_unknown_order, step.moved
+                    without, moved = step.showing_nothing, step.moved
                     fits = self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved)
                     self._note(step.ref, fits)
                     self.reducers.learn_stretches(step.ended)

@@ -10,7 +10,15 @@ from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.reducers.early_values import IN_RUNS, LATE, LaterStep, has_grown, settled, without_later_items
+from ckpt_cli.history.reducers.early_values import (
+    IN_RUNS,
+    LATE,
+    NO_EARLY,
+    Early,
+    has_grown,
+    settled,
+    without_later_items,
+)
 from ckpt_cli.history.reducers.line_values import NONE_NAMED, Line
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.stretches import Stretch
@@ -22,11 +30,12 @@ from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_ch
 from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import is_called
 from ckpt_cli.history.tasks.unstored_results import unstored_words
-from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
 from ckpt_cli.inspection import Inspection
-from ckpt_cli.model import NULL_TASK, Checkpoint, Ref
+from ckpt_cli.model import Checkpoint, Ref
 from ckpt_cli.plans.node_writes import node_writes
+from ckpt_cli.queries.later_steps import LaterSteps
 from ckpt_cli.queries.step_doubts import HIDDEN, UNORDERED, doubt_of, why_incomplete
 from ckpt_cli.queries.walked_step import RecordedWrite, WalkedStep
 from ckpt_cli.reading import Reader
@@ -48,7 +57,7 @@ class StepWalk:
         self._named = named
         self._step_nodes: StepNodes | None = None
         self._fetched: dict[Ref, Checkpoint] = {}
-        self._read_ahead: dict[Ref, list[TaskWrite]] = {}
+        self._later = LaterSteps(reader)
         self._begin(start)
         if start is not None:
             self._read_start(start)
@@ -145,53 +154,24 @@ class StepWalk:
         early_before, self._early = self._early if step.source == "loop" else {}, {}
         if step.before is None:
             return step
-        own, self._early = settled(
+        own, early = settled(
             step.before,
             step.made,
             step.written,
             early_before,
             lambda lists: self._early_of(step._replace(early_before=lists), attribution),
         )
-        return step._replace(early_before=own, early=self._early)
+        self._early = early.lists
+        return step._replace(early_before=own, early=early.lists, unproved=early.unproved)
 
-    def _early_of(self, step: WalkedStep, attribution: WriteAttribution) -> dict[str, list[Any]]:
+    def _early_of(self, step: WalkedStep, attribution: WriteAttribution) -> Early:
         """Lists with later items; a delta channel's value is no list of the channel's own that a step extends."""
         deltas = self.line.deltas
         made = {c: v for c, v in step.made.items() if c not in deltas} if deltas else step.made
         if step.source not in IN_RUNS or not has_grown(step.began, made):
-            return {}
+            return NO_EARLY
         written = step.by_command if step.source == "input" else step.written
-        return without_later_items(step.began, made, written, partial(self._later_steps, attribution, step.ref))
-
-    def _later_steps(self, attribution: WriteAttribution, ref: Ref) -> Iterator[LaterStep]:
-        """The next steps of a run; the writes of a later page are read for them."""
-        for _ in range(LATE):
-            tasks: dict[str, dict[str, list[Any]]] = {}
-            for write in self._writes_on(attribution, ref):
-                if write.task_id != NULL_TASK and not is_update(write):
-                    tasks.setdefault(write.task_id, {}).setdefault(write.channel, []).append(write.value)
-            following = attribution.first_with_source(ref.checkpoint_id, LOOPS)
-            if following is None:
-                yield LaterStep([*tasks.values()], dict)
-                return
-            ref = ref._replace(checkpoint_id=following)
-            yield LaterStep([*tasks.values()], partial(self._readable_values, ref))
-
-    def _writes_on(self, attribution: WriteAttribution, ref: Ref) -> Sequence[TaskWrite]:
-        """The writes of a page, or of a later one; these are read once for all steps that look at them."""
-        if (stored := attribution.writes.get(ref.checkpoint_id)) is not None:
-            return stored
-        if ref not in self._read_ahead:
-            if len(self._read_ahead) >= 2 * LATE:
-                self._read_ahead.clear()
-            self._read_ahead[ref] = self._reader.writes(ref)
-        return self._read_ahead[ref]
-
-    def _readable_values(self, ref: Ref) -> Mapping[str, Any]:
-        try:
-            return self._reader.state(ref).values
-        except PayloadCorrupt:  # its own step has this as a finding
-            return {}
+        return without_later_items(step.began, made, written, partial(self._later.after, attribution, step.ref))
 
     def _ended(self, step: WalkedStep) -> dict[str, Stretch]:
         """The stretches of delta channels that end with a step, each with the first reason to doubt its writes.

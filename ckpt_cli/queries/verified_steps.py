@@ -41,6 +41,7 @@ _KINDS = {
     Change.GREW: Kind.CHANGED_UNVERSIONED,
     Change.ASKED: Kind.CHANGED_UNVERSIONED,
     Change.EARLY: Kind.CHANGED_UNVERSIONED,
+    Change.PERHAPS_EARLY: Kind.NOT_COMPARED,
     Change.UNVERSIONED: Kind.CHANGED_UNVERSIONED,
     Change.STORED_WHOLE: Kind.NOT_COMPARED,
     Change.CAME_BACK: Kind.CHANGED_UNVERSIONED,
@@ -149,19 +150,20 @@ class VerifiedSteps:
         unordered, by_command, moved, kept = step.in_unknown_order, step.by_command, step.moved, step.kept
         fits: Mapping[str, int] = {}
         if step.by_run:
-            fits = self.reducers.learn(step.began, step.made, written, unordered, by_command, moved)
+            fits = self.reducers.learn(step.began, step.made, written, step.showing_nothing, by_command, moved)
             self.reducers.learn_stretches(step.ended)
         doubt = step.doubt or step.task_doubt
         blobless = step.state.blobless if step.state is not None else frozenset()
         before, after, touched = step.began, step.made, {*written, *by_command, *moved}
-        yield from (_Shown(channel, ChannelFacts(Change.EARLY), doubt) for channel in step.came_early)
+        early = step.came_early
+        yield from (_Shown(channel, ChannelFacts(how), doubt) for channel, how in early.items())
         channels, without = dict.fromkeys([*before, *after, *written, *by_command]), step.without_sends
         self.reducers.channels.update(channels)
         for channel in channels:
             if channel in self.reducers.named and step.by_run and channel in before and channel not in touched:
                 yield from self._stayed_full(channel, before[channel], after.get(channel, ABSENT))
             is_same = channel not in touched and untouched(before.get(channel, ABSENT), after.get(channel, ABSENT))
-            if is_same or channel in step.rebuilt:
+            if is_same or channel in step.rebuilt or early.get(channel) is Change.PERHAPS_EARLY:
                 continue
             if (stretch := step.ended.get(channel)) is not None:
                 one = _Part(channel, stretch.last_part, stretch.doubt, None, [])

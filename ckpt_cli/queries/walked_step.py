@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ckpt_cli.history.reducers.channel_facts import Change
 from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, is_control
 from ckpt_cli.history.state.javascript import stored_defaults
@@ -49,6 +50,7 @@ class WalkedStep(NamedTuple):
         stored: all writes that are stored on the parent.
         early_before: the lists in `before` that have the items of this step or later ones already, without them.
         early: the lists in `after` that have the items of later steps already, without them; see `early_values`.
+        unproved: the channels in `early` whose later items aren't all stored.
         ended: the stretches of delta channels that end here: a new value of them is stored.
     """
 
@@ -67,6 +69,7 @@ class WalkedStep(NamedTuple):
     stored: Sequence[TaskWrite] = ()
     early_before: Mapping[str, list[Any]] = {}
     early: Mapping[str, list[Any]] = {}
+    unproved: frozenset[str] = frozenset()
     ended: Mapping[str, Stretch] = MappingProxyType({})
 
     @property
@@ -94,10 +97,11 @@ class WalkedStep(NamedTuple):
         return frozenset(self.state.versions.keys() - self.moved).union(stored_defaults(self.state))
 
     @property
-    def came_early(self) -> list[str]:
+    def came_early(self) -> dict[str, Change]:
         """The channels in `early`, but for those that are as they were in the parent, under the same version."""
         before, after, kept = self.before or {}, self.after or {}, self.kept
-        return [c for c in self.early if not (c in kept and c in before and same(before[c], after.get(c)))]
+        channels = (c for c in self.early if not (c in kept and c in before and same(before[c], after.get(c))))
+        return {c: Change.PERHAPS_EARLY if c in self.unproved else Change.EARLY for c in channels}
 
     @property
     def by_task(self) -> list[dict[str, list[Any]]]:
@@ -133,6 +137,11 @@ class WalkedStep(NamedTuple):
             return set()
         tasks = self.by_task
         return {channel for channel in self.written if sum(channel in task for task in tasks) > 1}
+
+    @property
+    def showing_nothing(self) -> set[str]:
+        """The channels whose step shows nothing of a reducer: in an unknown order, or with items that are unproved."""
+        return self.in_unknown_order | self.unproved
 
     @property
     def written(self) -> dict[str, list[Any]]:

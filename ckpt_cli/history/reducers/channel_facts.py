@@ -54,6 +54,8 @@ class Change(StrEnum):
     """
     EARLY = "early"
     """A list has the items that the next steps wrote, beside what this step made; see `early_values`."""
+    PERHAPS_EARLY = "perhaps early"
+    """The same, as far as it is known: steps that may have written some of the items may be gone."""
     LEFT_OUT = "left out"
     """It has no value any more, the same version and no stored write: of a graph without this channel, all have none.
 

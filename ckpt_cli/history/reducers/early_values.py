@@ -2,7 +2,7 @@
 
 Checkpoints are stored in the background (``durability="async"``, the default), and a Topic gives its own list to them
 (langgraph 1.2 ``channels/topic.py: checkpoint, update``). So a checkpoint may have what the next steps wrote. A new run
-goes on from such a list as it is stored.
+goes on from such a list as it is stored. Where steps may be gone that wrote such items, nothing shows who did.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,10 +22,17 @@ _TRIED = 6  # tasks of a step of which any may have finished
 
 
 class LaterStep(NamedTuple):
-    """What each task of one of the next steps wrote, and the channels after it; none if they can't be read."""
+    """One of the next steps.
+
+    Attributes:
+        tasks: what each task wrote.
+        after: gives the channels after it; none if they can't be read.
+        is_cut: says, of the last that is stored, whether the run may have made further ones.
+    """
 
     tasks: Sequence[Mapping[str, list[Any]]]
     after: Callable[[], Mapping[str, Any]]
+    is_cut: Callable[[], bool] = bool
 
     def written(self, channel: str) -> list[list[Any]]:
         """What each task wrote to a channel, but for tasks that wrote nothing to it."""
@@ -44,13 +51,27 @@ Later = Callable[[], Iterable[LaterStep]]
 """Gives the next steps, one by one."""
 
 
+class Early(NamedTuple):
+    """The lists in a checkpoint that were stored with later items, without these.
+
+    Attributes:
+        unproved: the channels of which not all later items are stored.
+    """
+
+    lists: Lists
+    unproved: frozenset[str] = frozenset()
+
+
+NO_EARLY = Early({})
+
+
 def settled(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     written: Mapping[str, list[Any]],
     early_before: Lists,
-    find: Callable[[Lists], Lists],
-) -> tuple[Lists, Lists]:
+    find: Callable[[Lists], Early],
+) -> tuple[Lists, Early]:
     """The lists in two checkpoints that were stored with later items, without these items.
 
     Args:
@@ -65,7 +86,7 @@ def settled(
     read_again = {c for c in grown if gathered(before.get(c), written[c]) == after.get(c)}
     own = {c: value for c, value in early_before.items() if c not in read_again}
     early = find(own)
-    going = {c for c, value in own.items() if c in early or gathered(value, written.get(c, ())) == after.get(c)}
+    going = {c for c, value in own.items() if c in early.lists or gathered(value, written.get(c, ())) == after.get(c)}
     if going == own.keys():
         return own, early
     own = {c: value for c, value in own.items() if c in going}
@@ -80,8 +101,10 @@ def has_grown(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
 
 def without_later_items(
     before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]], later: Later
-) -> dict[str, list[Any]]:
+) -> Early:
     """The lists in a checkpoint that have exactly what its step made and the next items; without these items.
+
+    Of a list that begins so, the other items are unproved if a step that may have written them may be gone.
 
     Args:
         before: the channels before the step.
@@ -89,26 +112,36 @@ def without_later_items(
         written: what the step wrote to each channel.
         later: gives the next steps.
     """
-    early = {}
+    early, unproved = Lists(), set[str]()
     for channel, value in after.items():
         if type(value) is list and len(value) > _length(before.get(channel), written.get(channel, ())):
             made = gathered(before.get(channel), written.get(channel, ()))
-            if _is_continued(value, made, channel, later):
+            is_continued = _is_continued(value, made, channel, later)
+            if is_continued is not False:
                 early[channel] = made
-    return early
+            if is_continued is None:
+                unproved.add(channel)
+    return Early(early, frozenset(unproved))
 
 
-def _is_continued(value: list[Any], made: list[Any], channel: str, later: Later) -> bool:
+def _is_continued(value: list[Any], made: list[Any], channel: str, later: Later) -> bool | None:
     """Whether the next items make a list whole, and it is still there after the step that wrote the last of them.
 
-    A Topic that accumulates loses nothing; a list of two numbers that happens to look like two writes changes.
+    None if the items that are stored begin it, and steps that may have written the others may be gone. A Topic that
+    accumulates loses nothing; a list of two numbers that happens to look like two writes changes.
     """
+    newest: Callable[[], Mapping[str, Any]] = dict
     for step in later():
         before, tasks = made, step.written(channel)
         made = gathered(before, chain.from_iterable(tasks))
-        if len(made) >= len(value):
-            is_made = is_as_written(made, value) or (step.has_asked and _is_made_by_some(value, before, tasks))
-            return is_made and _begins_with(step.after().get(channel), value)
+        is_whole = len(made) >= len(value)
+        if is_whole and (is_as_written(made, value) or (step.has_asked and _is_made_by_some(value, before, tasks))):
+            return _begins_with(step.after().get(channel), value)
+        if step.is_cut() and _begins_with(value, before) and _begins_with(newest().get(channel), value):
+            return None  # not all tasks of the last step may have left their writes
+        if is_whole:
+            return False
+        newest = step.after
     return False
 
 

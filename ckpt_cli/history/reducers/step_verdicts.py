@@ -51,7 +51,7 @@ def judge(
     rebuilt: Collection[str] = (),
     by_command: Mapping[str, list[Any]] = NOTHING,
     kept: Collection[str] = (),
-    early: Collection[str] = (),
+    early: Mapping[str, Change] = MappingProxyType({}),
     ended: Mapping[str, Stretch] = MappingProxyType({}),
     learned: Mapping[str, int] = MappingProxyType({}),
     is_counted: bool = True,
@@ -67,15 +67,15 @@ def judge(
         rebuilt: delta channels without a recorded value after the step; there is nothing to compare.
         by_command: channel to the values that a ``Command`` given as input wrote to it before the step.
         kept: the channels that have the same version as before.
-        early: the channels that were stored with items of the next steps, which `after` leaves out.
+        early: the channels that were stored with items of the next steps, which `after` leaves out, and how.
         ended: the stretches of delta channels that end with this step, each with all writes since the value before.
         learned: the bits of the reducers that explain channels which went on from another value than `before` has.
         is_counted: whether the evidence for reducers counts the step, as it counts those of runs.
     """
-    came_early = ((channel, finding(channel, ChannelFacts(Change.EARLY), reducers)) for channel in early)
+    came_early = ((channel, finding(channel, ChannelFacts(how), reducers)) for channel, how in early.items())
     findings = {channel: found for channel, found in came_early if found is not None}
     for channel in dict.fromkeys([*before, *after, *written, *by_command]):
-        if channel in rebuilt:
+        if channel in rebuilt or early.get(channel) is Change.PERHAPS_EARLY:
             continue
         stretch = ended.get(channel)
         part = channel_step(channel, before, written, after, by_command, moved=moved, kept=kept)
@@ -222,6 +222,11 @@ _UNWRITTEN = {
         Verdict.UNKNOWN,
         "a value is stored without a new version, and there was none; a graph that has this channel again, or newly in "
         "LangGraph.js, leaves such a record, and so does an edit",
+    ),
+    Change.PERHAPS_EARLY: (
+        Verdict.UNKNOWN,
+        "it has more items than its step made, as a Topic that accumulates may have; later steps, which may have "
+        "written them, may be gone",
     ),
     Change.LEFT_OUT: (
         Verdict.UNKNOWN,

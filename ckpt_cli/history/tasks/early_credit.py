@@ -16,6 +16,7 @@ from ckpt_cli.history.tasks.write_signs import Explains, Gives, bare
 from ckpt_cli.values.langgraph_values import items
 
 _STORED_EARLY = "wrote it, and code that alters values in place may have stored it too early"
+_GONE = "a later step may have written it, and such steps may be gone"
 _SURPLUS = "more of these came than the step wrote"
 
 
@@ -51,6 +52,16 @@ def or_later(made: Sequence[Credit], changes: Sequence[Explains], writers: Write
     for one, explains, key in zip(made, changes, keys, strict=True):
         fitting = writers.fitting(explains) if one.is_unwritten and isinstance(explains, Gives) else []
         added.append(_with(one, Writers(fitting), when)._replace(is_unwritten=key in equal) if fitting else one)
+    return added
+
+
+def or_gone(made: Sequence[Credit], changes: Sequence[Explains]) -> list[Credit]:
+    """The credits of a step's changes; an unwritten part says that steps that may have written it may be gone."""
+    added = []
+    for one, explains in zip(made, changes, strict=True):
+        is_part = is_element(explains) or is_key(explains)
+        why = f"{one.why or _SURPLUS}; {_GONE}"
+        added.append(one._replace(why=why) if one.is_unwritten and is_part else one)
     return added
 
 
