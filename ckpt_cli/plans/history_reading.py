@@ -11,7 +11,7 @@ from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, is_update
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.early_lists import EarlyLists
-from ckpt_cli.plans.node_writes import count_sends, node_writes
+from ckpt_cli.plans.node_writes import count_lost_sends, node_writes
 from ckpt_cli.plans.thread_history import ThreadHistory
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
@@ -109,7 +109,7 @@ def _lacks_results(
     results = {write.task_id: node for node, write in writes if write.channel not in CONTROL_WRITES}
     if not results or any(map(is_of_run, stored)):
         return False
-    if len({write.task_id for write in stored if not is_command(write)}) < count_sends(parent):
+    if count_lost_sends(parent, stored)[1]:
         return True
     nodes = {*results.values()}
     return None not in nodes and not nodes >= pulled_by_seen(child, parent).keys() - {START}

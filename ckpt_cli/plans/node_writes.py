@@ -1,11 +1,14 @@
 """The stored writes of a step's tasks in the library's order, each with its node."""
 
+from collections.abc import Sequence
+
 from ckpt_cli.history.state.channels import TASKS
-from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.history.tasks.stored_sends import stored_sends
+from ckpt_cli.history.tasks.task_ids import is_called, pulled, sent
+from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.state import State, TaskWrite
 
 
@@ -32,7 +35,23 @@ def node_writes(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None)
 
 def count_sends(state: State) -> int:
     """The number of Sends that a step starts with."""
-    return len(state.sends) + len(items(state.values.get(TASKS)) or [])
+    return len(stored_sends(state))
+
+
+def count_lost_sends(state: State, stored: Sequence[TaskWrite]) -> tuple[int, int]:
+    """The number of Sends that a step starts with, and of those that left no writes, as far as paths show it.
+
+    Args:
+        state: the checkpoint where it starts.
+        stored: all writes on it. The Sends of a Command among them replace those of the checkpoint.
+    """
+    given = sum(is_command(write) and write.channel == TASKS for write in stored)
+    sends, tasks = given or count_sends(state), dict[str, str]()
+    for write in stored:
+        if write.task_id != NULL_TASK and not is_update(write) and not is_called(path(write)):
+            tasks[write.task_id] = path(write)
+    from_sends = sum(not one or sent(one) is not None for one in tasks.values())
+    return sends, max(sends - from_sends, 0)
 
 
 def task_path_at(place: int, node: str | None, sends: int) -> str:

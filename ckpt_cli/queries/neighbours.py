@@ -49,7 +49,9 @@ class Neighbours:
         state, nodes = reader.state(row.ref), self._step_nodes
         nodes.learn(state)
         is_unnamed = nodes.is_unnamed(row.checkpoint_id)
-        if not is_unnamed and (state.source != "loop" or last_to_see(state) - {START} == {*self.nodes}):
+        all_left_writes = not nodes.unstored_results.lost_sends(row.checkpoint_id).lost
+        are_known = state.source != "loop" or (all_left_writes and last_to_see(state) - {START} == {*self.nodes})
+        if not is_unnamed and are_known:
             return
         before = nodes.attribution.start_of(row.checkpoint_id)
         older = reader.state(row.ref._replace(checkpoint_id=before)) if before else None

@@ -137,7 +137,7 @@ def _notes(graph: ObservedGraph) -> Iterator[str]:
         yield f"{steps} left no writes, or not all, as with {NO_WRITES} or a second run"
     if graph.partly:
         of = _each(graph.partly)
-        why = 'as with durability="exit" or nodes that wrote only an UntrackedValue'
+        why = 'as with durability="exit", a process that was killed, or nodes that wrote only an UntrackedValue'
         yield f"not all results are stored of {of}, {why}: these runs and their edges are missing"
     if graph.traceless:
         yield f"{_each(graph.traceless)} {TRACELESS}"

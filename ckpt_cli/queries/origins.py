@@ -14,6 +14,7 @@ from ckpt_cli.history.tasks.early_credit import mark_surplus
 from ckpt_cli.history.tasks.metadata_notes import Note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.task_ids import is_called
+from ckpt_cli.history.tasks.unstored_results import unstored_words
 from ckpt_cli.history.tasks.value_credit import Credit, Writer, Writers, credit, credit_beside, name_of, or_by
 from ckpt_cli.history.tasks.write_makers import is_command, is_of_run, path
 from ckpt_cli.history.tasks.write_signs import Explains
@@ -185,8 +186,12 @@ class Origins:
         if is_late or attribution.spans_steps(checkpoint_id):
             return self._of_several_steps(reads, checkpoint_id, ran, explains)
         writers = self._writers_of(checkpoint_id)
-        if not self._is_delta(checkpoint_id) and (unstored := reads.step_nodes.unstored_results.of(checkpoint_id, ran)):
-            return credit_beside(writers, explains, unstored)
+        results = reads.step_nodes.unstored_results
+        if not self._is_delta(checkpoint_id):
+            if unstored := results.of(checkpoint_id, ran):
+                return credit_beside(writers, explains, unstored, unstored_words(unstored))
+            if (lost := results.lost_sends(checkpoint_id)).lost:
+                return credit_beside(writers, explains, lost.names, lost.words)
         if writers.all:
             made = credit(writers, explains, partial(self._proved.made, reads.reader, number))
             before = self._moments[number - 1]

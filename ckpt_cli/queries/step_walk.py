@@ -25,6 +25,7 @@ from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import ERROR_SOURCE
 from ckpt_cli.history.tasks.branch_writes import BranchWrites
 from ckpt_cli.history.tasks.command_inputs import first_writes, with_command
+from ckpt_cli.history.tasks.lost_sends import lost_words
 from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks.step_nodes import StepNodes
@@ -34,7 +35,7 @@ from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_command, is_update, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, Ref
-from ckpt_cli.plans.node_writes import node_writes
+from ckpt_cli.plans.node_writes import count_lost_sends, node_writes
 from ckpt_cli.queries.later_steps import LaterSteps
 from ckpt_cli.queries.step_doubts import HIDDEN, UNORDERED, doubt_of, why_incomplete
 from ckpt_cli.queries.walked_step import RecordedWrite, WalkedStep
@@ -127,6 +128,8 @@ class StepWalk:
         made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
         if made_by_run and (unstored := step_nodes.unstored_results.between(self._parent, state)):
             made_by_run, doubt = False, doubt or unstored_words(unstored)
+        if made_by_run and parent is not None and (lost := count_lost_sends(parent, stored))[1]:
+            made_by_run, doubt = False, doubt or lost_words(*lost)
         taken = (
             BranchWrites(stored)
             if self._parent is None or not self.line.has_deltas

@@ -9,8 +9,9 @@ from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, is_control
 from ckpt_cli.history.state.javascript import stored_defaults
 from ckpt_cli.history.tasks.left_out_sends import possibly_left_out
+from ckpt_cli.history.tasks.lost_sends import lost_words
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.node_writes import count_sends
+from ckpt_cli.plans.node_writes import count_lost_sends
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -122,9 +123,9 @@ class WalkedStep(NamedTuple):
         It is only asked for where the writes don't explain the state.
         """
         nodes = {write.task: write.node for write in self.writes if not write.by_command}
-        sends = count_sends(self.parent) if self.parent is not None else 0
-        if nodes and len(nodes) < sends:
-            return f"of {sends} tasks that were sent, {sends - len(nodes)} left no writes"
+        sends, lost = count_lost_sends(self.parent, self.stored) if self.parent is not None else (0, 0)
+        if nodes and lost:
+            return lost_words(sends, lost)
         named = [node for node in nodes.values() if node]
         if not sends and len(set(named)) < len(named):
             return "a node ran there twice, so some writes may come from a run that failed"

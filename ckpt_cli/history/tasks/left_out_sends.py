@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, TASKS, is_control
-from ckpt_cli.history.tasks.next_tasks import indexed_sends
+from ckpt_cli.history.tasks.stored_sends import indexed_sends
 from ckpt_cli.history.tasks.task_ids import sent
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import items

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import BRANCH_TO, NOT_NODES, START, TASKS, newer, target_in, without_bumps
 from ckpt_cli.history.tasks.availability import Availability
+from ckpt_cli.history.tasks.stored_sends import indexed_sends
 from ckpt_cli.history.tasks.task_ids import PUSH
-from ckpt_cli.values.langgraph_values import Send, items, js_send
+from ckpt_cli.values.langgraph_values import items
 from ckpt_cli.values.state import State
 
 History = Callable[[], Iterable[State]]
@@ -277,17 +278,6 @@ def sent_arguments(state: State) -> list[tuple[str, Packet]]:
 
 def _sends(state: State) -> Iterator[Due]:
     return (Due(send.node, (PUSH,), packet=index) for index, send in indexed_sends(state))
-
-
-def indexed_sends(state: State) -> Iterator[tuple[int, Send]]:
-    """The Sends in a checkpoint that can be read, each with its index."""
-    stored = items(state.values.get(TASKS)) or []
-    if len(stored) == 2 and all(isinstance(p, list) for p in stored):  # LangGraph.js up to 1.0: [seen, sends]
-        stored = stored[1]
-    for index, packet in enumerate([*state.sends, *stored]):
-        send = js_send(packet)
-        if send is not None:
-            yield index, send
 
 
 def _entrypoint(state: State, wiring: Wiring) -> list[Due]:

@@ -54,6 +54,14 @@ def pulled_by_seen(state: State, before: State | None) -> dict[str, int]:
     return {START: 1} if START in ran else ran
 
 
+def is_first(node: str, state: State, before: State | None) -> bool:
+    """Whether a node ran in the step between two checkpoints, and never before: its entry comes with its first task.
+
+    That of a Send's task is empty (1.2 ``pregel/_algo.py: apply_writes``).
+    """
+    return before is not None and node in state.seen and node not in before.seen
+
+
 def left_out(state: State, before: State, stored: Sequence[TaskWrite]) -> set[tuple[str, str]]:
     """Task and channel of the writes of tasks that finished, and then weren't among those of the step.
 

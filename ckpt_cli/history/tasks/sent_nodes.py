@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from ckpt_cli.history.state.channels import TASKS
-from ckpt_cli.history.tasks.next_tasks import indexed_sends
 from ckpt_cli.history.tasks.possible_nodes import PossibleNodes, called
+from ckpt_cli.history.tasks.stored_sends import indexed_sends
 from ckpt_cli.history.tasks.task_ids import Place
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
 from ckpt_cli.history.tasks.write_makers import is_command

@@ -15,7 +15,7 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, RE
 from ckpt_cli.history.tasks.error_handlers import Handler, error_handlers
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
 from ckpt_cli.history.tasks.possible_nodes import PossibleNodes
-from ckpt_cli.history.tasks.seen_nodes import left_out, nodes_by_seen
+from ckpt_cli.history.tasks.seen_nodes import is_first, left_out, nodes_by_seen
 from ckpt_cli.history.tasks.sent_nodes import ReadState, SentNodes
 from ckpt_cli.history.tasks.task_ids import PULL, PUSH, Place, PossibleIds, handler_path, pulled, sent, trigger_sets
 from ckpt_cli.history.tasks.unstored_results import UnstoredResults
@@ -56,7 +56,7 @@ class StepNodes:
         self._possible_ids = attribution.remembered(self._compute_possible_ids)
         self.nodes = attribution.remembered(self._nodes)
         """Gives the nodes that made a checkpoint and how many tasks each had, by its id; see `_nodes`."""
-        self.unstored_results = UnstoredResults(attribution, self.handlers, self.node)
+        self.unstored_results = UnstoredResults(attribution, self.handlers, self.node, self.sends.packets)
         attribution.path_of = self.path_of
 
     def learn(self, state: State) -> None:
@@ -77,8 +77,11 @@ class StepNodes:
 
     def learn_traceless(self, state: State, before: State | None) -> None:
         """Learn from two decoded checkpoints which nodes ran in the step between them and left nothing."""
-        known = self.nodes(state.ref.checkpoint_id)
-        if traceless := [one for one in self.unstored_results.between(before, state) if one not in known]:
+        known, results = self.nodes(state.ref.checkpoint_id), self.unstored_results
+        lost = results.lost_sends(state.ref.checkpoint_id)
+        traceless = [one for one in results.between(before, state) if one not in known]
+        traceless += [one for one in lost.names if one not in lost.ran and is_first(one, state, before)]
+        if traceless:
             self._traceless[state.ref.checkpoint_id] = traceless
             self.attribution.fill({}, {})
 
@@ -126,7 +129,8 @@ class StepNodes:
             if not is_call(writes) and any(write.channel not in _NO_OUTPUT for write in writes):
                 name = self.node(writes[0]) or unnamed
                 nodes[name] = nodes.get(name, 0) + 1
-        for name in (*self.unstored_results.late(checkpoint_id), *self._traceless.get(checkpoint_id, ())):
+        late, lost = self.unstored_results.late(checkpoint_id), self.unstored_results.lost_sends(checkpoint_id).ran
+        for name in (*late, *self._traceless.get(checkpoint_id, ()), *lost):
             nodes[name] = nodes.get(name, 0) + 1
         return nodes
 
@@ -208,8 +212,13 @@ class StepNodes:
         return [Place(checkpoint_id, self.ns, step + 1, v, javascript) for v in formats]
 
     def has_unnamed_sends(self, checkpoint_id: str) -> bool:
-        """Whether a checkpoint was made by a Send whose node is unknown, because the Send's value was not read."""
+        """Whether a checkpoint was made by a Send whose node is unknown, because the Send's value was not read.
+
+        Also of a Send that left no writes.
+        """
         writes = self.attribution.credited(checkpoint_id) or ()
+        if self.unstored_results.lost_sends(checkpoint_id).is_unread:
+            return True
         return any(sent(path(write)) is not None and self.node(write) is None for write in writes)
 
     def _recomputed(self, write: TaskWrite) -> str | None:

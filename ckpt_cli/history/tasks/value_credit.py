@@ -5,7 +5,6 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.tasks.unstored_results import unstored_words
 from ckpt_cli.history.tasks.write_signs import (
     Explains,
     is_certain,
@@ -134,13 +133,20 @@ def or_by(made: Credit, causes: Sequence[str]) -> Credit:
     return made._replace(why=made.why.replace(_MADE_OTHERWISE, others + _MADE_OTHERWISE))
 
 
-def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str]) -> Credit:
-    """The same in a step in which nodes ran of which no result is stored: `unstored`, at least one."""
+def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str], why: str) -> Credit:
+    """The same in a step in which tasks ran of which no result is stored.
+
+    Args:
+        writers: the others.
+        explains: as for `credit`.
+        unstored: the nodes of these tasks, as far as they are known.
+        why: says that their results aren't stored.
+    """
     fitting = Writers(writers.fitting(explains))
     if fitting.all and fitting.are_one and not is_open_to_any(explains, list(_values(fitting.all))):
         first = fitting.all[0]
         return Credit(first.by, first.node, first.task or None if len(fitting.all) == 1 else None)
-    return Credit(candidates=tuple(dict.fromkeys([*writers.names, *unstored])), why=unstored_words(unstored))
+    return Credit(candidates=tuple(dict.fromkeys([*writers.names, *unstored])), why=why)
 
 
 def _values(writers: Sequence[Writer]) -> Iterator[Any]:
