@@ -56,7 +56,7 @@ class ThreadTrace:
         self.silent = Counter[tuple[str, str]]()
         self.traceless = Counter[tuple[str, str]]()
         self.lost_starts = 0
-        self._unshown = set[str]()  # namespaces whose line came to messages that no stored write shows
+        self._unshown: dict[str, list[Ref]] = {}  # by namespace: states with messages that no stored write may show
         self._by_hand = set[str]()  # where steps began that an update or a fork began or ended
         self._by_task: dict[str, dict[str, list[str]]] = {}
         self._by_caller: dict[str, dict[str, list[tuple[str, list[str]]]]] = {}
@@ -68,6 +68,8 @@ class ThreadTrace:
         """Go through the line from the first checkpoint to this one."""
         lineage = self._reader.lineage(self._thread_id, row.ns)
         self._add(row.ns, list(lineage.line(row.checkpoint_id))[::-1], 0)
+        for ns in list(self._unshown):
+            self._add_unshown(ns)
         self._add_given(row.ref)
         self._progress("")
 
@@ -90,7 +92,7 @@ class ThreadTrace:
         if (parent := walk.reads.lineage.missing(first)) is not None:
             self.gone.append(walk.reads.ref(parent))
         if parent is not None or walk.reads.attribution.note(first).source != "input":
-            self._unshown.add(walk.reads.ns)
+            self._unshown.setdefault(walk.reads.ns, []).append(walk.reads.ref(first))
 
     def _count(self, row: CheckpointRow) -> None:
         self.rows.append(row)
@@ -109,14 +111,17 @@ class ThreadTrace:
         calls = list(self._calls(ns, runs))
         if _is_step_in_line(walk, checkpoint_id, made):
             calls += self._with_memory(ns).get(checkpoint_id, ())
-        if (ns in self._unshown and (calls or has_usage(runs))) or takes_input(runs):
-            self._unshown.discard(ns)
+        if calls or has_usage(runs):
+            self._add_unshown(ns)
+        if takes_input(runs):
             self._add_given(walk.reads.ref(checkpoint_id))
         others = [write for write in stored if not (of_task(write) or is_command(write))]
         rest = [_task(None, NO_TASK, self.tally.add_others(path, others))] if others else []
         for inner, called in calls:
             self._add(inner, called, depth + 1)  # before the tasks that called them, which return the same messages
         tasks = [*self._tasks(walk, checkpoint_id, made, depth, runs, calls), *rest]
+        for inner, _ in calls:
+            self._add_unshown(inner)
         if made is None and not rest and all(run.has_left for run in runs):
             return
         spent = step_times.spent(walk, checkpoint_id, made, runs, resumed)
@@ -128,7 +133,8 @@ class ThreadTrace:
         if spent == "running":
             self.tally.add_time(path, runs, seconds)
         recorded = made is None or not step_times.is_unrecorded(walk, made)
-        self._unshown |= set() if recorded else {ns}
+        if made is not None and not recorded:
+            self._unshown.setdefault(ns, []).append(walk.reads.ref(made))  # a later step may take messages out of it
         if made is not None and walk.is_unrecorded(made):
             self.silent.update((path, node) for node in walk.reads.step_nodes.nodes(made) if node not in (START, "?"))
         if made is not None:
@@ -209,6 +215,11 @@ class ThreadTrace:
             if outer in parents:
                 by_caller.setdefault(parents[outer], []).append(ref.checkpoint_id)
         return by_caller
+
+    def _add_unshown(self, ns: str) -> None:
+        """Add the messages of states that no stored write may show, before a task may write them again."""
+        for ref in self._unshown.pop(ns, ()):
+            self._add_given(ref)
 
     def _add_given(self, ref: Ref) -> None:
         """Add the messages of a state, as where no writes are stored: those not added before belong to no node."""

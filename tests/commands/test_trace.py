@@ -165,6 +165,17 @@ def test_tokens_without_writes(saver: SqliteSaver, file: Path) -> None:
     assert any("left no writes" in note for note in view.notes)
 
 
+def test_tokens_that_a_later_run_trimmed(saver: SqliteSaver, file: Path) -> None:
+    """With durability="exit" a message is in no write, and in the state only until a later run takes it out."""
+    spent = iter((1, 10, 100, 1000))
+    builder = StateGraph(Chat).add_node("model", lambda _: says(f"answer {(now := next(spent))}", now, 0))
+    builder.add_node("trim", lambda state: {"messages": [RemoveMessage(one.id) for one in state["messages"][:-2]]})
+    chat = builder.add_edge(START, "model").add_edge("model", "trim").compile(checkpointer=saver)
+    for _ in range(4):
+        chat.invoke({"messages": [("user", "?")]}, on("a"), durability="exit")
+    assert look(file, "a").sums.unplaced_tokens == (1111, 0)
+
+
 def inputs(saver: Any) -> None:
     """The client brings a model's message; a node returns it with all others."""
     one = StateGraph(Chat)
