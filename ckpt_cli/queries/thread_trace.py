@@ -9,9 +9,7 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.messages.message_states import Held, StepStates
 from ckpt_cli.history.state.channels import START, deltas, is_control, unwrapped
-from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.branch_writes import of_task
-from ckpt_cli.history.tasks.metadata_notes import note
 from ckpt_cli.history.tasks.snapshot import graph_of
 from ckpt_cli.history.tasks.task_ids import call_depth, calling_path
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
@@ -20,6 +18,7 @@ from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries import step_times
+from ckpt_cli.queries.called_subgraphs import CalledSubgraphs, is_called_by
 from ckpt_cli.queries.command_writes import pending_command
 from ckpt_cli.queries.namespace_walk import NamespaceWalk
 from ckpt_cli.reading import Reader
@@ -58,11 +57,7 @@ class ThreadTrace:
         self.lost_starts = 0
         self._unshown: dict[str, list[Ref]] = {}  # by namespace: states with messages that no stored write may show
         self._by_hand = set[str]()  # where steps began that an update or a fork began or ended
-        self._by_task: dict[str, dict[str, list[str]]] = {}
-        self._by_caller: dict[str, dict[str, list[tuple[str, list[str]]]]] = {}
-        self._members: dict[str, list[str]] = {}
-        for row in reader.rows(thread_id):
-            self._members.setdefault(row.ns, []).append(row.checkpoint_id)
+        self._called = CalledSubgraphs(reader, thread_id)
 
     def run(self, row: CheckpointRow) -> None:
         """Go through the line from the first checkpoint to this one."""
@@ -108,9 +103,9 @@ class ThreadTrace:
         if not _counts_kept(walk, checkpoint_id):
             runs = [run._replace(kept=()) for run in runs]
         place = len(self.steps)
-        calls = list(self._calls(ns, runs))
+        calls = list(self._called.by_tasks(ns, runs))
         if _is_step_in_line(walk, checkpoint_id, made):
-            calls += self._with_memory(ns).get(checkpoint_id, ())
+            calls += self._called.with_memory(ns).get(checkpoint_id, ())
         if calls or has_usage(runs):
             self._add_unshown(ns)
         if takes_input(runs):
@@ -170,52 +165,6 @@ class ThreadTrace:
             _task(run.node, run.kind, own[place], run.is_kept, not run.is_task) for place, run in enumerate(runs)
         )
 
-    def _calls(self, ns: str, runs: Sequence[TaskRun]) -> Iterator[tuple[str, list[str]]]:
-        """The subgraphs that these tasks of a checkpoint called: namespace, and the line of checkpoints of the call.
-
-        Those with a memory of their own are not among them; see `_with_memory`.
-        """
-        called = self._called_from(ns)
-        for task_id in dict.fromkeys(run.task_id for run in runs):  # an update as a task that asked has its id
-            for inner in called.get(task_id, ()):
-                lineage = self._reader.lineage(self._thread_id, inner)
-                yield inner, list(lineage.line(self._members[inner][-1]))[::-1]
-
-    def _called_from(self, ns: str) -> dict[str, list[str]]:
-        """Task id to the namespaces of the subgraphs that the task called."""
-        if ns not in self._by_task:
-            by_task: dict[str, list[str]] = {}
-            for inner in nesting.called_from(ns, self._members):
-                if task := nesting.caller_task(inner):
-                    by_task.setdefault(task, []).append(inner)
-            self._by_task[ns] = by_task
-        return self._by_task[ns]
-
-    def _with_memory(self, ns: str) -> dict[str, list[tuple[str, list[str]]]]:
-        """Checkpoint to the subgraphs with a memory of their own that it called, each with the checkpoints of the call.
-
-        Such a namespace names no task; the metadata of its checkpoints names the caller.
-        """
-        if ns not in self._by_caller:
-            calls: dict[str, list[tuple[str, list[str]]]] = {}
-            for inner in nesting.called_from(ns, self._members):
-                if not nesting.caller_task(inner):
-                    for caller, own in self._members_by_caller(inner, ns).items():
-                        calls.setdefault(caller, []).append((inner, own))
-            self._by_caller[ns] = calls
-        return self._by_caller[ns]
-
-    def _members_by_caller(self, inner: str, outer: str) -> dict[str, list[str]]:
-        refs = [Ref(self._thread_id, inner, i) for i in self._members[inner]]
-        stored = {ref.checkpoint_id: payload for ref, payload in self._reader.saver.metadata(refs)}
-        by_caller: dict[str, list[str]] = {}
-        for ref in refs:
-            payload = stored.get(ref.checkpoint_id)
-            parents = note(self._reader.value(payload), ref.checkpoint_id).parents if payload is not None else {}
-            if outer in parents:
-                by_caller.setdefault(parents[outer], []).append(ref.checkpoint_id)
-        return by_caller
-
     def _add_unshown(self, ns: str) -> None:
         """Add the messages of states that no stored write may show, before a task may write them again."""
         for ref in self._unshown.pop(ns, ()):
@@ -229,7 +178,7 @@ class ThreadTrace:
     def _ends(self, run: TaskRun, ns: str, calls: Sequence[tuple[str, list[str]]], runs: Sequence[TaskRun]) -> Held:
         """What may have messages in the last states of the subgraphs that a task called, and in ``@task`` results."""
         returned = [write.value for one in runs if calling_path(one.path) == run.path for write in one.writes]
-        lasts = [(inner, called[-1]) for inner, called in calls if called and _is_called_by(run, ns, inner)]
+        lasts = [(inner, called[-1]) for inner, called in calls if called and is_called_by(run, ns, inner)]
         ends = [self._held(Ref(self._thread_id, inner, last)) for inner, last in lasts]
         return Held([*returned, *(value for end in ends for value in end.values)])
 
@@ -255,12 +204,6 @@ def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str
     if run.kind is RunKind.UPDATE:
         return made is not None and attribution.first_with_source(checkpoint_id, _UPDATES) == made
     return _is_step_in_line(walk, checkpoint_id, made)
-
-
-def _is_called_by(run: TaskRun, ns: str, inner: str) -> bool:
-    """Whether a task called a subgraph; of one with a memory of its own only the node's name is recorded."""
-    caller = nesting.caller_task(inner)
-    return caller == run.task_id if caller else nesting.calling_node(inner, ns) == run.node
 
 
 def _is_step_in_line(walk: NamespaceWalk, checkpoint_id: str, made: str | None) -> bool:
