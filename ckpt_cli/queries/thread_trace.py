@@ -7,11 +7,11 @@ from itertools import pairwise
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.messages.message_states import Held, StepStates
-from ckpt_cli.history.state.channels import START, deltas, is_control, unwrapped
+from ckpt_cli.history.messages.message_states import Held, Sources, StepStates
+from ckpt_cli.history.state.channels import RESUME, START, TASKS, deltas, is_control, unwrapped
 from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.snapshot import graph_of
-from ckpt_cli.history.tasks.task_ids import call_depth, calling_path
+from ckpt_cli.history.tasks.task_ids import callers, calling_path
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally, has_usage, takes_input
 from ckpt_cli.history.tasks.write_makers import is_command
@@ -114,7 +114,8 @@ class ThreadTrace:
         rest = [_task(None, NO_TASK, self.tally.add_others(path, others))] if others else []
         for inner, called in calls:
             self._add(inner, called, depth + 1)  # before the tasks that called them, which return the same messages
-        tasks = [*self._tasks(walk, checkpoint_id, made, depth, runs, calls), *rest]
+        given = [w.value for w in stored if w.channel == RESUME or is_command(w)]
+        tasks = [*self._tasks(walk, checkpoint_id, made, depth, runs, calls, given), *rest]
         for inner, _ in calls:
             self._add_unshown(inner)
         if made is None and not rest and all(run.has_left for run in runs):
@@ -150,17 +151,21 @@ class ThreadTrace:
         depth: int,
         runs: Sequence[TaskRun],
         calls: Sequence[tuple[str, list[str]]],
+        given: Sequence[object],
     ) -> Iterator[TaskLine]:
         """Add the tasks of a step, whose subgraphs were added."""
         ns, path = walk.reads.ns, graph_of(walk.reads.ns)
-        refs = (walk.reads.ref(checkpoint_id), None if made is None else walk.reads.ref(made))
-        states = StepStates(*(partial(self._held, ref) for ref in refs))
+        after = None if made is None else walk.reads.ref(made)
+        states = StepStates(partial(self._held, walk.reads.ref(checkpoint_id)), partial(self._held, after), given)
         own = dict[int, Tally]()
         for run in runs:
             self.tally.nodes.setdefault((path, run.node, run.kind), Tally())  # in the order of the writes
-        for place, run in sorted(enumerate(runs), key=lambda pair: -call_depth(pair[1].path)):
-            ends = partial(self._ends, run, ns, calls, runs)
-            own[place] = self.tally.add_run(path, run, depth, states, ends)
+        for place, run in sorted(enumerate(runs), key=lambda pair: -len(callers(pair[1].path))):
+            root = (callers(run.path) or [""])[-1]
+            sources = Sources(
+                partial(self._ends, run, ns, calls, runs), root, partial(self._beside, root, ns, calls, runs)
+            )
+            own[place] = self.tally.add_run(path, run, depth, states, sources)
         yield from (
             _task(run.node, run.kind, own[place], run.is_kept, not run.is_task) for place, run in enumerate(runs)
         )
@@ -182,6 +187,11 @@ class ThreadTrace:
         ends = [self._held(Ref(self._thread_id, inner, last)) for inner, last in lasts]
         return Held([*returned, *(value for end in ends for value in end.values)])
 
+    def _beside(self, root: str, ns: str, calls: Sequence[tuple[str, list[str]]], runs: Sequence[TaskRun]) -> Held:
+        """What may have messages in the last states of the subgraphs that a task, and those that it called, called."""
+        own = [run for run in runs if root in (run.path, *callers(run.path))]
+        return Held([value for run in own for value in self._ends(run, ns, calls, ()).values])
+
     def _held(self, ref: Ref | None) -> Held:
         """What may have messages in a state, as far as it can be read and is stored."""
         if ref is None:
@@ -192,7 +202,7 @@ class ThreadTrace:
             return Held()
         channels = state.values.items()
         values = [unwrapped(value) for name, value in channels if name == START or not is_control(name, state)]
-        return Held(values, not deltas(state))
+        return Held(values, not deltas(state), [*state.sends, state.values.get(TASKS)])
 
 
 def _is_in_line(walk: NamespaceWalk, run: TaskRun, checkpoint_id: str, made: str | None) -> bool:

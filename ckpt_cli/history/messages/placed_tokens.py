@@ -4,59 +4,18 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ckpt_cli.history.messages.added_messages import Added, Returned, Task
 from ckpt_cli.history.messages.message_states import (
+    NO_SOURCES,
     NO_STATES,
-    Held,
-    Holds,
+    Sources,
     StepMessages,
     StepStates,
     all_usages,
-    nameless,
 )
 from ckpt_cli.history.messages.token_usage import Usage
 
 Key = str | int
-
-
-class _Added:
-    """A message without an id that a task wrote.
-
-    Args:
-        key: its digest.
-        step: the states around the step of that task.
-    """
-
-    def __init__(self, key: int, step: StepStates) -> None:
-        self._key, self._step = key, step
-        self._ids: set[str | None] | None = None
-
-    def is_of(self, step: StepStates | None) -> bool:
-        """Whether the same step wrote it."""
-        return step is self._step and step is not NO_STATES
-
-    def may_be(self, own_id: str) -> bool:
-        """Whether ``add_messages`` may have given it this id: the state that its step made has it, or no id for it."""
-        if self._ids is None:
-            every = all_usages(self._step.made().values)
-            self._ids = {one.message_id for one in every if one.nameless_key() == self._key}
-        return not self._ids or None in self._ids or own_id in self._ids
-
-
-class _Returned:
-    """The messages without an id that a task has from the subgraphs that it called; `ends` are their last states."""
-
-    def __init__(self, ends: Holds) -> None:
-        self._ends = ends
-        self._left: Counter[int] | None = None
-
-    def has(self, usage: Usage, key: int) -> bool:
-        """Whether a message may be one of them; as many with ids of their own as there are."""
-        if self._left is None:
-            self._left = nameless(self._ends().values)
-        if usage.message_id is None or key not in self._left:
-            return key in self._left
-        self._left[key] -= 1
-        return self._left[key] >= 0
 
 
 class _Made(NamedTuple):
@@ -83,15 +42,16 @@ class PlacedTokens:
     a message with a new id that is otherwise equal is taken for that one if it was there when its task began, or if the
     state that the other's step made has it, or has no id for it. Not if the same step wrote both: LangGraph may store
     one write before the message has its id, and the next one after. A message that a task has from a subgraph that it
-    called is the subgraph's. A second equal message without an id counts if the state in which its task began has none
-    without an id, or if the state that its step made has one more id than were counted; else it may be the first one,
-    stored again.
+    called is the subgraph's. A second equal message without an id counts if its task can't have got the first one, or
+    if the state that its step made has one more id than were counted; else it may be the first one, stored again. A
+    task gets messages from the state in which it began, from Sends, answers and Commands; a task that another one
+    called also from those that the same one called.
     """
 
     def __init__(self) -> None:
         self._doubts = Counter[int]()
         self._known = set[Key]()
-        self._nameless: dict[int, list[_Added]] = {}  # messages that were added without an id, and have none yet
+        self._nameless: dict[int, list[Added]] = {}  # messages that were added without an id, and have none yet
         self._given = (0, 0)
         self._copied: dict[Key, tuple[int, int, int]] = {}  # depth, input and output tokens
         self._named: dict[int, str] = {}  # copied messages without an id, which have one now
@@ -112,18 +72,19 @@ class PlacedTokens:
         return read + sum(one[1] for one in self._copied.values()), wrote + sum(one[2] for one in self._copied.values())
 
     def add_written(
-        self, values: Iterable[Any], depth: int, step: StepStates = NO_STATES, ends: Holds = Held
+        self, values: Iterable[Any], depth: int, step: StepStates = NO_STATES, sources: Sources = NO_SOURCES
     ) -> tuple[int, int]:
         """Add what a task wrote, and give the tokens that are its own; `depth` is that of its graph.
 
-        The states around it, and those at the `ends` of the subgraphs that it called, are read only if a message equals
-        one that was added without an id.
+        The states around it, and its other sources, are read only if a message equals one that was added without an id.
         """
-        return self._add(values, depth, step, ends)
+        if self._around.step is not step:
+            self._around = StepMessages(step)
+        return self._add(values, Task(depth, step, sources))
 
     def add_given(self, value: Any) -> None:
         """Add what no task of a node made."""
-        read, wrote = self._add([value], -1)
+        read, wrote = self._add([value], Task(-1, NO_STATES, NO_SOURCES))
         self._given = self._given[0] + read, self._given[1] + wrote
 
     def add_copied(self, value: Any, depth: int) -> None:
@@ -135,42 +96,41 @@ class PlacedTokens:
                 if isinstance(key, int):
                     self._nameless.setdefault(key, [])
 
-    def _add(
-        self, values: Iterable[Any], depth: int, step: StepStates = NO_STATES, ends: Holds = Held
-    ) -> tuple[int, int]:
+    def _add(self, values: Iterable[Any], task: Task) -> tuple[int, int]:
         read = wrote = 0
-        returned, own = _Returned(ends), set[int]()
         for value in values:
-            earlier = {*own}
+            task.earlier = {*task.own}
             for usage in all_usages([value]):
-                if self._counts(usage, depth, step, returned, own, earlier):
+                if self._counts(usage, task):
                     read, wrote = read + usage.input, wrote + usage.output
         return read, wrote
 
-    def _counts(
-        self, usage: Usage, depth: int, step: StepStates, returned: _Returned, own: set[int], earlier: set[int]
-    ) -> bool:
-        """Add a message; whether its tokens count.
-
-        `own` has the messages without an id that count as the task's own, `earlier` those of its writes before.
-        """
-        if self._is_returned(usage, returned):
+    def _counts(self, usage: Usage, task: Task) -> bool:
+        """Add a message; whether its tokens count."""
+        step = task.step
+        if self._is_returned(usage, task.returned):
             return self._was_doubtful(usage, step)
         key = self._key(usage, step)
-        if self._is_new(key, depth):
+        if self._is_new(key, task.depth):
             self._known.add(key)
             self._copied.pop(key, None)
             if isinstance(key, int):
-                own.add(key)
-                self._nameless.setdefault(key, []).append(_Added(key, step))
+                self._own(key, task)
             return True
         if isinstance(key, str) and self._assumed.get(key) is step:  # it was another one's then
             del self._assumed[key]
-            self._nameless.setdefault(digest := usage.nameless_key(), []).append(_Added(digest, step))
+            self._nameless.setdefault(digest := usage.nameless_key(), []).append(Added(digest, step))
             return True
-        return usage.message_id is None and self._counts_again(usage.nameless_key(), step, own, earlier)
+        return usage.message_id is None and self._counts_again(usage.nameless_key(), task)
 
-    def _is_returned(self, usage: Usage, returned: _Returned) -> bool:
+    def _own(self, key: int, task: Task) -> None:
+        """Note that a message without an id counts as a task's own."""
+        task.own.add(key)
+        self._nameless.setdefault(key, []).append(Added(key, task.step))
+        if task.step is self._around.step:
+            self._around.count(key, task.sources)
+
+    def _is_returned(self, usage: Usage, returned: Returned) -> bool:
         """Whether a task has a message from a subgraph that it called, whose state has it without an id."""
         if not self._nameless or (usage.message_id is not None and not self._is_unheard(usage.message_id)):
             return False
@@ -196,18 +156,19 @@ class PlacedTokens:
         self._doubts[key] -= is_other
         return is_other
 
-    def _counts_again(self, key: int, step: StepStates, own: set[int], earlier: set[int]) -> bool:
+    def _counts_again(self, key: int, task: Task) -> bool:
         """Whether a message without an id, of which an equal one was added, is another one."""
-        if self._around.step is not step:
-            self._around = StepMessages(step)
-        if key not in own and self._around.is_without(key):
-            own.add(key)
-            self._nameless.setdefault(key, []).append(_Added(key, step))
+        if task.step is NO_STATES:
+            return False
+        around, sources = self._around, task.sources
+        if key not in task.own and around.is_without(key, sources):
+            self._own(key, task)
             return True
-        if key in self._known and self._is_more(key, step):
+        if key in self._known and self._is_more(key, task.step):
+            around.count(key, sources)
             return True
-        is_copy = step is NO_STATES or key in earlier  # the same message, written to another channel
-        self._doubts[key] += not is_copy and self._around.has_one_more(key)
+        is_copy = key in task.earlier  # the same message, written to another channel
+        self._doubts[key] += not is_copy and around.has_one_more(key, sources)
         return False
 
     def _is_new(self, key: Key, depth: int) -> bool:
@@ -236,7 +197,7 @@ class PlacedTokens:
             return digest
         return self._before[1].get(usage.message_id, digest)
 
-    def _place(self, added: list[_Added], own_id: str, step: StepStates | None) -> int | None:
+    def _place(self, added: list[Added], own_id: str, step: StepStates | None) -> int | None:
         """Which of the messages that were added without an id has this one now; equal ones have equal tokens."""
         earlier = [at for at, one in enumerate(added) if not one.is_of(step)]
         if not earlier or (step is not None and self._was_there(own_id, step)):

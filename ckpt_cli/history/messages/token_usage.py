@@ -13,6 +13,8 @@ from ckpt_cli.values.parts import parts
 
 FIELD = "usage_metadata"
 _DEPTH = 3  # lists and dicts around a message: a node's output is at most a dict of lists
+_DEEPEST = 40
+_FIELD = FIELD.encode()
 
 
 class Usage(NamedTuple):
@@ -44,6 +46,17 @@ def usages(value: Any, depth: int = _DEPTH) -> Iterator[Usage]:
     elif depth and isinstance(value, list | tuple | dict):
         for _, item in parts(value):
             yield from usages(item, depth - 1)
+
+
+def usages_within(value: Any, depth: int = _DEEPEST) -> Iterator[Usage]:
+    """The tokens of each message anywhere in a value: in objects, and in lists and dicts at any depth."""
+    if isinstance(value, Node) and value.raw is not None and _FIELD not in value.raw:
+        return
+    if (known := message_fields(value)) is not None:
+        yield from _usage(known[1])
+    elif depth:
+        for _, item in parts(value):
+            yield from usages_within(item, depth - 1)
 
 
 def _usage(fields: dict[str, Any]) -> Iterator[Usage]:

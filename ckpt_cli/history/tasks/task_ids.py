@@ -98,12 +98,13 @@ def calling_path(task_path: str) -> str | None:
     return None if entrypoint is None else pull_path(entrypoint)
 
 
-def call_depth(task_path: str) -> int:
-    """How many tasks called each other down to this one."""
-    path, depth = calling_path(task_path), 0
+def callers(task_path: str) -> list[str]:
+    """The paths of the tasks that called each other down to this one, the last one first."""
+    paths, path = list[str](), calling_path(task_path)
     while path is not None:
-        path, depth = calling_path(path), depth + 1
-    return depth
+        paths.append(path)
+        path = calling_path(path)
+    return paths
 
 
 class Place(NamedTuple):

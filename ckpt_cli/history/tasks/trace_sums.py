@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ckpt_cli.history.messages.message_states import NO_STATES, Held, Holds, StepStates
+from ckpt_cli.history.messages.message_states import NO_SOURCES, NO_STATES, Sources, StepStates
 from ckpt_cli.history.messages.placed_tokens import PlacedTokens
 from ckpt_cli.history.messages.token_usage import FIELD
 from ckpt_cli.history.state.channels import END, PREVIOUS, RESUME, START
 from ckpt_cli.history.tasks.task_runs import TaskRun
+from ckpt_cli.values.langgraph_values import send
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import TaskWrite
 
@@ -67,13 +68,15 @@ class TraceTally:
     unread: int = 0
     tokens: PlacedTokens = field(default_factory=PlacedTokens)
 
-    def add_run(self, path: str, run: TaskRun, depth: int, step: StepStates = NO_STATES, ends: Holds = Held) -> Tally:
+    def add_run(
+        self, path: str, run: TaskRun, depth: int, step: StepStates = NO_STATES, sources: Sources = NO_SOURCES
+    ) -> Tally:
         """Add what a task left, and give it alone; `depth` is that of its graph below the traced one.
 
-        `step` gives the states around it, `ends` the last ones of the subgraphs that it called, for its tokens.
+        `step` gives the states around it, `sources` what else it may have messages from, for its tokens.
         """
         own = self._written(run.writes, run.node or run.kind)
-        self._add_tokens(own, run, depth, step, ends)
+        self._add_tokens(own, run, depth, step, sources)
         has_run = run.is_task and not run.is_kept
         own.runs, own.finished = int(has_run), int(has_run and run.finished)
         own.asked, own.failed, own.again = int(run.asked), int(run.has_failed), int(run.ran_again)
@@ -105,16 +108,16 @@ class TraceTally:
             channel.nodes[node] = channel.nodes.get(node, 0) + size
         return own
 
-    def _add_tokens(self, own: Tally, run: TaskRun, depth: int, step: StepStates, ends: Holds) -> None:
+    def _add_tokens(self, own: Tally, run: TaskRun, depth: int, step: StepStates, sources: Sources) -> None:
         """Add the tokens of what a task wrote; inputs, updates, Commands and answers come from elsewhere."""
         answers = [write for write in run.writes if write.channel == RESUME]
         for value in self._with_usage(answers):
             self.tokens.add_given(value)
         values = self._with_usage(write for write in run.writes if write.channel != RESUME)
         if run.node != START and run.is_task:
-            own.input_tokens, own.output_tokens = self.tokens.add_written(values, depth, step, ends)
+            own.input_tokens, own.output_tokens = self.tokens.add_written(values, depth, step, sources)
             return
-        for value in values:
+        for value in map(_argument, values):
             if run.node == START and depth:
                 self.tokens.add_copied(value, depth)
             else:
@@ -135,6 +138,12 @@ class TraceTally:
                     total.channels[channel] = total.channels.get(channel, 0) + size
             elif name != "seconds":
                 setattr(total, name, getattr(total, name) + getattr(own, name))
+
+
+def _argument(value: object) -> object:
+    """What a Send that came with a Command given as input gives to its task; any other value unchanged."""
+    sent = send(value)
+    return value if sent is None else sent.arg
 
 
 def may_have_usage(write: TaskWrite) -> bool:
