@@ -66,9 +66,3 @@ class CalledSubgraphs:
             if outer in parents:
                 by_caller.setdefault(parents[outer], []).append(ref.checkpoint_id)
         return by_caller
-
-
-def is_called_by(run: TaskRun, ns: str, inner: str) -> bool:
-    """Whether a task called a subgraph; of one with a memory of its own only the node's name is recorded."""
-    caller = nesting.caller_task(inner)
-    return caller == run.task_id if caller else nesting.calling_node(inner, ns) == run.node

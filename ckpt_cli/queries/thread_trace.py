@@ -7,20 +7,21 @@ from itertools import pairwise
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
-from ckpt_cli.history.messages.message_states import Held, Sources, StepStates
+from ckpt_cli.history.messages.message_states import Held, StepStates
 from ckpt_cli.history.state.channels import RESUME, START, TASKS, deltas, is_control, unwrapped
 from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.snapshot import graph_of
-from ckpt_cli.history.tasks.task_ids import callers, calling_path
+from ckpt_cli.history.tasks.task_ids import callers
 from ckpt_cli.history.tasks.task_runs import RunKind, TaskRun
 from ckpt_cli.history.tasks.trace_sums import NO_TASK, Tally, TraceTally, has_usage, takes_input
 from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.queries import step_times
-from ckpt_cli.queries.called_subgraphs import CalledSubgraphs, is_called_by
+from ckpt_cli.queries.called_subgraphs import CalledSubgraphs
 from ckpt_cli.queries.command_writes import pending_command
 from ckpt_cli.queries.namespace_walk import NamespaceWalk
+from ckpt_cli.queries.step_sources import StepSources
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.trace import TaskLine, TraceStep
 
@@ -157,15 +158,11 @@ class ThreadTrace:
         ns, path = walk.reads.ns, graph_of(walk.reads.ns)
         after = None if made is None else walk.reads.ref(made)
         states = StepStates(partial(self._held, walk.reads.ref(checkpoint_id)), partial(self._held, after), given)
-        own = dict[int, Tally]()
+        sources, own = StepSources(self._thread_id, ns, runs, calls, self._held), dict[int, Tally]()
         for run in runs:
             self.tally.nodes.setdefault((path, run.node, run.kind), Tally())  # in the order of the writes
         for place, run in sorted(enumerate(runs), key=lambda pair: -len(callers(pair[1].path))):
-            root = (callers(run.path) or [""])[-1]
-            sources = Sources(
-                partial(self._ends, run, ns, calls, runs), root, partial(self._beside, root, ns, calls, runs)
-            )
-            own[place] = self.tally.add_run(path, run, depth, states, sources)
+            own[place] = self.tally.add_run(path, run, depth, states, sources.of(run))
         yield from (
             _task(run.node, run.kind, own[place], run.is_kept, not run.is_task) for place, run in enumerate(runs)
         )
@@ -179,18 +176,6 @@ class ThreadTrace:
         """Add the messages of a state, as where no writes are stored: those not added before belong to no node."""
         for value in self._held(ref).values:
             self.tally.tokens.add_given(value)
-
-    def _ends(self, run: TaskRun, ns: str, calls: Sequence[tuple[str, list[str]]], runs: Sequence[TaskRun]) -> Held:
-        """What may have messages in the last states of the subgraphs that a task called, and in ``@task`` results."""
-        returned = [write.value for one in runs if calling_path(one.path) == run.path for write in one.writes]
-        lasts = [(inner, called[-1]) for inner, called in calls if called and is_called_by(run, ns, inner)]
-        ends = [self._held(Ref(self._thread_id, inner, last)) for inner, last in lasts]
-        return Held([*returned, *(value for end in ends for value in end.values)])
-
-    def _beside(self, root: str, ns: str, calls: Sequence[tuple[str, list[str]]], runs: Sequence[TaskRun]) -> Held:
-        """What may have messages in the last states of the subgraphs that a task, and those that it called, called."""
-        own = [run for run in runs if root in (run.path, *callers(run.path))]
-        return Held([value for run in own for value in self._ends(run, ns, calls, ()).values])
 
     def _held(self, ref: Ref | None) -> Held:
         """What may have messages in a state, as far as it can be read and is stored."""
