@@ -157,7 +157,7 @@ class ThreadTrace:
         """Add the tasks of a step, whose subgraphs were added."""
         ns, path = walk.reads.ns, graph_of(walk.reads.ns)
         after = None if made is None else walk.reads.ref(made)
-        states = StepStates(partial(self._held, walk.reads.ref(checkpoint_id)), partial(self._held, after), given)
+        states = StepStates(partial(self._held, walk.reads.ref(checkpoint_id)), partial(self._held, after), given, ns)
         sources, own = StepSources(self._thread_id, ns, runs, calls, self._held), dict[int, Tally]()
         for run in runs:
             self.tally.nodes.setdefault((path, run.node, run.kind), Tally())  # in the order of the writes

@@ -30,11 +30,13 @@ class StepStates(NamedTuple):
 
     Attributes:
         given: what its tasks got besides: answers, and what a Command given as input wrote.
+        ns: its namespace.
     """
 
     before: Holds
     made: Holds
     given: Sequence[Any] = ()
+    ns: str = ""
 
 
 NO_STATES = StepStates(Held, Held)

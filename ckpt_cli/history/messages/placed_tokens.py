@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.messages.added_messages import Added, Returned, Task
+from ckpt_cli.history.messages.later_ids import LaterIds
 from ckpt_cli.history.messages.message_states import (
     NO_SOURCES,
     NO_STATES,
@@ -57,6 +58,7 @@ class PlacedTokens:
         self._named: dict[int, str] = {}  # copied messages without an id, which have one now
         self._made = _Made(NO_STATES, {}, Counter())
         self._before: tuple[StepStates, dict[str | None, int]] = NO_STATES, {}  # the ids there, with their digests
+        self._later = LaterIds()
         self._around = StepMessages(NO_STATES)
         self._assumed: dict[str, StepStates] = {}  # the ids that `_is_more` took, with the step in which it did
 
@@ -144,6 +146,7 @@ class PlacedTokens:
         """
         key, own_id = usage.nameless_key(), usage.message_id
         if own_id is None:
+            self._later.write(step)
             self._look(step)
             is_named = self._made.named[key] > 0
             self._made.named[key] -= is_named
@@ -177,6 +180,7 @@ class PlacedTokens:
     def _key(self, usage: Usage, step: StepStates | None = None) -> Key:
         """A message's id, or its digest; if the message was added without the id, it has it from here on."""
         if (own_id := usage.message_id) is None:
+            self._later.write(step)
             nameless = usage.nameless_key()
             return self._named.get(nameless, nameless)
         if self._nameless and self._is_unheard(own_id):
@@ -193,7 +197,10 @@ class PlacedTokens:
     def _added_as(self, usage: Usage, step: StepStates | None) -> int:
         """The digest under which a message was added without its id; a node may write it with other contents later."""
         digest = usage.nameless_key()
-        if digest in self._nameless or step is None or not self._was_there(usage.message_id, step):
+        if digest in self._nameless or step is None or step is NO_STATES:
+            return digest
+        is_read = self._before[0] is step
+        if not (is_read or self._later.may_be_before(step)) or not self._was_there(usage.message_id, step):
             return digest
         return self._before[1].get(usage.message_id, digest)
 
@@ -208,6 +215,8 @@ class PlacedTokens:
         """Whether a message was there when the tasks of a step began."""
         if self._before[0] is not step:
             self._before = step, {one.message_id: one.nameless_key() for one in all_usages(step.before().values)}
+            if step is not NO_STATES:
+                self._later.look(step)
         return own_id in self._before[1]
 
     def _is_unheard(self, own_id: str) -> bool:
