@@ -38,6 +38,7 @@ def test_signs_leave_out_no_task_whose_writes_have_the_part() -> None:
     lists = [_stored(dice.sample(_ELEMENTS, 2)) for _ in range(40)]
     wrapped = [_stored(Overwrite(one)) for one in [*_ELEMENTS, *(dice.sample(_ELEMENTS, 2) for _ in range(20))]]
     writes = [*elements, *lists, *wrapped]
+    writes += writes[::3]  # some tasks wrote the same
     writers = Writers([Writer("node", "n", str(number), [one]) for number, one in enumerate(writes)])
     explained = 0
     for steps in ([0], [1], ["a"], ["1"], [], [0, "a"], ["a", 0]):
@@ -46,6 +47,7 @@ def test_signs_leave_out_no_task_whose_writes_have_the_part() -> None:
                 explains = Gives(steps, value, before)
                 expected = [one for one in writers.all if explains(one.values or ())]
                 assert [one for one in writers.possible(explains) if explains(one.values or ())] == expected
+                assert writers.fitting(explains).all == expected
                 explained += len(expected)
     assert explained > 1000
 
@@ -62,6 +64,18 @@ def test_work_is_linear_in_the_tasks_of_a_step() -> None:
     assert growth(50, prepared) < LINEAR
     tasks = Writers([Writer("node", "n", str(n), [[n]]) for n in range(3)])
     assert credit(tasks, Gives([5], 2)).task == "2"
+
+
+def test_work_is_linear_in_tasks_that_wrote_the_same() -> None:
+    """Each of as many equal elements may be of any of the tasks."""
+
+    def prepared(size: int) -> Callable[[], Any]:
+        tasks = Writers([Writer("node", f"n{n % 2}", str(n), [["yes"]]) for n in range(size)])
+        return lambda: [credit(tasks, Gives([n], "yes")) for n in range(size)]
+
+    assert growth(50, prepared) < LINEAR
+    tasks = Writers([Writer("node", f"n{n % 2}", str(n), [["yes"]]) for n in range(4)])
+    assert credit(tasks, Gives([3], "yes")).candidates == ("n0", "n1")
 
 
 @pytest.mark.parametrize(

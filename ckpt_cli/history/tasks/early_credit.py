@@ -50,8 +50,8 @@ def or_later(made: Sequence[Credit], changes: Sequence[Explains], writers: Write
     equal = {key for key, count in Counter(keys).items() if key is not None and count > 1}
     added = []
     for one, explains, key in zip(made, changes, keys, strict=True):
-        fitting = writers.fitting(explains) if one.is_unwritten and isinstance(explains, Gives) else []
-        added.append(_with(one, Writers(fitting), when)._replace(is_unwritten=key in equal) if fitting else one)
+        fitting = writers.fitting(explains) if one.is_unwritten and isinstance(explains, Gives) else None
+        added.append(_with(one, fitting, when)._replace(is_unwritten=key in equal) if fitting and fitting.all else one)
     return added
 
 

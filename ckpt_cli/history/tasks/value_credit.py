@@ -1,10 +1,11 @@
 """Which task of a step gave or removed a part of a channel's value, as far as writes prove it."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
+from ckpt_cli.history.diff.element_keys import digest
 from ckpt_cli.history.tasks.write_signs import (
     Explains,
     is_certain,
@@ -13,6 +14,7 @@ from ckpt_cli.history.tasks.write_signs import (
     part_signs,
     write_signs,
 )
+from ckpt_cli.values.same import same
 
 _SEVERAL = "several tasks wrote the channel in this step"
 _MADE_OTHERWISE = (
@@ -83,24 +85,56 @@ class Writers:
         return tuple(dict.fromkeys(name_of(one.by, one.node) for one in self.all))
 
     @cached_property
+    def _alike(self) -> list[list[int]]:
+        """The numbers of those that wrote the same: what explains something is asked of one of them."""
+        groups: dict[Hashable, list[int]] = {}
+        for number, writer in enumerate(self.all):
+            values = [*(writer.values or ())]
+            group = groups.setdefault(tuple(map(digest, values)), [])
+            if not group or same([*(self.all[group[0]].values or ())], values):
+                group.append(number)
+            else:
+                groups["apart", number] = [number]
+        return [*groups.values()]
+
+    @cached_property
     def _by_sign(self) -> dict[Hashable, dict[int, None]]:
         by_sign: dict[Hashable, dict[int, None]] = {}
-        for number, writer in enumerate(self.all):
-            for sign in chain.from_iterable(map(write_signs, writer.values or ())):
-                by_sign.setdefault(sign, {})[number] = None
+        for place, (first, *_) in enumerate(self._alike):
+            for sign in chain.from_iterable(map(write_signs, self.all[first].values or ())):
+                by_sign.setdefault(sign, {})[place] = None
         return by_sign
+
+    @cached_property
+    def _fitting(self) -> "dict[frozenset[int], Writers]":
+        return {}
 
     def possible(self, explains: Explains) -> Sequence[Writer]:
         """Those whose writes may explain something; those of the others don't, and add nothing to these."""
-        if len(self.all) == 1 or (signs := part_signs(explains)) is None:
-            return self.all
-        numbers = {number for sign in (None, *signs) for number in self._by_sign.get(sign, ())}
-        return [self.all[number] for number in sorted(numbers)]
+        return self._of(self._places(explains)).all
 
-    def fitting(self, explains: Explains) -> list[Writer]:
+    def fitting(self, explains: Explains) -> "Writers":
         """Those whose writes explain something; only those that did it whatever the others wrote, if there are any."""
-        fitting = [one for one in self.possible(explains) if explains(one.values or ())]
-        return [one for one in fitting if is_certain(explains, one.values or ())] or fitting
+        fitting = [place for place in self._places(explains) if explains(self._values(place))]
+        certain = [place for place in fitting if is_certain(explains, self._values(place))]
+        return self._of(certain or fitting)
+
+    def _places(self, explains: Explains) -> Iterable[int]:
+        """Where in `_alike` those are whose writes may explain something."""
+        if len(self.all) == 1 or (signs := part_signs(explains)) is None:
+            return range(len(self._alike))
+        return {place for sign in (None, *signs) for place in self._by_sign.get(sign, ())}
+
+    def _values(self, place: int) -> Sequence[Any]:
+        return self.all[self._alike[place][0]].values or ()
+
+    def _of(self, places: Iterable[int]) -> "Writers":
+        """Those at some places, in their order; the same object where thousands of parts ask."""
+        key = frozenset(places)
+        if key not in self._fitting:
+            numbers = sorted(number for place in key for number in self._alike[place])
+            self._fitting[key] = Writers([self.all[number] for number in numbers])
+        return self._fitting[key]
 
 
 def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _is_unproved) -> Credit:
@@ -111,16 +145,16 @@ def credit(writers: Writers, explains: Explains, is_made: Callable[[], bool] = _
         explains: asked with the writes of one writer, and of all.
         is_made: asked last: whether a known reducer makes the channel's value of these writes.
     """
-    possible = writers.possible(explains)
-    fitting = writers.fitting(explains) if writers.is_exact or len(writers.all) > 1 else []
-    left = Writers(fitting) if fitting else writers
+    found = writers.fitting(explains) if writers.is_exact or len(writers.all) > 1 else Writers(())
+    fitting, left = found.all, found if found.all else writers
     first = left.all[0]
     if fitting and left.are_one and not writers.are_one:
         own = set(map(id, fitting))
-        others = [one for one in possible if id(one) not in own]
+        others = [one for one in writers.possible(explains) if id(one) not in own]
         if is_open(explains, list(_values(fitting)), list(_values(others))):
             return Credit(candidates=writers.names, why=_SEVERAL)
-    if writers.is_exact and not fitting and not explains(list(_values(possible))) and not is_made():
+    is_unwritten = writers.is_exact and not fitting
+    if is_unwritten and not explains(list(_values(writers.possible(explains)))) and not is_made():
         return Credit(candidates=left.names, why=_OTHERWISE if left.are_one else _ALL_OTHERWISE, is_unwritten=True)
     if left.are_one:
         return Credit(first.by, first.node, first.task or None if len(left.all) == 1 else None)
@@ -142,7 +176,7 @@ def credit_beside(writers: Writers, explains: Explains, unstored: Sequence[str],
         unstored: the nodes of these tasks, as far as they are known.
         why: says that their results aren't stored.
     """
-    fitting = Writers(writers.fitting(explains))
+    fitting = writers.fitting(explains)
     if fitting.all and fitting.are_one and not is_open_to_any(explains, list(_values(fitting.all))):
         first = fitting.all[0]
         return Credit(first.by, first.node, first.task or None if len(fitting.all) == 1 else None)
