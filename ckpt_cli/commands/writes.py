@@ -15,7 +15,7 @@ from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.recorded_tasks import recorded_task
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.task_ids import Place, caller, with_id
+from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, with_id
 from ckpt_cli.history.tasks.write_makers import is_call, is_update, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
@@ -157,6 +157,8 @@ def _task(
     node = node or (due_task.node if due_task else None)
     task_path = next((write.row.task_path for write in task_writes), "")
     by = _kind_of_writer(task_id, task_writes, start)
+    if by == "run" and node is None:
+        node = pulled(path(task_writes[0]))
     known = due_task.status if due_task else statuses.get(caller(task_path) or task_id)
     status = _status(task_writes, known) if by in ("task", "call") else ""
     send = send_view(due_task.packet if due_task else None)

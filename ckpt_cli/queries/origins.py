@@ -209,16 +209,19 @@ class Origins:
         return candidates_of(with_input(ran) if may_be_command else ran, "the writes of this step aren't stored")
 
     def _of_several_steps(self, reads: StepReads, checkpoint_id: str, ran: Sequence[str], explains: Explains) -> Credit:
-        """The one task whose write has the part. The writes of a run's inner steps are stored for delta channels only.
+        """The one task whose write has the part. Under "exit" all writes to delta channels are stored, and no others.
 
-        See `WriteAttribution.spans_steps`; the paths of these writes begin with their step.
+        See `WriteAttribution.spans_steps` and `write_makers.is_of_run`.
         """
-        inner = [w for w in self._own(reads, checkpoint_id) if w.row.task_path.startswith("~~")]
-        fitting = [one for one in self._by_task(reads, checkpoint_id, inner) if explains(one.values or ())]
+        stored = self._by_task(reads, checkpoint_id, [*filter(is_of_run, self._own(reads, checkpoint_id))])
+        fitting = [one for one in stored if explains(one.values or ())]
         if len(fitting) == 1:
             return credit(Writers(fitting), explains)
-        why = "only the last of several steps is stored, without their writes and the names of what Sends called"
-        return candidates_of(with_input(ran), why)
+        why = "only the last of several steps is stored"
+        if not stored:
+            return candidates_of(with_input(ran), f"{why}, without their writes and the names of what Sends called")
+        one_of = "several tasks wrote this" if fitting else "no single task's write is this"
+        return candidates_of(with_input(ran), f"{why}, and {one_of}")
 
     def _writers(self, reads: StepReads, checkpoint_id: str) -> Writers:
         """The tasks of the step that wrote the channel; else what old metadata records."""

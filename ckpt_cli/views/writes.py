@@ -37,7 +37,8 @@ class TaskWrites(NamedTuple):
     Attributes:
         node: null if it can't be known, and for writes that no task made.
         by: ``task``; ``input`` (input and answers, which belong to the step); ``update`` (``update_state``); ``call``
-            (a task that another task started); ``run`` (a whole run with ``durability="exit"``).
+            (a task that another task started); ``run`` (a task of a run with ``durability="exit"``, which stored this
+            at its end, on the checkpoint from which it began).
         status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``; "" if no task made the writes.
         path: the task's path, "" if none is stored.
         send: the Send that started the task; null for a task of another kind, or if the checkpoint can't be read.

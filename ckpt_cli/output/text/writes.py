@@ -15,7 +15,7 @@ from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _LABEL_CELLS = 24
 _LABELS = {"error": "error", "interrupt": "asks", "resume": "answer", "nothing": "wrote nothing"}
-_WRITER_NAMES = {"input": "the step itself", "update": "update_state", "run": "the whole run"}
+_WRITER_NAMES = {"input": "the step itself", "update": "update_state", "run": "stored at the end of its run"}
 
 
 def render(view: WritesView, page: Page) -> Iterator[Line]:
