@@ -118,7 +118,7 @@ def test_what_libraries_recorded_is_what_the_writes_make(name: str, database: Da
 OLD: dict[str, tuple[str, str]] = {
     "legacy/py-0.1.19": ("err-retried", "the order in which the tasks' writes were applied isn't recorded"),
     "legacy/py-0.2.3": ("err-retried", "the order in which the tasks' writes were applied isn't recorded"),
-    "legacy/py-upgraded": ("up-send", "of 3 tasks that were sent, 1 left no writes"),
+    "legacy/py-upgraded": ("up-send", "work ran there, and its results aren't all stored"),
 }
 
 
