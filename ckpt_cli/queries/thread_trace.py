@@ -8,6 +8,7 @@ from itertools import pairwise
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.messages.message_states import Held, StepStates
+from ckpt_cli.history.messages.new_items import NewItems
 from ckpt_cli.history.state.channels import RESUME, START, TASKS, deltas, is_control, unwrapped
 from ckpt_cli.history.tasks.branch_writes import of_task
 from ckpt_cli.history.tasks.snapshot import graph_of
@@ -57,6 +58,7 @@ class ThreadTrace:
         self.traceless = Counter[tuple[str, str]]()
         self.lost_starts = 0
         self._unshown: dict[str, list[Ref]] = {}  # by namespace: states with messages that no stored write may show
+        self._given: dict[str, NewItems] = {}  # by namespace, of these states
         self._by_hand = set[str]()  # where steps began that an update or a fork began or ended
         self._called = CalledSubgraphs(reader, thread_id)
 
@@ -169,8 +171,11 @@ class ThreadTrace:
 
     def _add_unshown(self, ns: str) -> None:
         """Add the messages of states that no stored write may show, before a task may write them again."""
-        for ref in self._unshown.pop(ns, ()):
-            self._add_given(ref)
+        if ns in self._unshown:
+            new_items = self._given.setdefault(ns, NewItems())
+            for ref in self._unshown.pop(ns):
+                for value in new_items.of(self._held(ref).values):
+                    self.tally.tokens.add_given(value)
 
     def _add_given(self, ref: Ref) -> None:
         """Add the messages of a state, as where no writes are stored: those not added before belong to no node."""
