@@ -126,6 +126,7 @@ class Player:
         self.channels: set[str] = set()
         self.is_cut = False
         self._went_on: dict[Ref, Mapping[str, int]] = {}
+        self._no_topics: dict[Ref, set[str]] = {}
 
     def learn(self) -> None:
         """Learn how each channel combines its writes, from all steps of this graph in the thread, as ``verify`` does.
@@ -181,10 +182,18 @@ class Player:
                 if step.state is not None:
                     shapes.add(step.state)
                 if step.by_run and step.before is not None and step.after is not None:
-                    without, moved = step.showing_nothing, step.moved
-                    fits = self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved)
-                    self._note(step.ref, fits)
-                    self.reducers.learn_stretches(step.ended)
+                    self._learn(step.without_topics(self._find_no_topics(step)))
+
+    def _find_no_topics(self, step: WalkedStep) -> set[str]:
+        """Keep what is no Topic as far as the steps show it up to this one, as ``verify`` does."""
+        if others := self.reducers.no_topics(step.unproved):
+            self._no_topics[step.ref] = others
+        return others
+
+    def _learn(self, step: WalkedStep) -> None:
+        without, moved = step.showing_nothing, step.moved
+        self._note(step.ref, self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved))
+        self.reducers.learn_stretches(step.ended)
 
     def _note(self, ref: Ref, fits: Mapping[str, int]) -> None:
         """Keep what explains the channels that went on from another value than is recorded, as ``verify`` does."""
@@ -226,6 +235,7 @@ class Player:
         return judgement._replace(verdict=Verdict.UNKNOWN, why=doubt) if doubt else judgement
 
     def _compare(self, step: WalkedStep, written: Mapping[str, list[Any]]) -> Judgement:
+        step = step.without_topics(self._no_topics.get(step.ref, ()))
         return judge(
             step.began,
             step.made,

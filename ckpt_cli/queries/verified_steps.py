@@ -146,6 +146,7 @@ class VerifiedSteps:
         if step.before is None or step.after is None:
             yield Fault(Kind.NOT_COMPARED, Verdict.UNKNOWN, "", step.doubt)
             return
+        step = step.without_topics(self.reducers.no_topics(step.unproved))
         written = {} if step.state is not None and step.state.source == "input" else step.written
         unordered, by_command, moved, kept = step.in_unknown_order, step.by_command, step.moved, step.kept
         fits: Mapping[str, int] = {}

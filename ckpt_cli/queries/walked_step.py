@@ -1,6 +1,6 @@
 """`WalkedStep`: one recorded step: the state before, its writes, the state after, its doubts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -103,6 +103,13 @@ class WalkedStep(NamedTuple):
         before, after, kept = self.before or {}, self.after or {}, self.kept
         channels = (c for c in self.early if not (c in kept and c in before and same(before[c], after.get(c))))
         return {c: Change.PERHAPS_EARLY if c in self.unproved else Change.EARLY for c in channels}
+
+    def without_topics(self, others: Collection[str]) -> "WalkedStep":
+        """The step, with the whole lists of these channels, which no later step can have made; see `unproved`."""
+        if self.unproved.isdisjoint(others):
+            return self
+        early = {c: value for c, value in self.early.items() if not (c in self.unproved and c in others)}
+        return self._replace(early=early, unproved=self.unproved.difference(others))
 
     @property
     def by_task(self) -> list[dict[str, list[Any]]]:

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.blame import blame
@@ -161,3 +164,32 @@ def _forge(path: Path, step: int) -> None:
             one.body["channel_values"]["heard"].append("forged")
             tables.put(one)
     tables.close()
+
+
+class _Chat(TypedDict):
+    messages: Annotated[list[Any], add_messages]
+
+
+def test_no_topic_is_excused(tmp_path: Path) -> None:
+    """A message put into a thread that waits: where messages were replaced before, the channel is no Topic."""
+    path, number = tmp_path / "t.sqlite", iter(range(99))
+
+    def answer(state: _Chat) -> Any:
+        last = state["messages"][-1]
+        return {"messages": [last.model_copy(update={"content": "read"}), AIMessage("next", id=str(next(number)))]}
+
+    builder = StateGraph(_Chat).add_node("ask", lambda _: {"messages": [AIMessage("?", id=str(next(number)))]})
+    builder.add_node("answer", answer).add_edge(START, "ask").add_edge("ask", "answer").add_edge("answer", "ask")
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph = builder.compile(saver, interrupt_before=["answer"])
+        graph.invoke({"messages": [HumanMessage("hello", id="h")]}, CONFIG, durability="sync")
+        for _ in range(9):
+            graph.invoke(None, CONFIG, durability="sync")
+    tables = Tables(path)
+    head = tables.steps()[-1]
+    head.body["channel_values"]["messages"].append(HumanMessage("approve", id="forged"))
+    tables.put(head)
+    tables.close()
+    assert _verdicts(path)[head.metadata["step"]] == "suspect"
+    found = verified(str(path), reducer=["messages=messages"])[1][0].findings
+    assert [(one.verdict, one.channel) for one in found] == [("differs", "messages")]

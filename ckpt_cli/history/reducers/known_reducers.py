@@ -9,7 +9,7 @@ from ckpt_cli.history.reducers.channel_facts import NOTHING, channel_step, untou
 from ckpt_cli.history.reducers.explaining import BITS
 from ckpt_cli.history.reducers.learning import Tally
 from ckpt_cli.history.reducers.oddities import Oddity
-from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer
+from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, Evidence, Reducer
 from ckpt_cli.history.reducers.stretches import Stretch, Stretches
 from ckpt_cli.values.counts import count_text
 
@@ -66,6 +66,15 @@ class Reducers:
                 step = channel_step(channel, before, written, after, by_command, moved=moved)
                 explaining[channel] = tallies.setdefault(channel, Tally()).add(step)
         return explaining
+
+    def no_topics(self, channels: Collection[str]) -> set[str]:
+        """Those of these channels that can't have the items of later steps: no Topic, and no list extended in place.
+
+        A person's word decides, else the steps that were learned from.
+        """
+        named, tallies = self.named, self.tallies
+        told = {channel for channel in channels if channel in named and named[channel] is not GATHER}
+        return told | {c for c in channels if c not in named and c in tallies and not tallies[c].may_extend}
 
     def learn_deltas(self, deltas: Mapping[str, Evidence | Reducer | None]) -> None:
         """Add the known reducers of delta channels; a guess doesn't replace evidence."""

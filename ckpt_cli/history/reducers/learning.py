@@ -16,6 +16,9 @@ from ckpt_cli.history.reducers.oddities import Oddity, Usual, oddity
 from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     ANY,
+    APPEND,
+    COLLECT,
+    GATHER,
     LAST,
     MAX,
     MIN,
@@ -149,6 +152,11 @@ class Tally:
         """Whether each value is the last that its step wrote: so the reducer may keep the last of several writes."""
         return self._explained(REDUCERS.index(ANY)) == self.steps
 
+    @property
+    def may_extend(self) -> bool:
+        """Whether a Topic that accumulates, or code that extends a list in place, may have made all steps so far."""
+        return self._holding & _EXTENDING > 0
+
     def _is_likely(self, reducer: Reducer) -> bool:
         return reducer not in (MAX, MIN) or self._order.is_likely(least=reducer is MIN)
 
@@ -247,6 +255,7 @@ class Tally:
 
 
 _EXTREMES = BITS[MAX.name] | BITS[MIN.name]
+_EXTENDING = BITS[APPEND.name] | BITS[COLLECT.name] | BITS[GATHER.name]
 
 
 def add_up(tallies: Iterable[Tally]) -> Tally:
