@@ -261,8 +261,9 @@ class ThreadHistory:
     ) -> None:
         before, after = (state.values.get(channel, ABSENT) for state in (parent, child))
         values, first = ([write.value for write in writes] for writes in (written, by_command))
-        tally = self.tallies.setdefault(channel, Tally())
-        (tally.add_partial if partial else tally.add)(ChannelStep(before, values, after, first))
+        tally, step = self.tallies.setdefault(channel, Tally()), ChannelStep(before, values, after, first)
+        if not partial or tally.may_add_partial(step):
+            tally.add(step)
 
     def _learn_snapshot_frequency(self, channel: str, parent: State, child: State) -> None:
         counters = delta_counters.counters(parent.metadata)

@@ -181,7 +181,7 @@ class Player:
                     self.channels.update(step.moved, (write.channel for write in step.writes))
                 if step.state is not None:
                     shapes.add(step.state)
-                if step.by_run and step.before is not None and step.after is not None:
+                if (step.by_run or step.partial) and step.before is not None and step.after is not None:
                     self._learn(step.without_topics(self._find_no_topics(step)))
 
     def _find_no_topics(self, step: WalkedStep) -> set[str]:
@@ -191,9 +191,10 @@ class Player:
         return others
 
     def _learn(self, step: WalkedStep) -> None:
-        without, moved = step.showing_nothing, step.moved
-        self._note(step.ref, self.reducers.learn(step.began, step.made, step.written, without, step.by_command, moved))
-        self.reducers.learn_stretches(step.ended)
+        without, given, moved, is_part = step.showing_nothing, step.by_command, step.moved, step.partial
+        fits = self.reducers.learn(step.began, step.made, step.written, without, given, moved, partial=is_part)
+        self._note(step.ref, fits)
+        self.reducers.learn_stretches({} if is_part else step.ended)
 
     def _note(self, ref: Ref, fits: Mapping[str, int]) -> None:
         """Keep what explains the channels that went on from another value than is recorded, as ``verify`` does."""

@@ -126,10 +126,11 @@ class StepWalk:
             step_nodes.learn_left_out(state, parent)
         step_writes = with_command(state, parent, attribution.credited(ref.checkpoint_id), stored)
         made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
+        partial = False
         if made_by_run and (unstored := step_nodes.unstored_results.between(self._parent, state)):
-            made_by_run, doubt = False, doubt or unstored_words(unstored)
+            made_by_run, partial, doubt = False, True, doubt or unstored_words(unstored)
         if made_by_run and parent is not None and (lost := count_lost_sends(parent, stored))[1]:
-            made_by_run, doubt = False, doubt or lost_words(*lost)
+            made_by_run, partial, doubt = False, True, doubt or lost_words(*lost)
         taken = (
             BranchWrites(stored)
             if self._parent is None or not self.line.has_deltas
@@ -149,7 +150,9 @@ class StepWalk:
         step = WalkedStep(
             ref, state, before, after, writes, by_run, doubt, ordered, moved, rebuilt, parent, step_writes, stored
         )
-        step = self._with_early_values(step, attribution)
+        step = self._with_early_values(
+            step._replace(partial=partial and before is not None and not damage), attribution
+        )
         return step._replace(ended=self._ended(step)) if self.line.deltas else step
 
     def _with_early_values(self, step: WalkedStep, attribution: WriteAttribution) -> WalkedStep:

@@ -150,9 +150,10 @@ class VerifiedSteps:
         written = {} if step.state is not None and step.state.source == "input" else step.written
         unordered, by_command, moved, kept = step.in_unknown_order, step.by_command, step.moved, step.kept
         fits: Mapping[str, int] = {}
-        if step.by_run:
-            fits = self.reducers.learn(step.began, step.made, written, step.showing_nothing, by_command, moved)
-            self.reducers.learn_stretches(step.ended)
+        if step.by_run or step.partial:
+            hidden, is_part = step.showing_nothing, step.partial
+            fits = self.reducers.learn(step.began, step.made, written, hidden, by_command, moved, partial=is_part)
+            self.reducers.learn_stretches({} if is_part else step.ended)
         doubt = step.doubt or step.task_doubt
         blobless = step.state.blobless if step.state is not None else frozenset()
         before, after, touched = step.began, step.made, {*written, *by_command, *moved}

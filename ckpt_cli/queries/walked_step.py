@@ -42,6 +42,8 @@ class WalkedStep(NamedTuple):
         after: the user's channels in this checkpoint; None if they can't be read.
         writes: the writes that made the checkpoint, in the library's order.
         by_run: whether a run made the checkpoint from its parent by these writes. Only then do writes prove reducers.
+        partial: whether a run made it, and some of its tasks' writes aren't stored. Then those that are prove reducers
+            only where they explain the state.
         doubt: a reason why the state may differ from the result of the writes; "" if there is none.
         ordered: whether the order in which the writes of several tasks are applied is recorded.
         moved: the channels that have another version in the checkpoint than in its parent.
@@ -71,6 +73,7 @@ class WalkedStep(NamedTuple):
     early_before: Mapping[str, list[Any]] = {}
     early: Mapping[str, list[Any]] = {}
     unproved: frozenset[str] = frozenset()
+    partial: bool = False
     ended: Mapping[str, Stretch] = MappingProxyType({})
 
     @property

@@ -73,3 +73,17 @@ def test_a_node_whose_writes_are_never_stored_hides_no_reducer(
         assert run(["update", "t", "--as-node", "work", "--values", '{"out": ["new"]}', "-d", str(path), "--yes"]) == 0
         assert "out append (6 of 6 steps)" in capsys.readouterr().out
         assert app.get_state(on("t")).values["out"] == [*["in", "a"] * 3, "new"]
+
+
+def test_such_a_node_keeps_no_step_from_being_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also beside Sends: what the stored writes explain agrees, and a value that they don't explain is unknown."""
+    path = tmp_path / "t.sqlite"
+    builder = StateGraph(_Noted).add_node("work", lambda _: {"out": ["a"]}).add_node("keep", lambda _: {"note": "b"})
+    builder.add_conditional_edges(START, lambda _: ["work", Send("keep", {})])
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        app = builder.compile(saver)
+        for _ in range(3):
+            app.invoke({"out": ["in"]}, on("t"))
+    assert run(["verify", "t", "-d", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "append (6 of 6 steps)" in said and "9 agrees\n" in said

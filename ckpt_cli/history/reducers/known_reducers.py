@@ -45,9 +45,12 @@ class Reducers:
         without: Collection[str] = (),
         by_command: Mapping[str, list[Any]] = NOTHING,
         moved: Collection[str] = (),
+        *,
+        partial: bool = False,
     ) -> dict[str, int]:
         """Learn from a step that its parent's writes made, but nothing about the channels in `without`.
 
+        If it is `partial`, some of its writes aren't stored, and nothing speaks against a reducer.
         Returns the bits of the reducers that explain the step of each channel from which something was learned.
         """
         explaining: dict[str, int] = {}
@@ -64,7 +67,9 @@ class Reducers:
                 continue  # nothing more to learn from it
             if channel not in self.deltas and channel not in self.named and channel not in without:
                 step = channel_step(channel, before, written, after, by_command, moved=moved)
-                explaining[channel] = tallies.setdefault(channel, Tally()).add(step)
+                tally = tallies.setdefault(channel, Tally())
+                if not partial or tally.may_add_partial(step):
+                    explaining[channel] = tally.add(step)
         return explaining
 
     def no_topics(self, channels: Collection[str]) -> set[str]:

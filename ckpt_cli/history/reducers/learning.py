@@ -125,14 +125,11 @@ class Tally:
                 self.kept = is_as_written(step.before, step.after)
         return 0
 
-    def add_partial(self, step: ChannelStep) -> None:
-        """Add a step of which some writes may not be stored, unless it would speak against a reducer."""
+    def may_add_partial(self, step: ChannelStep) -> bool:
+        """Whether to add a step of which some writes may not be stored: not if it would speak against a reducer."""
         if step.writes or step.command:
-            is_explained = (self.explaining(step) | self._true.explain(step)) & self._holding > 0
-        else:
-            is_explained = not is_empty(step.after) and not is_put_there(step)
-        if is_explained:
-            self.add(step)
+            return (self.explaining(step) | self._true.explain(step)) & self._holding > 0
+        return not is_empty(step.after) and not is_put_there(step)
 
     @property
     def candidates(self) -> list[Evidence]:
