@@ -86,14 +86,17 @@ def left_out(state: State, before: State, stored: Sequence[TaskWrite]) -> set[tu
 
 
 def _was_left_out(node: str, state: State, before: State) -> bool:
-    """Whether a node was due at a checkpoint and had no task in the next step; its triggers are named after it."""
+    """Whether a node was due at a checkpoint and had no task in the next step; its triggers are named after it.
+
+    A task sees a later version than the checkpoint has if the goto of a Command wrote to its trigger before.
+    """
     seen, edge = state.seen.get(node, {}), f"{BRANCH_TO}{node}"
     if edge in seen and seen[edge] == before.versions.get(edge):
         return False
     older = before.seen.get(node, {})
     due = {c: v for c, v in before.versions.items() if c in before.values and target_in(c, before.v) == node}
     fired = {c: version for c, version in due.items() if newer(version, older.get(c))}
-    return bool(fired) and all(seen.get(channel) != version for channel, version in fired.items())
+    return bool(fired) and all(seen.get(channel) == older.get(channel) for channel in fired)
 
 
 def ran_between(node: str, state: State, before: State) -> bool | None:
