@@ -87,13 +87,23 @@ def _add_step(
         is_handled = any(w.channel == ERROR_SOURCE for _, w in writes)  # handlers decide which writes count
         lists = early.around(parent, child, _by_channel(writes) if is_run else {}, stored)
         if is_run and not is_handled:
-            history.add_step(parent, child, writes, *lists, partial=_lacks_results(parent, child, own, writes))
+            partial = _lacks_results(parent, child, own, writes)
+            hidden = _of_other_runs(parent, child, writes) if len(lineage.children[parent_id]) > 1 else ()
+            history.add_step(parent, child, writes, *lists, hidden=hidden, partial=partial)
         else:
             history.add_tasks(parent, writes)
             if is_run:
                 history.add_routes(parent, writes)
     if is_only_update and len(updates) == len(own):
         history.add_update(parent, child, own)
+
+
+def _of_other_runs(parent: State, child: State, writes: Sequence[tuple[str | None, TaskWrite]]) -> Collection[str]:
+    """The channels with a write that gave them no new version: where several runs began, it may be another one's.
+
+    The tasks of all of them have the same ids, and a saver keeps what each wrote beside what is there.
+    """
+    return {w.channel for _, w in writes if child.versions.get(w.channel) == parent.versions.get(w.channel)}
 
 
 def _lacks_results(

@@ -130,6 +130,7 @@ class ThreadHistory:
         early_before: Mapping[str, Any] = NO_LISTS,
         early: Early = NO_EARLY,
         *,
+        hidden: Collection[str] = (),
         partial: bool = False,
     ) -> None:
         """Add a recorded step.
@@ -140,6 +141,7 @@ class ThreadHistory:
             writes: the writes that made it in order, each with the node of its task.
             early_before: the lists in the parent that have items of later steps, without them; see `early_values`.
             early: those in the child.
+            hidden: channels of which it shows nothing.
             partial: not all its writes may be stored.
         """
         by_channel: dict[str, list[TaskWrite]] = {}
@@ -156,7 +158,7 @@ class ThreadHistory:
         others = {c for c in early.unproved if c in self.tallies and not self.tallies[c].may_extend}
         lists = {c: value for c, value in early.lists.items() if c not in others}
         made = child._replace(values={**child.values, **lists}) if lists else child
-        self._tally(began, made, by_channel, by_command, early.unproved - others, partial=partial)
+        self._tally(began, made, by_channel, by_command, (early.unproved - others).union(hidden), partial=partial)
 
     def add_tasks(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the nodes and channels of tasks that started at a checkpoint, whether or not their step ended."""

@@ -151,8 +151,12 @@ class WalkedStep(NamedTuple):
 
     @property
     def showing_nothing(self) -> set[str]:
-        """The channels whose step shows nothing of a reducer: in an unknown order, or with items that are unproved."""
-        return self.in_unknown_order | self.unproved
+        """The channels whose step shows nothing of a reducer: in an unknown order, or with items that are unproved.
+
+        Also those with a write that may be another run's: it gave them no new version.
+        """
+        others = self.written.keys() - self.moved if self.doubt else set[str]()
+        return self.in_unknown_order | self.unproved | others
 
     @property
     def written(self) -> dict[str, list[Any]]:
