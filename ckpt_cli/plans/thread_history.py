@@ -141,7 +141,7 @@ class ThreadHistory:
             writes: the writes that made it in order, each with the node of its task.
             early_before: the lists in the parent that have items of later steps, without them; see `early_values`.
             early: those in the child.
-            hidden: channels of which it shows nothing.
+            hidden: channels about which it shows nothing.
             partial: not all its writes may be stored.
         """
         by_channel: dict[str, list[TaskWrite]] = {}

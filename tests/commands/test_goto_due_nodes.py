@@ -1,4 +1,4 @@
-"""A Command's goto to a node that is due already: the node ran, though it saw a later version than the checkpoint's."""
+"""A Command's goto where tasks wait: to a node that is due already, and to Sends in the place of those that wait."""
 
 import json
 import operator
@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
 from tests.graphs.building import on
@@ -16,6 +16,10 @@ from tests.graphs.building import on
 
 class _State(TypedDict, total=False):
     n: Annotated[int, operator.add]
+
+
+class _Animals(TypedDict):
+    log: Annotated[list[str], operator.add]
 
 
 def _asked(fails: list[bool]) -> Any:
@@ -47,3 +51,34 @@ def test_its_writes_count(kind: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "3 agrees\n" in capsys.readouterr().out
     assert run(["update", "t", "--as-node", "load", "--values", '{"n": 3}', "--dry-run", "-d", path]) == 0
     assert "n sum (2 of 2 steps)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("goto", "nodes"),
+    [
+        ([("feed", "ape")], {"edgy": 1, "feed": 1}),
+        ([("edgy", "elk"), ("vet", "yak")], {"edgy": 2, "vet": 1}),
+        ([("vet", "yak")], {"edgy": 1, "vet": 1}),
+    ],
+    ids=["other", "same number", "same task"],
+)
+def test_sends_of_a_command_replace_those_that_wait(
+    goto: list[tuple[str, str]], nodes: dict[str, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a replaced Send's task had written is dropped; a new one with its node and number takes its result."""
+    path = str(tmp_path / "t.sqlite")
+    builder = StateGraph(_Animals).add_node("begin", lambda _: {"log": ["begin"]})
+    builder.add_node("vet", lambda one: {"log": [interrupt("ok?") if one["name"] == "lion" else f"vet {one['name']}"]})
+    builder.add_node("feed", lambda one: {"log": [f"feed {one['name']}"]}).add_node("edgy", lambda _: {"log": ["edgy"]})
+    sends = [Send("vet", {"name": "elk"}), Send("vet", {"name": "lion"}), "edgy"]
+    builder.add_edge(START, "begin").add_conditional_edges("begin", lambda _: sends, ["vet", "edgy"])
+    with SqliteSaver.from_conn_string(path) as saver:
+        app = builder.compile(saver)
+        app.invoke({"log": []}, on("t"))
+        made = app.invoke(Command(goto=[Send(node, {"name": name}) for node, name in goto]), on("t"))["log"]
+    assert len(made) == 1 + sum(nodes.values())
+    assert run(["log", "t", "-n", "1", "--json", "-d", path]) == 0
+    [row] = json.loads(capsys.readouterr().out)["steps"]
+    assert row["nodes"] == nodes
+    assert run(["verify", "t", "--reducer", "log=append", "-d", path]) == 0
+    assert "differs" not in capsys.readouterr().out

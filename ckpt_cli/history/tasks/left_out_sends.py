@@ -10,10 +10,11 @@ from itertools import combinations
 from typing import Any
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, TASKS, is_control
+from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.stored_sends import indexed_sends
 from ckpt_cli.history.tasks.task_ids import sent
 from ckpt_cli.model import NULL_TASK
-from ckpt_cli.values.langgraph_values import items
+from ckpt_cli.values.langgraph_values import items, js_send
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
@@ -22,18 +23,39 @@ _TOGETHER = 3  # nodes of which any may be gone
 
 
 def left_out_sends(state: State, before: State, stored: Sequence[TaskWrite]) -> set[str]:
-    """The tasks of Sends that finished before a step, and that it provably left out.
+    """The tasks of Sends before a step that it provably left out: the node was gone, or a Command replaced the Sends.
 
     Args:
         state: the checkpoint that a run made of the step.
         before: its parent.
         stored: the writes stored on the parent.
     """
-    absent: set[str] = set()
+    absent = _replaced(before, stored)
     for node, writes in _by_node(state, before, stored).items():
         if (state.v >= 4 and node not in state.seen) or any(_is_unapplied(one, state, before) for one in writes):
             absent.update(write.task_id for write in writes)
     return absent if _others(stored, absent) else set()
+
+
+def _given(before: State, stored: Sequence[TaskWrite]) -> dict[int, str]:
+    """The nodes of the Sends of a Command given as input, which took the place of the checkpoint's own, by number.
+
+    The channel of Sends keeps those of the last change alone (langgraph 1.2 ``channels/topic.py: update``).
+    """
+    given = [w for w in stored if w.task_id == NULL_TASK and not w.row.task_path and w.channel == TASKS]
+    sends = [js_send(write.value) if write.read else None for write in given]
+    return {} if before.v < 4 or None in sends else {at: send.node for at, send in enumerate(sends) if send is not None}
+
+
+def _replaced(before: State, stored: Sequence[TaskWrite]) -> set[str]:
+    """The tasks of the checkpoint's own Sends, where those of a Command given as input took their place.
+
+    A task of a new Send with the same node and number has the same id (1.2 ``pregel/_algo.py: prepare_single_task``).
+    """
+    if not (given := _given(before, stored)) or (start := place(before)) is None:
+        return set()
+    new = {one for index, node in given.items() for one in start.push(node, index)}
+    return {write.task_id for write in stored if sent(write.row.task_path) is not None} - new
 
 
 def possibly_left_out(state: State, before: State, stored: Sequence[TaskWrite]) -> Iterator[tuple[str, set[str]]]:
@@ -57,11 +79,12 @@ def _by_node(state: State, before: State, stored: Sequence[TaskWrite]) -> dict[s
     """The writes of the tasks of Sends by their node, but for nodes that an edge started in the same step."""
     if not any(sent(write.row.task_path) is not None for write in stored):
         return {}
-    nodes = {index: send.node for index, send in indexed_sends(before)}
+    nodes = _given(before, stored) or {index: send.node for index, send in indexed_sends(before)}
+    replaced = _replaced(before, stored)
     writes: dict[str, list[TaskWrite]] = {}
     for write in stored:
         index = sent(write.row.task_path)
-        node = None if index is None else nodes.get(index)
+        node = None if index is None or write.task_id in replaced else nodes.get(index)
         if node is not None and write.channel not in CONTROL_WRITES and not _has_run(node, state, before):
             writes.setdefault(node, []).append(write)
     return writes
