@@ -82,3 +82,19 @@ def test_sends_of_a_command_replace_those_that_wait(
     assert row["nodes"] == nodes
     assert run(["verify", "t", "--reducer", "log=append", "-d", path]) == 0
     assert "differs" not in capsys.readouterr().out
+
+
+def test_a_deferred_node_is_put_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It asked and was due; the goto lets it wait for the step's other node, so it ran in the next step alone."""
+    path = str(tmp_path / "t.sqlite")
+    builder = StateGraph(_State).add_node("late", lambda _: {"n": interrupt("how many?")}, defer=True)
+    builder.add_node("first", lambda _: {"n": 10}).add_edge(START, "first").add_edge("first", "late")
+    with SqliteSaver.from_conn_string(path) as saver:
+        app = builder.compile(saver)
+        app.invoke({"n": 1}, on("t"))
+        app.invoke(Command(goto=["late", "first"]), on("t"))
+        assert app.invoke(Command(resume=5), on("t"))["n"] == 26
+    assert run(["log", "t", "-n", "2", "--json", "-d", path]) == 0
+    nodes = [row["nodes"] for row in json.loads(capsys.readouterr().out)["steps"]]
+    assert nodes == [{"late": 1}, {"first": 1}]
+    assert run(["verify", "t", "--reducer", "n=sum", "--strict", "-d", path]) == 0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ckpt_cli.history.state.channels import CONTROL_WRITES, START
 from ckpt_cli.history.tasks.error_handlers import Handler
 from ckpt_cli.history.tasks.lost_sends import NO_LOST_SENDS, LostSends, lost_sends
+from ckpt_cli.history.tasks.pending_goto import goto_nodes
 from ckpt_cli.history.tasks.seen_nodes import pulled_by_seen
 from ckpt_cli.history.tasks.task_ids import pull_path, sent
 from ckpt_cli.history.tasks.write_attribution import LOOPS, WriteAttribution
@@ -87,12 +88,16 @@ class UnstoredResults:
         return not task_path or sent(task_path) is not None
 
     def _ended(self, writes: Sequence[TaskWrite]) -> Iterator[str]:
-        """The node of a task, if it is known; the step isn't made before its tasks have ended, but for what failed."""
+        """The node of a task, if it is known; the step isn't made before its tasks have ended, but for what failed.
+
+        None if a Command's goto went to the node: that puts off a deferred one (langgraph 1.2
+        ``channels/last_value.py: LastValueAfterFinish.update``).
+        """
         began, task_ids = writes[0].row.checkpoint_id, {write.task_id for write in writes}
         is_handled = any(handler.failed in task_ids for handler in self._handlers(began).values())
         if not (is_handled or is_call(writes) or self._attribution.is_entrypoint(began)):
             node = self._node(writes[0])
-            yield from [] if node is None else [node]
+            yield from [] if node is None or node in goto_nodes(self._attribution.writes.get(began, ())) else [node]
 
     def _tasks(self, checkpoint_id: str) -> list[list[TaskWrite]]:
         """The writes that made a checkpoint, by task; none if no writes did, or those of several steps.
