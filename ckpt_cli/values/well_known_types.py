@@ -51,7 +51,7 @@ def text(value: Any, reveal: bool = False) -> str | None:
     args, kwargs = arguments(value)
     if is_secret(value):
         return str(args[0]) if reveal and args else SECRET
-    if value.form is Form.PICKLE and value.module == "builtins" and value.name.endswith("Error"):
+    if _is_error(value):
         return f"{value.name}({', '.join(repr(item) if isinstance(item, str | int) else '…' for item in args)})"
     known = _TEXTS.get(_plain_type(value))
     if known is not None:
@@ -63,12 +63,16 @@ def text(value: Any, reveal: bool = False) -> str | None:
     return None if member is None else str(member)
 
 
+def _is_error(value: Node) -> bool:
+    return value.form is Form.PICKLE and value.module == "builtins" and value.name.endswith("Error")
+
+
 def enum_value(value: Node) -> str | int | float | None:
-    """The value of a member of an Enum, as far as its form shows that it may be one; None for all others.
+    """The value of a member of an Enum, as far as its form shows that it may be one; None for all others and secrets.
 
     Which kind of Enum, and so whether the member equals its value, isn't recorded.
     """
-    if value.form not in _CALLS or value.form not in _ENUMS or value.method or _plain_type(value) in _TEXTS:
+    if value.form not in _ENUMS or value.method or _plain_type(value) in _TEXTS or _is_error(value) or is_secret(value):
         return None
     args, kwargs = arguments(value)
     return args[0] if len(args) == 1 and not kwargs and type(args[0]) in (str, int, float, bool) else None

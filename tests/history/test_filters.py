@@ -21,6 +21,8 @@ STATE: dict[str, Any] = {
     "berth": Node(Opened("app", "Berth", Form.VALUE, 2)),
     "berths": [Node(Opened("app", "Berth", Form.VALUE, 2))],
     "kind": Node(Opened("app", "Kind", Form.VALUE, "urgent")),
+    "problem": Node(Opened("builtins", "ValueError", Form.PICKLE, {"args": ["no"]})),
+    "key": Node(Opened("pydantic.types", "SecretStr", Form.VALUE, "s3cret")),
     "rate": Node(Opened("app", "Rate", Form.VALUE, 0.5)),
 }
 
@@ -41,6 +43,7 @@ def matches(expression: str) -> bool:
         "paid > 30 and paid + 1 == 41",
         "berth == 2 and berth > 1 and not (berth == '2') and 2 in berths",
         "kind == 'urgent' and rate == 0.5",
+        """problem == "ValueError('no')" and key != 's3cret'""",
         'messages[-1].role == "human" and messages[-1].content == "Hi"',
         'any(m.role == "human" for m in messages)',
         'contains(source, "UPD") and lower("A") == "a"',

@@ -18,7 +18,7 @@ from ckpt_cli.history.state.plain_sets import plain_set
 from ckpt_cli.history.state.where_values import StoredValues, Undecided
 from ckpt_cli.values.langgraph_values import items, message, text
 from ckpt_cli.values.node import Form, Node
-from ckpt_cli.values.well_known_types import enum_value, is_secret
+from ckpt_cli.values.well_known_types import enum_value
 
 _DEEPEST = 12
 _SETS = frozenset({"builtins.set", "builtins.frozenset", "Set"})
@@ -232,7 +232,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if (natural := text(value)) is not None:
         if value.type == "decimal.Decimal":
             return _number(natural)
-        return natural if is_secret(value) or (member := enum_value(value)) is None else member
+        return natural if (member := enum_value(value)) is None else member
     if value.form is Form.SNAPSHOT:
         return plain(value.state, depth + 1)
     fields = {key: plain(item, depth + 1) for key, item in (value.fields or {}).items()}
