@@ -13,7 +13,7 @@ from ckpt_cli.layouts import named
 from ckpt_cli.values.state import Version
 
 _VERSIONS = 16  # of each channel; branches of a thread may have different ones in turn
-_MORE = "0"  # sorts after the version itself and before the next; no fraction ends with it
+_MORE = "0"  # at the end of a fraction: sorts after the version itself and before the next
 
 
 class GoneValues:

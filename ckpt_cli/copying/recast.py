@@ -1,7 +1,7 @@
 """`Recast`: a record of one database as the saver of another writes it; values keep their bytes."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ckpt_cli.copying import javascript_records as js
@@ -112,7 +112,8 @@ class Recast:
         own = js.versioned(body, parts)
         self.left_out |= parts.keys() - own.keys()
         own = self._spelling.of(stored.row.ns, body, own)
-        header = self._with_gone_values(stored, body, parts, own)
+        lasting = [name for name, one in own.items() if not is_mark(one, self._codec)]
+        header = self._with_gone_values(stored, body, parts, lasting)
         return Checkpoint(stored.row, js.header_json(header), metadata, own)
 
     def write(self, stored: Write) -> Write:
@@ -170,18 +171,20 @@ class Recast:
         inline = inline_values(own, self._codec) if self._target.inline else {}
         apart = {name: payload_of(payload, self._codec) for name, payload in own.items() if name not in inline}
         apart = self._spelling.of(stored.row.ns, body, apart)
-        marked = self._target.marks_snapshots
-        marks = {name: True for name, one in apart.items() if marked and is_mark(one, self._codec)}
+        marks = {name: True for name, one in apart.items() if is_mark(one, self._codec)}
+        lasting = [name for name in apart if name not in marks]
+        marks = marks if self._target.marks_snapshots else {}
         values = {"channel_values": inline | marks} if self._target.inline else {}
-        body = self._with_gone_values(stored, body, own, apart)
+        body = self._with_gone_values(stored, body, own, lasting)
         header = self._json.write(_ordered({**_rest(body), **values})).encode()
         return Checkpoint(stored.row, Payload("json", header), metadata, apart)
 
     def _with_gone_values(
-        self, stored: Checkpoint, body: Mapping[str, Any], own: Mapping[str, Payload], apart: Mapping[str, Payload]
+        self, stored: Checkpoint, body: Mapping[str, Any], own: Collection[str], lasting: Collection[str]
     ) -> Mapping[str, Any]:
-        lasting = [name for name, one in apart.items() if not is_mark(one, self._codec)]
-        return self.gone.body(stored.row.ns, body, own.keys(), lasting, in_words(stored.row.ref))
+        if self._from_apart:  # there no value is gone without its version
+            return body
+        return self.gone.body(stored.row.ns, body, own, lasting, in_words(stored.row.ref))
 
 
 _EMPTY = {"json": b"{}", "msgpack": b"\x80", "mongo-pairs": json.dumps({}).encode()}

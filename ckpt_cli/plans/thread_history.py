@@ -155,10 +155,9 @@ class ThreadHistory:
         self.add_tasks(parent, writes)
         self.add_routes(parent, writes)
         began = parent._replace(values={**parent.values, **early_before}) if early_before else parent
-        others = {c for c in early.unproved if c in self.tallies and not self.tallies[c].may_extend}
-        lists = {c: value for c, value in early.lists.items() if c not in others}
-        made = child._replace(values={**child.values, **lists}) if lists else child
-        self._tally(began, made, by_channel, by_command, (early.unproved - others).union(hidden), partial=partial)
+        early = early.without({c for c in early.unproved if c in self.tallies and not self.tallies[c].may_extend})
+        made = child._replace(values={**child.values, **early.lists}) if early.lists else child
+        self._tally(began, made, by_channel, by_command, early.unproved.union(hidden), partial=partial)
 
     def add_tasks(self, state: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Add the nodes and channels of tasks that started at a checkpoint, whether or not their step ended."""

@@ -5,11 +5,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.channel_facts import Change
+from ckpt_cli.history.reducers.early_values import Early
 from ckpt_cli.history.reducers.stretches import Stretch
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, is_control
 from ckpt_cli.history.state.javascript import stored_defaults
 from ckpt_cli.history.tasks.left_out_sends import possibly_left_out
-from ckpt_cli.history.tasks.lost_sends import lost_words
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.node_writes import count_lost_sends
 from ckpt_cli.values.same import same
@@ -111,8 +111,8 @@ class WalkedStep(NamedTuple):
         """The step, with the whole lists of these channels, which no later step can have made; see `unproved`."""
         if self.unproved.isdisjoint(others):
             return self
-        early = {c: value for c, value in self.early.items() if not (c in self.unproved and c in others)}
-        return self._replace(early=early, unproved=self.unproved.difference(others))
+        early = Early({**self.early}, self.unproved).without(others)
+        return self._replace(early=early.lists, unproved=early.unproved)
 
     @property
     def by_task(self) -> list[dict[str, list[Any]]]:
@@ -133,11 +133,8 @@ class WalkedStep(NamedTuple):
         It is only asked for where the writes don't explain the state.
         """
         nodes = {write.task: write.node for write in self.writes if not write.by_command}
-        sends, lost = count_lost_sends(self.parent, self.stored) if self.parent is not None else (0, 0)
-        if nodes and lost:
-            return lost_words(sends, lost)
         named = [node for node in nodes.values() if node]
-        if not sends and len(set(named)) < len(named):
+        if len(set(named)) < len(named) and (self.parent is None or not count_lost_sends(self.parent, self.stored)[0]):
             return "a node ran there twice, so some writes may come from a run that failed"
         return ""
 

@@ -5,7 +5,7 @@ Checkpoints are stored in the background (``durability="async"``, the default), 
 goes on from such a list as it is stored. Where steps may be gone that wrote such items, nothing shows who did.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Any, NamedTuple
 
@@ -60,6 +60,11 @@ class Early(NamedTuple):
 
     lists: Lists
     unproved: frozenset[str] = frozenset()
+
+    def without(self, others: Collection[str]) -> "Early":
+        """The same, but for those unproved lists that no later step can have made: of these channels."""
+        lists = {c: value for c, value in self.lists.items() if not (c in self.unproved and c in others)}
+        return Early(lists, self.unproved.difference(others))
 
 
 NO_EARLY = Early({})

@@ -5,7 +5,7 @@ task of a Send sees no channel, so two other things show it: each node of a step
 which is empty for Sends (``apply_writes``), and each channel that was written to gets a new version.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +13,7 @@ from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, TASKS, is
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.stored_sends import indexed_sends
 from ckpt_cli.history.tasks.task_ids import sent
+from ckpt_cli.history.tasks.write_makers import is_command
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.langgraph_values import items, js_send
 from ckpt_cli.values.node import Node
@@ -30,8 +31,9 @@ def left_out_sends(state: State, before: State, stored: Sequence[TaskWrite]) -> 
         before: its parent.
         stored: the writes stored on the parent.
     """
-    absent = _replaced(before, stored)
-    for node, writes in _by_node(state, before, stored).items():
+    replaced = _replaced(before, stored)
+    absent = {*replaced}
+    for node, writes in _by_node(state, before, stored, replaced).items():
         if (state.v >= 4 and node not in state.seen) or any(_is_unapplied(one, state, before) for one in writes):
             absent.update(write.task_id for write in writes)
     return absent if _others(stored, absent) else set()
@@ -42,9 +44,9 @@ def _given(before: State, stored: Sequence[TaskWrite]) -> dict[int, str]:
 
     The channel of Sends keeps those of the last change alone (langgraph 1.2 ``channels/topic.py: update``).
     """
-    given = [w for w in stored if w.task_id == NULL_TASK and not w.row.task_path and w.channel == TASKS]
-    sends = [js_send(write.value) if write.read else None for write in given]
-    return {} if before.v < 4 or None in sends else {at: send.node for at, send in enumerate(sends) if send is not None}
+    given = [write for write in stored if is_command(write) and write.channel == TASKS]
+    sends = [send for write in given if write.read and (send := js_send(write.value)) is not None]
+    return {at: send.node for at, send in enumerate(sends)} if before.v >= 4 and len(sends) == len(given) else {}
 
 
 def _replaced(before: State, stored: Sequence[TaskWrite]) -> set[str]:
@@ -64,7 +66,7 @@ def possibly_left_out(state: State, before: State, stored: Sequence[TaskWrite]) 
     Each channel that they wrote to has a write of another task too, so that its version says nothing. Of several nodes,
     any may be gone.
     """
-    by_node = _by_node(state, before, stored)
+    by_node = _by_node(state, before, stored, _replaced(before, stored))
     nodes = [*by_node]
     counts = range(1, len(nodes) + 1) if len(nodes) <= _TOGETHER else (len(nodes),)
     for gone in (some for count in counts for some in combinations(nodes, count)):
@@ -75,12 +77,16 @@ def possibly_left_out(state: State, before: State, stored: Sequence[TaskWrite]) 
             yield " and ".join(gone), tasks
 
 
-def _by_node(state: State, before: State, stored: Sequence[TaskWrite]) -> dict[str, list[TaskWrite]]:
-    """The writes of the tasks of Sends by their node, but for nodes that an edge started in the same step."""
+def _by_node(
+    state: State, before: State, stored: Sequence[TaskWrite], replaced: Collection[str]
+) -> dict[str, list[TaskWrite]]:
+    """The writes of the tasks of Sends by their node, but for nodes that an edge started in the same step.
+
+    Those of `replaced` tasks aren't among them.
+    """
     if not any(sent(write.row.task_path) is not None for write in stored):
         return {}
     nodes = _given(before, stored) or {index: send.node for index, send in indexed_sends(before)}
-    replaced = _replaced(before, stored)
     writes: dict[str, list[TaskWrite]] = {}
     for write in stored:
         index = sent(write.row.task_path)
